@@ -1,0 +1,43 @@
+# Everything needs only Python >= 3.11 and make; the first target that needs it installs the rest.
+PYTHON ?= python3
+HOST ?= 127.0.0.1
+PORT ?= 8000
+MODEL ?= checkpoints/zh-en
+RECIPE ?= recipes/zh-en.toml
+RUN ?= runs/zh-en
+
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install serve test lint train gpu-check
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(INSTALLED) ## create .venv with everything for serving, training and testing
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -e '.[dev]'
+	touch $@
+
+serve: $(INSTALLED) ## serve MODEL=checkpoints/zh-en on HOST=127.0.0.1 PORT=8000
+	$(BIN)/dragoman serve --model $(MODEL) --host $(HOST) --port $(PORT)
+
+test: $(INSTALLED) ## run every test; those that need a GPU skip themselves
+	$(BIN)/pytest
+
+lint: $(INSTALLED) ## check style, types and who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+train: $(INSTALLED) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
+	$(BIN)/dragoman train $(RECIPE) --run $(RUN)
+
+gpu-check: $(INSTALLED) ## run the tests that need a GPU; without one they skip and say so
+	@$(BIN)/python -c 'import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else "No GPU here: the tests below skip themselves.")'
+	$(BIN)/pytest -m gpu -rs || test $$? -eq 5
