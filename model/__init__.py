@@ -1,0 +1,1 @@
+"""The network, its checkpoints, and how to decode with it; usable offline."""

@@ -1,0 +1,214 @@
+"""Load and save a checkpoint directory.
+
+    config.json            architecture, languages, tokenizer files, decoding defaults
+    model.safetensors      the weights
+    *.model                sentencepiece
+    SHA256SUMS             of all of these
+    MODEL_CARD.md          for people
+
+Loading never unpickles, and every fault becomes one CheckpointError that says what to mend.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from model.config import ConfigError, ModelConfig
+from model.options import DecodingOptions, OptionsError
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+FORMAT_VERSION = 1
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+SUMS_FILE = "SHA256SUMS"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be served; the message says what was found and what is needed."""
+
+
+@dataclass(frozen=True)
+class CheckpointInfo:
+    """All of config.json."""
+
+    name: str
+    architecture: ModelConfig
+    pairs: tuple[tuple[str, str], ...]
+    source_tokenizer: str
+    target_tokenizer: str
+    decoding: DecodingOptions
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded checkpoint: the network in evaluation mode, its tokenizer, its description."""
+
+    info: CheckpointInfo
+    model: Transformer
+    tokenizer: Tokenizer
+
+
+def load_checkpoint(directory: Path, device: torch.device | str = "cpu") -> Checkpoint:
+    """Read a checkpoint in float32; raises CheckpointError."""
+    if not directory.is_dir():
+        raise CheckpointError(f"no checkpoint at {directory}: the directory does not exist")
+    info = read_info(directory)
+    verify_sums(directory)
+    tokenizer = _load_tokenizer(directory, info)
+    model = _load_model(directory, info.architecture)
+    return Checkpoint(info, model.to(device).eval(), tokenizer)
+
+
+def read_info(directory: Path) -> CheckpointInfo:
+    """Read and check config.json; raises CheckpointError."""
+    path = directory / CONFIG_FILE
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        return _parse_info(raw)
+    except FileNotFoundError as error:
+        raise CheckpointError(
+            f"{directory} holds no {CONFIG_FILE}, so it is no checkpoint"
+        ) from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise CheckpointError(f"{path} is not readable JSON: {error}") from error
+    except KeyError as error:
+        raise CheckpointError(f"{path} does not describe a model: it lacks {error}") from error
+    except (ConfigError, OptionsError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} does not describe a model: {error!s}") from error
+
+
+def save_checkpoint(
+    directory: Path,
+    info: CheckpointInfo,
+    weights: dict[str, Tensor],
+    tokenizer_files: list[Path],
+    dtype: torch.dtype,
+) -> None:
+    """Write a checkpoint directory, checksums included; a file already there is replaced."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / CONFIG_FILE).write_text(_render_info(info), encoding="utf-8")
+    stored = {name: tensor.to(dtype).contiguous() for name, tensor in weights.items()}
+    save_file(stored, directory / WEIGHTS_FILE)
+    for file in tokenizer_files:
+        shutil.copyfile(file, directory / file.name)
+    names = sorted({CONFIG_FILE, WEIGHTS_FILE, *(file.name for file in tokenizer_files)})
+    sums = "".join(f"{_sha256(directory / name)}  {name}\n" for name in names)
+    (directory / SUMS_FILE).write_text(sums, encoding="utf-8")
+
+
+def unique_weights(model: Transformer) -> dict[str, Tensor]:
+    """The state without second names of shared matrices."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def verify_sums(directory: Path) -> None:
+    """Compare every file with SHA256SUMS; raises CheckpointError."""
+    path = directory / SUMS_FILE
+    if not path.is_file():
+        raise CheckpointError(f"{directory} holds no {SUMS_FILE}, so its files cannot be verified")
+    listed = set()
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        expected, _, name = line.partition("  ")
+        file = directory / name
+        listed.add(name)
+        if not name or Path(name).name != name:
+            raise CheckpointError(f"{path} has a line that is not '<sha256>  <file>': {line!r}")
+        if not file.is_file():
+            raise CheckpointError(f"{directory} lacks {name}, which {SUMS_FILE} lists")
+        if _sha256(file) != expected:
+            raise CheckpointError(
+                f"{file} does not match {SUMS_FILE}: the file is truncated or was changed"
+            )
+    if missing := sorted({CONFIG_FILE, WEIGHTS_FILE} - listed):
+        raise CheckpointError(f"{path} does not list {missing[0]}, which cannot be verified then")
+
+
+def _parse_info(raw: Any) -> CheckpointInfo:
+    if not isinstance(raw, dict):
+        raise ValueError(f"it must hold one JSON object, got {type(raw).__name__}")
+    if raw.get("format") != FORMAT_VERSION:
+        raise ValueError(f"format must be {FORMAT_VERSION}, got {raw.get('format')!r}")
+    pairs = tuple((str(source), str(target)) for source, target in raw["pairs"])
+    if not pairs:
+        raise ValueError("pairs must name at least one [source, target]")
+    files = (str(raw["tokenizer"]["source"]), str(raw["tokenizer"]["target"]))
+    for name in files:
+        if Path(name).name != name:
+            raise ValueError(f"tokenizer files must lie in the directory itself, got {name!r}")
+    return CheckpointInfo(
+        name=str(raw["name"]),
+        architecture=ModelConfig.from_dict(raw["architecture"]),
+        pairs=pairs,
+        source_tokenizer=files[0],
+        target_tokenizer=files[1],
+        decoding=DecodingOptions.from_dict(raw["decoding"]),
+    )
+
+
+def _render_info(info: CheckpointInfo) -> str:
+    raw = {
+        "format": FORMAT_VERSION,
+        "name": info.name,
+        "pairs": info.pairs,
+        "tokenizer": {"source": info.source_tokenizer, "target": info.target_tokenizer},
+        "architecture": dataclasses.asdict(info.architecture),
+        "decoding": info.decoding.to_dict(),
+    }
+    return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
+
+
+def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:
+    source, target = directory / info.source_tokenizer, directory / info.target_tokenizer
+    try:
+        tokenizer = Tokenizer(source, target)
+    except (OSError, RuntimeError) as error:
+        raise CheckpointError(f"cannot read the sentencepiece model {source}: {error}") from error
+    sizes = (tokenizer.source_vocab_size, tokenizer.target_vocab_size)
+    expected = (info.architecture.src_vocab_size, info.architecture.tgt_vocab_size)
+    if sizes != expected:
+        raise CheckpointError(
+            f"{directory}: the tokenizer has {sizes} source and target pieces, "
+            f"{CONFIG_FILE} says {expected}"
+        )
+    return tokenizer
+
+
+def _load_model(directory: Path, config: ModelConfig) -> Transformer:
+    path = directory / WEIGHTS_FILE
+    try:
+        weights = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path} is not a safetensors file: {error}") from error
+    with torch.device("meta"):
+        expected = {name: p.shape for name, p in Transformer(config).named_parameters()}
+    if different := sorted(set(expected) ^ set(weights)):
+        raise CheckpointError(
+            f"{path} does not fit {CONFIG_FILE}: tensor {different[0]!r} is only in "
+            f"{'the file' if different[0] in weights else 'the architecture'}"
+        )
+    for name, shape in expected.items():
+        if weights[name].shape != shape:
+            raise CheckpointError(
+                f"{path} does not fit {CONFIG_FILE}: {name} has shape "
+                f"{tuple(weights[name].shape)}, expected {tuple(shape)}"
+            )
+    model = Transformer(config)
+    model.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+    return model
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

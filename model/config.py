@@ -1,0 +1,114 @@
+"""ModelConfig: every architecture choice, as stored in a checkpoint's config.json.
+
+Knows nothing of tensors, files or tokenizers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+Norm = Literal["post", "pre"]
+Positions = Literal["sinusoidal", "learned", "alibi"]
+Activation = Literal["relu", "gelu", "silu"]
+SharedEmbeddings = Literal["all", "target", "none"]
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "norm": get_args(Norm),
+    "positions": get_args(Positions),
+    "activation": get_args(Activation),
+    "shared_embeddings": get_args(SharedEmbeddings),
+}
+
+
+class ConfigError(ValueError):
+    """An architecture that cannot be built; the message says what was got and what is allowed."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """One encoder-decoder Transformer (Vaswani et al. 2017) or a descendant of it.
+
+    The defaults are the paper's base model. `shared_embeddings`: "all" uses one matrix for source,
+    target and output (section 3.4), "target" shares target and output only, "none" shares nothing.
+    `max_positions` bounds both source and target length in tokens.
+    """
+
+    src_vocab_size: int
+    tgt_vocab_size: int
+    d_model: int = 512
+    n_heads: int = 8
+    d_ff: int = 2048
+    n_encoder_layers: int = 6
+    n_decoder_layers: int = 6
+    dropout: float = 0.1
+    norm: Norm = "post"
+    positions: Positions = "sinusoidal"
+    max_positions: int = 512
+    activation: Activation = "relu"
+    shared_embeddings: SharedEmbeddings = "all"
+    scale_embeddings: bool = True
+    output_bias: bool = False
+    pad_id: int = 0
+    bos_id: int = 2
+    eos_id: int = 3
+
+    def __post_init__(self) -> None:
+        self._check_numbers()
+        self._check_choices()
+        self._check_ids()
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
+        """Build from parsed JSON or TOML; an unknown or missing key raises ConfigError."""
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise ConfigError(f"unknown architecture option {unknown[0]!r}; known: {sorted(known)}")
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ConfigError(f"incomplete architecture: {error}") from error
+
+    @property
+    def head_dim(self) -> int:
+        return self.d_model // self.n_heads
+
+    def _check_numbers(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int" and (not isinstance(value, int) or isinstance(value, bool)):
+                raise ConfigError(f"{field.name} must be a whole number, got {value!r}")
+            if field.type == "bool" and not isinstance(value, bool):
+                raise ConfigError(f"{field.name} must be true or false, got {value!r}")
+            if field.type == "int" and not field.name.endswith("_id") and value < 1:
+                raise ConfigError(f"{field.name} must be at least 1, got {value}")
+        if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float):
+            raise ConfigError(f"dropout must be a number, got {self.dropout!r}")
+        if self.d_model % self.n_heads:
+            raise ConfigError(
+                f"d_model must be a multiple of n_heads, got {self.d_model} and {self.n_heads}"
+            )
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ConfigError(f"sinusoidal positions need an even d_model, got {self.d_model}")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ConfigError(f"dropout must be in [0, 1), got {self.dropout}")
+
+    def _check_choices(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ConfigError(
+                    f"{name} must be one of {list(allowed)}, got {getattr(self, name)!r}"
+                )
+        if self.shared_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
+            raise ConfigError(
+                "one shared embedding matrix needs equal vocabularies, "
+                f"got {self.src_vocab_size} and {self.tgt_vocab_size}"
+            )
+
+    def _check_ids(self) -> None:
+        for name in ("pad_id", "bos_id", "eos_id"):
+            value = getattr(self, name)
+            if not 0 <= value < self.tgt_vocab_size:
+                raise ConfigError(
+                    f"{name} must be a target token, 0 to {self.tgt_vocab_size - 1}, got {value}"
+                )

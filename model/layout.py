@@ -1,0 +1,90 @@
+"""Which slot and rows belong to which sentence: host bookkeeping, no tensors.
+
+Live slots stay 0..N-1 and live rows 0..R-1: what leaves is replaced by what is last.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Moves(NamedTuple):
+    """What must be copied after a sentence left: (target, source) of rows and of its slot."""
+
+    rows: list[tuple[int, int]]
+    slot: tuple[int, int] | None
+
+
+class Layout:
+    """Slots and rows of the running sentences, which are known by their handles."""
+
+    def __init__(self) -> None:
+        self.handles: list[int] = []
+        self.rows: list[list[int]] = []
+        self._slots: dict[int, int] = {}
+        self._owners: list[tuple[int, int]] = []
+
+    @property
+    def num_slots(self) -> int:
+        return len(self.handles)
+
+    @property
+    def num_rows(self) -> int:
+        return len(self._owners)
+
+    @property
+    def width(self) -> int:
+        """Rows of the widest live beam."""
+        return max((len(rows) for rows in self.rows), default=0)
+
+    def owners(self) -> list[tuple[int, int]]:
+        """The (slot, beam) of every live row."""
+        return self._owners
+
+    def slot(self, handle: int) -> int:
+        """KeyError if the handle is not running."""
+        return self._slots[handle]
+
+    def table(self) -> list[list[int]]:
+        """The rows of every slot, widened to `width` with the slot's own first row."""
+        width = self.width
+        return [rows + rows[:1] * (width - len(rows)) for rows in self.rows]
+
+    def add(self, handle: int, beam_size: int) -> int:
+        """Give a sentence the next slot and rows -> its slot."""
+        slot = self.num_slots
+        first = self.num_rows
+        self.handles.append(handle)
+        self.rows.append(list(range(first, first + beam_size)))
+        self._owners += [(slot, beam) for beam in range(beam_size)]
+        self._slots[handle] = slot
+        return slot
+
+    def remove(self, handle: int) -> Moves:
+        """Take a sentence out; the last rows and the last slot fill the holes."""
+        slot = self._slots.pop(handle)
+        row_moves = self._close_rows(self.rows[slot])
+        last = self.num_slots - 1
+        slot_move = None if slot == last else (slot, last)
+        if slot_move:
+            self.handles[slot] = self.handles[last]
+            self.rows[slot] = self.rows[last]
+            self._slots[self.handles[slot]] = slot
+            for beam, row in enumerate(self.rows[slot]):
+                self._owners[row] = (slot, beam)
+        self.handles.pop()
+        self.rows.pop()
+        return Moves(row_moves, slot_move)
+
+    def _close_rows(self, freed: list[int]) -> list[tuple[int, int]]:
+        count = self.num_rows - len(freed)
+        gone = set(freed)
+        holes = sorted(row for row in freed if row < count)
+        tail = [row for row in range(count, self.num_rows) if row not in gone]
+        moves = list(zip(holes, tail, strict=True))
+        for target, source in moves:
+            slot, beam = self._owners[source]
+            self._owners[target] = (slot, beam)
+            self.rows[slot][beam] = target
+        del self._owners[count:]
+        return moves

@@ -1,0 +1,45 @@
+"""Translate many sentences with a runner and nobody waiting: files, evaluation, benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from model.runner import Runner
+from model.sentence import Finished, SourceSentence
+
+
+def translate_all(
+    runner: Runner,
+    sentences: Sequence[SourceSentence],
+    on_finished: Callable[[int], None] = lambda index: None,
+) -> list[Finished]:
+    """Translate every sentence -> results in the order given.
+
+    Longest first, so that the batch stays full until the end; `on_finished` gets the index of each
+    sentence as it ends. The runner must be idle.
+    """
+    waiting = sorted(range(len(sentences)), key=lambda i: len(sentences[i].ids))
+    index_of: dict[int, int] = {}
+    results: dict[int, Finished] = {}
+    while waiting or index_of:
+        chosen = _take_fitting(runner, sentences, waiting)
+        handles = runner.admit([sentences[i] for i in chosen])
+        index_of |= dict(zip(handles, chosen, strict=True))
+        for finished in runner.step().finished:
+            index = index_of.pop(finished.handle)
+            results[index] = finished
+            on_finished(index)
+    return [results[i] for i in range(len(sentences))]
+
+
+def _take_fitting(
+    runner: Runner, sentences: Sequence[SourceSentence], waiting: list[int]
+) -> list[int]:
+    slots, rows = runner.num_free_slots, runner.num_free_rows
+    chosen: list[int] = []
+    while waiting and slots > len(chosen):
+        rows -= sentences[waiting[-1]].options.beam_size
+        if rows < 0 and (chosen or runner.num_running):
+            break
+        chosen.append(waiting.pop())
+    return chosen

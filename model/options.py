@@ -1,0 +1,87 @@
+"""DecodingOptions: how one sentence is to be decoded.
+
+Plain values, checked on construction; the same for the runner, the checkpoint and the API.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Normalization = Literal["wu", "average"]
+
+
+class OptionsError(ValueError):
+    """An option out of range; the message says what was got and what is allowed."""
+
+
+@dataclass(frozen=True)
+class DecodingOptions:
+    """Beam search (a beam of one is greedy) or, if `sampling`, a draw from the model.
+
+    `length_penalty` is alpha of Wu et al. 2016, eq. 14 ("wu"), or the exponent of the length that
+    the log-probability is divided by ("average"); 0 compares plain log-probabilities.
+    Sampling keeps the `top_k` likeliest tokens (0: all), of these the nucleus of mass `top_p`
+    (Holtzman et al. 2020), after dividing the logits by `temperature`.
+    `max_length` bounds the target in tokens, end of sentence included; None leaves it to
+    `length_ratio` * source tokens + `length_margin`.
+    """
+
+    beam_size: int = 4
+    n_best: int = 1
+    length_penalty: float = 1.0
+    normalization: Normalization = "average"
+    sampling: bool = False
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+    max_length: int | None = None
+    length_ratio: float = 2.0
+    length_margin: int = 16
+
+    def __post_init__(self) -> None:
+        _require("beam_size", self.beam_size, int, 1, 64)
+        _require("n_best", self.n_best, int, 1, self.beam_size)
+        _require("length_penalty", self.length_penalty, float, 0.0, 10.0)
+        _require("temperature", self.temperature, float, 0.01, 100.0)
+        _require("top_k", self.top_k, int, 0, 2**31 - 1)
+        _require("top_p", self.top_p, float, 0.0, 1.0)
+        _require("seed", self.seed, int, 0, 2**63 - 1)
+        _require("length_ratio", self.length_ratio, float, 0.1, 100.0)
+        _require("length_margin", self.length_margin, int, 1, 100_000)
+        if self.max_length is not None:
+            _require("max_length", self.max_length, int, 1, 100_000)
+        if self.normalization not in get_args(Normalization):
+            raise OptionsError(
+                f"normalization must be one of {list(get_args(Normalization))}, "
+                f"got {self.normalization!r}"
+            )
+        if self.sampling and self.beam_size != 1:
+            raise OptionsError(f"sampling needs beam_size 1, got {self.beam_size}")
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> DecodingOptions:
+        """Build from parsed JSON or TOML; an unknown key raises OptionsError."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise OptionsError(f"unknown decoding option {unknown[0]!r}; known: {sorted(known)}")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def target_limit(self, num_source_tokens: int) -> int:
+        """How many tokens this translation may have, end of sentence included."""
+        if self.max_length is not None:
+            return self.max_length
+        return math.ceil(self.length_ratio * num_source_tokens) + self.length_margin
+
+
+def _require(name: str, value: float, kind: type, low: float, high: float) -> None:
+    is_number = isinstance(value, int | float if kind is float else int)
+    if not is_number or isinstance(value, bool) or not low <= value <= high:
+        noun = "a number" if kind is float else "a whole number"
+        raise OptionsError(f"{name} must be {noun} from {low} to {high}, got {value!r}")

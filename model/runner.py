@@ -1,0 +1,272 @@
+"""The seam between the network and whoever drives it: admit sentences, step, release.
+
+Plain Python goes in and comes out; tensors, device and precision stay behind this door.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.cache import MemoryCache, RowCache, RowTable, StepRows
+from model.layout import Layout
+from model.search import Search, Status
+from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from model.transformer import Transformer
+
+_MAX_ENCODE_TOKENS = 8192
+
+
+@dataclass
+class _Running:
+    """What the host must know of one running sentence."""
+
+    source: SourceSentence
+    first_step: int
+    num_streamed: int = 0
+
+
+class _Members(NamedTuple):
+    """What follows from who is running, computed anew only when that changes."""
+
+    table: RowTable
+    longest_source: int
+    has_sampling: bool
+    streamed: list[int]
+
+
+class Runner:
+    """Decodes up to `max_slots` sentences at once, with `max_rows` hypotheses between them."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        control_ids: Sequence[int],
+        *,
+        max_slots: int,
+        max_rows: int,
+        max_source_tokens: int,
+        max_target_tokens: int,
+        max_beam_size: int = 16,
+    ) -> None:
+        config = model.config
+        self.max_slots, self.max_rows = max_slots, max_rows
+        self.max_source_tokens = min(max_source_tokens, config.max_positions)
+        self.max_target_tokens = min(max_target_tokens, config.max_positions)
+        self.max_beam_size = min(max_beam_size, max_rows)
+        self._model = model.eval()
+        self._device = next(model.parameters()).device
+        self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self._device)
+        self._rows = RowCache(config, max_rows, self.max_target_tokens, self._device)
+        self._memory = MemoryCache(config, max_slots, self.max_source_tokens, self._device)
+        self._search = Search(
+            max_slots, self.max_beam_size, self.max_target_tokens, config.eos_id, self._device
+        )
+        self._layout = Layout()
+        self._running: dict[int, _Running] = {}
+        self._handles = itertools.count()
+        self._num_steps = 0
+        self._members: _Members | None = None
+
+    @property
+    def num_running(self) -> int:
+        return len(self._running)
+
+    @property
+    def num_free_slots(self) -> int:
+        return self.max_slots - self._layout.num_slots
+
+    @property
+    def num_free_rows(self) -> int:
+        return self.max_rows - self._layout.num_rows
+
+    @torch.inference_mode()
+    def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
+        """Encode sentences, project their memory and start their searches -> handles.
+
+        A sentence takes one slot and beam_size rows. Raises ValueError, and admits none, if one
+        is empty or too long or there is no room.
+        """
+        self._check_room(sentences)
+        handles = [next(self._handles) for _ in sentences]
+        for handle, sentence in zip(handles, sentences, strict=True):
+            self._layout.add(handle, sentence.options.beam_size)
+            self._running[handle] = _Running(sentence, self._num_steps)
+        self._members = None
+        try:
+            for batch in _by_length(list(zip(handles, sentences, strict=True))):
+                self._encode(batch)
+        except BaseException:
+            for handle in handles:
+                self.release(handle)
+            raise
+        return handles
+
+    @torch.inference_mode()
+    def step(self) -> StepResult:
+        """Give every running hypothesis its next token."""
+        if not self._running:
+            return StepResult([], {})
+        members = self._members = self._members or self._describe()
+        table, length = members.table, self._longest() + 1
+        tokens = self._search.last[table.slots, table.beams]
+        logits = self._model.step(tokens, self._step_rows(members, length)).float()
+        logits[:, self._control_ids] = float("-inf")
+        parents = self._search.advance(logits, table, length, members.has_sampling)
+        self._reorder(parents, table, length)
+        self._num_steps += 1
+        streamed = self._stream(members, length)
+        return StepResult(self._collect(), streamed)
+
+    def release(self, handle: int) -> None:
+        """Abandon a running sentence; KeyError if it is not running."""
+        moves = self._layout.remove(handle)
+        del self._running[handle]
+        self._members = None
+        if moves.rows:
+            targets, sources = torch.tensor(moves.rows, device=self._device).unbind(1)
+            self._rows.copy(targets, sources, self._longest())
+        if moves.slot:
+            target, source = moves.slot
+            moved = self._running[self._layout.handles[target]]
+            self._memory.move(target, source, len(moved.source.ids))
+            self._search.move(target, source)
+
+    def _check_room(self, sentences: Sequence[SourceSentence]) -> None:
+        for sentence in sentences:
+            if not 1 <= len(sentence.ids) <= self.max_source_tokens:
+                raise ValueError(
+                    f"a sentence must have 1 to {self.max_source_tokens} source tokens, "
+                    f"got {len(sentence.ids)}"
+                )
+            if sentence.options.beam_size > self.max_beam_size:
+                raise ValueError(
+                    f"beam_size must be at most {self.max_beam_size}, "
+                    f"got {sentence.options.beam_size}"
+                )
+        num_rows = sum(sentence.options.beam_size for sentence in sentences)
+        if len(sentences) > self.num_free_slots or num_rows > self.num_free_rows:
+            raise ValueError(
+                f"no room for {len(sentences)} sentences with {num_rows} hypotheses: "
+                f"{self.num_free_slots} slots and {self.num_free_rows} rows are free"
+            )
+
+    def _encode(self, batch: list[tuple[int, SourceSentence]]) -> None:
+        lengths = [len(sentence.ids) for _, sentence in batch]
+        config = self._model.config
+        src = torch.full((len(batch), max(lengths)), config.pad_id, device=self._device)
+        for i, (_, sentence) in enumerate(batch):
+            src[i, : lengths[i]] = torch.tensor(sentence.ids, device=self._device)
+        projected = self._model.project_memory(self._model.encode(src))
+        slots = torch.tensor([self._layout.slot(handle) for handle, _ in batch])
+        slots = slots.to(self._device)
+        self._memory.store(slots, projected, torch.tensor(lengths, device=self._device))
+        options = [sentence.options for _, sentence in batch]
+        limits = [
+            min(o.target_limit(length), self.max_target_tokens)
+            for o, length in zip(options, lengths, strict=True)
+        ]
+        self._search.admit(slots, options, limits, config.bos_id)
+
+    def _describe(self) -> _Members:
+        slots, beams = torch.tensor(self._layout.owners(), device=self._device).unbind(1)
+        by_slot = torch.tensor(self._layout.table(), device=self._device)
+        sources = [state.source for state in self._running.values()]
+        return _Members(
+            RowTable(by_slot, slots, beams),
+            longest_source=max(len(source.ids) for source in sources),
+            has_sampling=any(source.options.sampling for source in sources),
+            streamed=[h for h, state in self._running.items() if state.source.is_streamed],
+        )
+
+    def _step_rows(self, members: _Members, length: int) -> StepRows:
+        table = members.table
+        positions = self._search.length[table.slots]
+        return StepRows(self._rows, self._memory, table, positions, length, members.longest_source)
+
+    def _longest(self) -> int:
+        """Tokens of the longest running hypothesis: the first one's, since all grow alike."""
+        first = next(iter(self._running.values()), None)
+        return self._num_steps - first.first_step if first else 0
+
+    def _reorder(self, parents: Tensor, table: RowTable, length: int) -> None:
+        """Rows take over their parents' history; those that go on from themselves stay."""
+        if table.by_slot.size(1) == 1:
+            return
+        sources = table.by_slot.gather(1, parents)[table.slots, table.beams]
+        targets = torch.arange(len(sources), device=self._device)
+        is_moved = sources != targets
+        self._rows.copy(targets[is_moved], sources[is_moved], length)
+
+    def _stream(self, members: _Members, length: int) -> dict[int, list[int]]:
+        """Newly settled tokens of the sentences that are streamed."""
+        if not members.streamed:
+            return {}
+        n_slots, width = members.table.by_slot.shape
+        stable = self._search.stable_lengths(n_slots, width, length).tolist()
+        streamed: dict[int, list[int]] = {}
+        for handle in members.streamed:
+            state, slot = self._running[handle], self._layout.slot(handle)
+            if stable[slot] > state.num_streamed:
+                tokens = self._search.live.tokens[slot, 0, state.num_streamed : stable[slot]]
+                streamed[handle] = tokens.tolist()
+                state.num_streamed = stable[slot]
+        return streamed
+
+    def _collect(self) -> list[Finished]:
+        """Take out the sentences that are done or failed."""
+        status = self._search.status[: self._layout.num_slots].tolist()
+        ended = [
+            (handle, Status(code))
+            for handle, code in zip(self._layout.handles, status, strict=True)
+            if code != Status.RUNNING
+        ]
+        return [self._take_out(handle, status) for handle, status in ended]
+
+    def _take_out(self, handle: int, status: Status) -> Finished:
+        if status is Status.FAILED:
+            self.release(handle)
+            return Finished(handle, [], "the model gave no finite scores for this sentence")
+        hypotheses = list(self._hypotheses(self._layout.slot(handle)))
+        self.release(handle)
+        return Finished(handle, hypotheses)
+
+    def _hypotheses(self, slot: int) -> Iterator[Hypothesis]:
+        finished = self._search.finished
+        lengths = finished.length[slot].tolist()
+        for rank, score in enumerate(finished.score[slot].tolist()):
+            if score == float("-inf"):
+                return
+            tokens = finished.tokens[slot, rank, : lengths[rank]].tolist()
+            log_probs = finished.log_probs[slot, rank, : lengths[rank]].tolist()
+            if tokens[-1] == self._search.eos_id:
+                yield Hypothesis(tokens[:-1], log_probs, score, "stop")
+            else:
+                yield Hypothesis(tokens, log_probs, score, "length")
+
+
+def resolve_device(name: str) -> str:
+    """ "auto" becomes "cuda" where there is one, else "cpu"; ValueError if it cannot be had."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device 'cuda' was asked for, but torch finds no usable CUDA GPU")
+    return name
+
+
+def _by_length(
+    batch: list[tuple[int, SourceSentence]],
+) -> Iterator[list[tuple[int, SourceSentence]]]:
+    """Cut into batches of similar length, so that little is padding."""
+    batch = sorted(batch, key=lambda item: len(item[1].ids))
+    start = 0
+    for end in range(1, len(batch) + 1):
+        is_last = end == len(batch)
+        if is_last or (end + 1 - start) * len(batch[end][1].ids) > _MAX_ENCODE_TOKENS:
+            yield batch[start:end]
+            start = end

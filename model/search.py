@@ -1,0 +1,301 @@
+"""Beam search, greedy search and sampling for all running sentences at once, as device tensors.
+
+Shapes: N live slots (sentences), K hypotheses a slot (the widest live beam), C candidates,
+R live rows, L tokens of the longest live hypothesis, V vocabulary.
+A greedy or sampled sentence is a beam of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.cache import RowTable
+from model.options import DecodingOptions
+from model.sampling import sample, uniform_at
+
+_NEVER = float("-inf")
+
+
+class Status(IntEnum):
+    """How a slot stands after a step."""
+
+    RUNNING = 0
+    DONE = 1
+    FAILED = 2
+
+
+@dataclass
+class SlotOptions:
+    """The options of each slot, (n_slots,) each."""
+
+    beam_size: Tensor
+    n_best: Tensor
+    limit: Tensor
+    top_k: Tensor
+    seed: Tensor
+    is_sampling: Tensor
+    is_wu: Tensor
+    length_penalty: Tensor
+    temperature: Tensor
+    top_p: Tensor
+
+
+@dataclass
+class Hypotheses:
+    """Ranked hypotheses of each slot: tokens and their log_probs (n_slots, K, max_length),
+    score (n_slots, K): -inf where there is none, length (n_slots, K) in tokens."""
+
+    tokens: Tensor
+    log_probs: Tensor
+    score: Tensor
+    length: Tensor
+
+
+class Candidates(NamedTuple):
+    """Extensions of live hypotheses, best first: parent beam, token, sum of log-probabilities
+    and the token's own log-probability, (N, C) each; tokens and log_probs (N, C, L) spelled out."""
+
+    parent: Tensor
+    token: Tensor
+    total: Tensor
+    tokens: Tensor
+    log_probs: Tensor
+
+
+class Search:
+    """The state of every running search, and one step of all of them."""
+
+    def __init__(
+        self, n_slots: int, max_beam: int, max_length: int, eos_id: int, device: torch.device
+    ) -> None:
+        def floats() -> Tensor:
+            return torch.zeros(n_slots, device=device)
+
+        def ints() -> Tensor:
+            return torch.zeros(n_slots, dtype=torch.int64, device=device)
+
+        self.eos_id = eos_id
+        self.options = SlotOptions(
+            ints(), ints(), ints(), ints(), ints(), ints().bool(), ints().bool(),
+            floats(), floats(), floats(),
+        )  # fmt: skip
+        self.live = _empty_hypotheses(n_slots, max_beam, max_length, device)
+        self.finished = _empty_hypotheses(n_slots, max_beam, max_length, device)
+        self.last = torch.zeros(n_slots, max_beam, dtype=torch.int64, device=device)
+        self.length = ints()
+        self.status = ints()
+
+    def admit(
+        self, slots: Tensor, options: Sequence[DecodingOptions], limits: Sequence[int], start: int
+    ) -> None:
+        """Begin searches in `slots` (B,), of at most `limits` tokens, from the token `start`."""
+        device = self.length.device
+        for name, values in _columns(options, limits).items():
+            column: Tensor = getattr(self.options, name)
+            column[slots] = torch.tensor(values, dtype=column.dtype, device=device)
+        self.live.score[slots] = _NEVER
+        self.live.score[slots, 0] = 0.0
+        self.finished.score[slots] = _NEVER
+        self.last[slots] = start
+        self.length[slots] = 0
+        self.status[slots] = Status.RUNNING
+
+    def move(self, target: int, source: int) -> None:
+        """Slot `target` takes over the search of slot `source`."""
+        groups = (self.options, self.live, self.finished)
+        tensors = [getattr(group, field.name) for group in groups for field in fields(group)]
+        for tensor in (*tensors, self.last, self.length, self.status):
+            tensor[target] = tensor[source]
+
+    def advance(
+        self, logits: Tensor, rows: RowTable, max_length: int, has_sampling: bool
+    ) -> Tensor:
+        """Extend every live hypothesis by one token: logits (R, V) -> parent beams (N, K).
+
+        `max_length` is L after this step. `has_sampling` says whether any slot samples, which
+        the caller knows without asking the device.
+        """
+        n_slots, width = rows.by_slot.shape
+        log_probs, tokens, failed = self._row_candidates(logits, rows, 2 * width, has_sampling)
+        candidates = self._slot_candidates(log_probs, tokens, rows.by_slot, max_length)
+        self.length[:n_slots] += 1
+        self._settle(candidates, width)
+        parents = self._survive(candidates, width)
+        self._judge(n_slots, width)
+        is_failed = torch.zeros(n_slots, dtype=torch.bool, device=logits.device)
+        is_failed.index_put_((rows.slots,), failed, accumulate=True)
+        self.status[:n_slots].masked_fill_(is_failed, Status.FAILED)
+        return parents
+
+    def stable_lengths(self, n_slots: int, width: int, max_length: int) -> Tensor:
+        """How many tokens all hypotheses share that can still win, live or finished -> (N,)."""
+        reference = self.live.tokens[:n_slots, :1, :max_length]
+        lengths = self.length[:n_slots]
+        within = torch.arange(max_length, device=lengths.device) < lengths[:, None]
+        for group in (self.live, self.finished):
+            same = group.tokens[:n_slots, :width, :max_length] == reference
+            absent = group.score[:n_slots, :width, None] == _NEVER
+            within = within & (same | absent).all(1)
+        return within.long().cumprod(-1).sum(-1)
+
+    def _row_candidates(
+        self, logits: Tensor, rows: RowTable, count: int, has_sampling: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The `count` likeliest tokens of every row, or a sampling row's one draw.
+
+        -> log_probs (R, C), tokens (R, C), and which rows are not finite (R,).
+        """
+        normaliser = logits.logsumexp(-1, keepdim=True)
+        values, tokens = logits.topk(min(count, logits.size(1)))
+        log_probs = values - normaliser
+        if has_sampling:
+            is_sampling = self.options.is_sampling[rows.slots]
+            drawn = self._draw(logits[is_sampling], rows.slots[is_sampling])
+            tokens[is_sampling, 0] = drawn
+            own = logits[is_sampling].gather(1, drawn[:, None]) - normaliser[is_sampling]
+            log_probs[is_sampling] = _NEVER
+            log_probs[is_sampling, 0] = own.squeeze(1)
+        return log_probs, tokens, ~normaliser.isfinite().squeeze(1)
+
+    def _draw(self, logits: Tensor, slots: Tensor) -> Tensor:
+        options = self.options
+        uniform = uniform_at(options.seed[slots], self.length[slots])
+        settings = (options.temperature[slots], options.top_k[slots], options.top_p[slots])
+        return sample(logits, *settings, uniform)
+
+    def _slot_candidates(
+        self, log_probs: Tensor, tokens: Tensor, by_slot: Tensor, max_length: int
+    ) -> Candidates:
+        """The best 2K extensions of each slot's live hypotheses.
+
+        Twice the beam: each hypothesis can offer the end of sentence once, so at least K go on.
+        """
+        n_slots, width = by_slot.shape
+        own = log_probs[by_slot]
+        totals = (self.live.score[:n_slots, :width, None] + own).flatten(1)
+        total, index = totals.topk(min(2 * width, totals.size(1)))
+        parent = index // own.size(2)
+        token = tokens[by_slot].flatten(1).gather(1, index)
+        spelled = _extend(self.live.tokens, parent, token, self.length, max_length)
+        own_log_prob = own.flatten(1).gather(1, index)
+        scored = _extend(self.live.log_probs, parent, own_log_prob, self.length, max_length)
+        return Candidates(parent, token, total, spelled, scored)
+
+    def _settle(self, candidates: Candidates, width: int) -> None:
+        """Move hypotheses that end into the finished ones, of which the n_best stay.
+
+        A hypothesis ends with eos, if it is among the beam's best; where none did by the
+        length limit, the beam's best end as they are.
+        """
+        n_slots, count = candidates.token.shape
+        length = self.length[:n_slots]
+        is_best = _ranks(count, length) < self.options.beam_size[:n_slots, None]
+        is_ending = is_best & (candidates.total > _NEVER) & (candidates.token == self.eos_id)
+        has_ended = is_ending.any(1) | (self.finished.score[:n_slots, 0] > _NEVER)
+        is_cut = (length >= self.options.limit[:n_slots]) & ~has_ended
+        is_ending |= is_best & is_cut[:, None]
+        score = candidates.total / self._penalty(n_slots, length)[:, None]
+        score = score.masked_fill(~is_ending, _NEVER)
+
+        all_scores = torch.cat([self.finished.score[:n_slots, :width], score], 1)
+        best, index = all_scores.topk(width)
+        is_kept = _ranks(width, length) < self.options.n_best[:n_slots, None]
+        self.finished.score[:n_slots, :width] = best.where(is_kept, _NEVER)
+        old_lengths = self.finished.length[:n_slots, :width]
+        lengths = torch.cat([old_lengths, length[:, None].expand(-1, count)], 1)
+        self.finished.length[:n_slots, :width] = lengths.gather(1, index)
+        _replace(self.finished.tokens, candidates.tokens, index)
+        _replace(self.finished.log_probs, candidates.log_probs, index)
+
+    def _survive(self, candidates: Candidates, width: int) -> Tensor:
+        """The best candidates that do not end become the live hypotheses -> parents (N, K)."""
+        n_slots = candidates.token.size(0)
+        length = self.length[:n_slots]
+        open_totals = candidates.total.masked_fill(candidates.token == self.eos_id, _NEVER)
+        total, index = open_totals.topk(width)
+        is_in_beam = _ranks(width, length) < self.options.beam_size[:n_slots, None]
+        self.live.score[:n_slots, :width] = total.where(is_in_beam, _NEVER)
+        self.last[:n_slots, :width] = candidates.token.gather(1, index)
+        columns = candidates.tokens.size(2)
+        chosen = index[..., None].expand(-1, -1, columns)
+        self.live.tokens[:n_slots, :width, :columns] = candidates.tokens.gather(1, chosen)
+        self.live.log_probs[:n_slots, :width, :columns] = candidates.log_probs.gather(1, chosen)
+        return candidates.parent.gather(1, index)
+
+    def _judge(self, n_slots: int, width: int) -> None:
+        """A slot is done when no live hypothesis can enter its n_best any more.
+
+        Log-probabilities only fall and the penalty only grows with length, so a live
+        hypothesis scores at most what it would at the length limit. A beam of one is greedy by
+        definition and stops at its first end.
+        """
+        options, length = self.options, self.length[:n_slots]
+        worst = self.finished.score[:n_slots, :width].gather(1, options.n_best[:n_slots, None] - 1)
+        bound = self.live.score[:n_slots, 0] / self._penalty(n_slots, options.limit[:n_slots])
+        is_greedy = options.beam_size[:n_slots] == 1
+        has_ended = self.finished.score[:n_slots, 0] > _NEVER
+        is_done = (worst.squeeze(1) >= bound) | (is_greedy & has_ended)
+        is_done |= length >= options.limit[:n_slots]
+        self.status[:n_slots] = is_done.long() * Status.DONE
+
+    def _penalty(self, n_slots: int, length: Tensor) -> Tensor:
+        """What log-probabilities are divided by, (N,): ((5 + |Y|) / 6)^alpha (Wu et al. 2016,
+        eq. 14) or |Y|^alpha."""
+        base = torch.where(self.options.is_wu[:n_slots], (5.0 + length) / 6.0, length.float())
+        return base ** self.options.length_penalty[:n_slots]
+
+
+def _columns(options: Sequence[DecodingOptions], limits: Sequence[int]) -> dict[str, list[float]]:
+    return {
+        "beam_size": [o.beam_size for o in options],
+        "n_best": [o.n_best for o in options],
+        "limit": list(limits),
+        "top_k": [o.top_k for o in options],
+        "seed": [o.seed for o in options],
+        "is_sampling": [o.sampling for o in options],
+        "is_wu": [o.normalization == "wu" for o in options],
+        "length_penalty": [o.length_penalty for o in options],
+        "temperature": [o.temperature for o in options],
+        "top_p": [o.top_p for o in options],
+    }
+
+
+def _empty_hypotheses(
+    n_slots: int, max_beam: int, max_length: int, device: torch.device
+) -> Hypotheses:
+    shape = (n_slots, max_beam, max_length)
+    return Hypotheses(
+        tokens=torch.zeros(shape, dtype=torch.int64, device=device),
+        log_probs=torch.zeros(shape, device=device),
+        score=torch.full(shape[:2], _NEVER, device=device),
+        length=torch.zeros(shape[:2], dtype=torch.int64, device=device),
+    )
+
+
+def _ranks(count: int, like: Tensor) -> Tensor:
+    return torch.arange(count, device=like.device)
+
+
+def _extend(
+    history: Tensor, parent: Tensor, new: Tensor, length: Tensor, max_length: int
+) -> Tensor:
+    """Parents' histories with one more entry: (n_slots, K, max), (N, C) -> (N, C, L)."""
+    n_slots, count = parent.shape
+    chosen = parent[..., None].expand(-1, -1, max_length)
+    extended = history[:n_slots, :, :max_length].gather(1, chosen)
+    place = length[:n_slots, None, None].expand(-1, count, 1)
+    return extended.scatter(2, place, new[..., None])
+
+
+def _replace(store: Tensor, candidates: Tensor, index: Tensor) -> None:
+    """Keep in store[:N, :K, :L] what index (N, K) picks of it and of candidates (N, C, L)."""
+    n_slots, width = index.shape
+    columns = candidates.size(2)
+    both = torch.cat([store[:n_slots, :width, :columns], candidates], 1)
+    store[:n_slots, :width, :columns] = both.gather(1, index[..., None].expand(-1, -1, columns))

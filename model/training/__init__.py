@@ -1,0 +1,1 @@
+"""Train a Transformer from parallel text: recipe, data, schedule, loss, loop, evaluation."""

@@ -1,0 +1,205 @@
+"""Parallel corpora as token batches: reading, sampling by weight, batching by tokens.
+
+An epoch's batches follow from the seed and the epoch's number alone, so that a resumed run sees
+the same data as an unbroken one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.tokenizer import Tokenizer
+from model.training.recipe import CorpusTable, DataTable, RecipeError
+
+Pair = tuple[str, str]
+Indices = NDArray[np.int64]
+
+
+class Batch(NamedTuple):
+    """src (B, S), tgt_in (B, T) starting with bos, tgt_out (B, T) ending with eos; padded."""
+
+    src: Tensor
+    tgt_in: Tensor
+    tgt_out: Tensor
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read a UTF-8 TSV file, plain or .gz: a pair a line. A bad line raises RecipeError."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    pairs: list[Pair] = []
+    try:
+        with opener(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                columns = line.rstrip("\n").split("\t")
+                if len(columns) != 2:
+                    raise RecipeError(
+                        f"{path}, line {number}: expected 2 columns separated by a tab, "
+                        f"got {len(columns)}"
+                    )
+                pairs.append((columns[0], columns[1]))
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise RecipeError(f"cannot read the corpus {path}: {error}") from error
+    return pairs
+
+
+class TokenLists:
+    """Many short lists of token ids in one flat array (a Python list of lists is ten times it)."""
+
+    def __init__(self, lists: Sequence[Sequence[int]]) -> None:
+        self.lengths = np.array([len(ids) for ids in lists], dtype=np.int64)
+        self._ends = self.lengths.cumsum()
+        self._ids = np.fromiter((i for ids in lists for i in ids), dtype=np.int32)
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        end = self._ends[index]
+        return self._ids[end - self.lengths[index] : end]
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """One corpus; `sides` are the token lists of the two languages, `spans` their weights' part."""
+
+    name: str
+    weight: float
+    sides: tuple[TokenLists, TokenLists]
+
+    def __len__(self) -> int:
+        return len(self.sides[0].lengths)
+
+
+def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[TokenizedCorpus]:
+    """Read and tokenize every corpus that has this split ("train", "dev" or "test")."""
+    paths = [(corpus, _split_path(corpus, split)) for corpus in data.corpora]
+    return [
+        _tokenize(corpus, read_pairs(path), tokenizer, data.max_tokens)
+        for corpus, path in paths
+        if path is not None
+    ]
+
+
+def _split_path(corpus: CorpusTable, split: str) -> Path | None:
+    return {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}[split]
+
+
+def _tokenize(
+    corpus: CorpusTable, pairs: list[Pair], tokenizer: Tokenizer, max_tokens: int
+) -> TokenizedCorpus:
+    first = tokenizer.encode_source_batch([pair[0] for pair in pairs])
+    second = tokenizer.encode_source_batch([pair[1] for pair in pairs])
+    kept = [
+        (a, b)
+        for a, b in zip(first, second, strict=True)
+        if 0 < len(a) <= max_tokens and 0 < len(b) <= max_tokens
+    ]
+    sides = (TokenLists([a for a, _ in kept]), TokenLists([b for _, b in kept]))
+    return TokenizedCorpus(corpus.name, corpus.weight, sides)
+
+
+class Examples(NamedTuple):
+    """Which sentences to train on: parallel arrays, one entry a source-target example."""
+
+    corpus: Indices
+    pair: Indices
+    source_side: Indices
+
+
+class BatchMaker:
+    """Turns tokenized corpora into padded batches of at most `batch_tokens` tokens a side."""
+
+    def __init__(
+        self,
+        corpora: Sequence[TokenizedCorpus],
+        languages: tuple[str, str],
+        tokenizer: Tokenizer,
+        batch_tokens: int,
+    ) -> None:
+        self.corpora = corpora
+        self.batch_tokens = batch_tokens
+        tags = (tokenizer.tag_id(languages[0]), tokenizer.tag_id(languages[1]))
+        self._target_tags = [[] if tag is None else [tag] for tag in tags]
+        self._pad, self._bos, self._eos = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
+
+    def epoch(self, seed: int, epoch: int) -> list[Examples]:
+        """The batches of one epoch, sampled by weight, in both directions, shuffled."""
+        rng = np.random.default_rng([seed, epoch])
+        parts = []
+        for number, corpus in enumerate(self.corpora):
+            pairs = _sample(len(corpus), corpus.weight, rng)
+            for side in (0, 1):
+                parts.append(_examples(number, pairs, side))
+        examples = _concatenate(parts)
+        order = rng.permutation(len(examples.pair))
+        batches = list(self._cut(_take(examples, order)))
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def everything(self, corpus: int, source_side: int) -> list[Examples]:
+        """One corpus in one direction, each pair once."""
+        return list(self._cut(_examples(corpus, np.arange(len(self.corpora[corpus])), source_side)))
+
+    def collate(self, examples: Examples) -> Batch:
+        """Token ids of a batch as padded tensors."""
+        sources, targets = [], []
+        for corpus, pair, side in zip(*examples, strict=True):
+            sides = self.corpora[corpus].sides
+            sources.append([*self._target_tags[1 - side], *sides[side][pair], self._eos])
+            targets.append([self._bos, *sides[1 - side][pair], self._eos])
+        tgt = pad(targets, self._pad)
+        return Batch(pad(sources, self._pad), tgt[:, :-1], tgt[:, 1:])
+
+    def _lengths(self, examples: Examples) -> tuple[Indices, Indices]:
+        src = np.zeros(len(examples.pair), dtype=np.int64)
+        tgt = np.zeros(len(examples.pair), dtype=np.int64)
+        for number, corpus in enumerate(self.corpora):
+            for side in (0, 1):
+                chosen = (examples.corpus == number) & (examples.source_side == side)
+                src[chosen] = corpus.sides[side].lengths[examples.pair[chosen]] + 2
+                tgt[chosen] = corpus.sides[1 - side].lengths[examples.pair[chosen]] + 1
+        return src, tgt
+
+    def _cut(self, examples: Examples) -> Iterator[Examples]:
+        """Sort by length (ties keep their random order) and cut where the token budget is full."""
+        src, tgt = self._lengths(examples)
+        order = np.lexsort((src, tgt))
+        start, widest = 0, 0
+        for i, example in enumerate(order):
+            widest = max(widest, int(src[example]), int(tgt[example]))
+            if (i + 1 - start) * widest > self.batch_tokens:
+                yield _take(examples, order[start:i])
+                start, widest = i, max(int(src[example]), int(tgt[example]))
+        if len(order):
+            yield _take(examples, order[start:])
+
+
+def pad(lists: Iterable[Sequence[int]], pad_id: int) -> Tensor:
+    """Lists of ids -> (B, longest), padded on the right."""
+    rows = [torch.as_tensor(ids, dtype=torch.int64) for ids in lists]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+
+
+def _sample(size: int, weight: float, rng: np.random.Generator) -> Indices:
+    """Every index floor(weight) times, and a random part of them once more."""
+    whole, part = divmod(weight, 1.0)
+    extra = rng.choice(size, round(part * size), replace=False)
+    return np.concatenate([np.tile(np.arange(size), int(whole)), extra])
+
+
+def _examples(corpus: int, pairs: Indices, source_side: int) -> Examples:
+    return Examples(np.full(len(pairs), corpus), pairs, np.full(len(pairs), source_side))
+
+
+def _concatenate(parts: list[Examples]) -> Examples:
+    return Examples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _take(examples: Examples, order: Indices) -> Examples:
+    return Examples(examples.corpus[order], examples.pair[order], examples.source_side[order])

@@ -1,0 +1,129 @@
+"""BLEU and chrF by sacrebleu, on free-running translations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from model.checkpoint import load_checkpoint
+from model.offline import translate_all
+from model.options import DecodingOptions
+from model.runner import Runner
+from model.sentence import SourceSentence
+from model.tokenizer import Tokenizer
+from model.training.data import Pair, read_pairs
+from model.training.recipe import DataTable, load_recipe
+from model.transformer import Transformer
+
+_GREEDY = DecodingOptions(beam_size=1)
+_BLEU_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+
+
+@dataclass(frozen=True)
+class Score:
+    """One test set in one direction, with sacrebleu's signatures."""
+
+    corpus: str
+    direction: str
+    sentences: int
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+    sentences_per_second: float
+
+
+def evaluate(checkpoint: Path, recipe: Path, split: str, device: str) -> list[Score]:
+    """Translate a split of each of the recipe's corpora, both ways, with the checkpoint's
+    decoding defaults."""
+    loaded = load_checkpoint(checkpoint, device)
+    translator = TextTranslator(loaded.model, loaded.tokenizer, loaded.info.decoding)
+    data = load_recipe(recipe).data
+    scores = []
+    for corpus in data.corpora:
+        path = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}[split]
+        if path is not None:
+            pairs = read_pairs(path)
+            for source, target in (data.languages, data.languages[::-1]):
+                sides = _sides(pairs, source, data.languages)
+                scores.append(_score(translator, corpus.name, source, target, sides))
+    return scores
+
+
+def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentences: int) -> float:
+    """Mean BLEU, greedy, over the first `sentences` of each dev set in each direction."""
+    translator = TextTranslator(model, tokenizer, _GREEDY)
+    scores = []
+    for corpus in data.corpora:
+        if corpus.dev is not None:
+            pairs = read_pairs(corpus.dev)[:sentences]
+            for source, target in (data.languages, data.languages[::-1]):
+                sources, references = _sides(pairs, source, data.languages)
+                translations = translator.translate(sources, target)
+                scores.append(_bleu(target).corpus_score(translations, [references]).score)
+    return sum(scores) / len(scores)
+
+
+class TextTranslator:
+    """Whole lines in, whole lines out; a line over the model's limit is cut off at it."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, options: DecodingOptions) -> None:
+        self._tokenizer, self._options = tokenizer, options
+        limit = model.config.max_positions
+        self._runner = Runner(
+            model,
+            tokenizer.control_ids(),
+            max_slots=64,
+            max_rows=64 * options.beam_size,
+            max_source_tokens=limit,
+            max_target_tokens=limit,
+        )
+
+    def translate(self, texts: Sequence[str], target: str) -> list[str]:
+        limit = self._runner.max_source_tokens
+        sentences = [
+            SourceSentence(self._tokenizer.encode_source(text, target)[:limit], self._options)
+            for text in texts
+        ]
+        results = translate_all(self._runner, sentences)
+        return [self._tokenizer.decode(result.hypotheses[0].ids) for result in results]
+
+
+def _score(
+    translator: TextTranslator,
+    corpus: str,
+    source: str,
+    target: str,
+    sides: tuple[list[str], list[str]],
+) -> Score:
+    sources, references = sides
+    started = time.monotonic()
+    translations = translator.translate(sources, target)
+    seconds = time.monotonic() - started
+    bleu, chrf = _bleu(target), CHRF()
+    return Score(
+        corpus=corpus,
+        direction=f"{source}-{target}",
+        sentences=len(sources),
+        bleu=bleu.corpus_score(translations, [references]).score,
+        chrf=chrf.corpus_score(translations, [references]).score,
+        bleu_signature=str(bleu.get_signature()),
+        chrf_signature=str(chrf.get_signature()),
+        sentences_per_second=len(sources) / seconds,
+    )
+
+
+def _sides(
+    pairs: list[Pair], source: str, languages: tuple[str, str]
+) -> tuple[list[str], list[str]]:
+    first = languages.index(source)
+    return [pair[first] for pair in pairs], [pair[1 - first] for pair in pairs]
+
+
+def _bleu(target: str) -> BLEU:
+    return BLEU(tokenize=_BLEU_TOKENIZERS.get(target, "13a"))

@@ -1,0 +1,274 @@
+"""The training loop: resumable at any moment, the same on CPU and CUDA.
+
+A run's directory holds recipe-independent state only: sentencepiece.model, state.pt (everything
+needed to go on), snapshots for averaging, log.csv, curves.png and, at the end, checkpoint/.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from tqdm import tqdm
+
+from model.checkpoint import CheckpointInfo, save_checkpoint, unique_weights
+from model.options import DecodingOptions
+from model.tokenizer import Tokenizer
+from model.training.data import BatchMaker, Examples, tokenize_corpora
+from model.training.evaluation import dev_bleu
+from model.training.log import TrainingLog
+from model.training.memory import keep_freed_memory
+from model.training.optimisation import learning_rate, summed_loss
+from model.training.recipe import Recipe, RecipeError
+from model.training.vocabulary import read_word_vectors, train_tokenizer
+from model.transformer import Transformer, initialise
+
+TOKENIZER_FILE = "sentencepiece.model"
+STATE_FILE = "state.pt"
+CHECKPOINT_DIRECTORY = "checkpoint"
+
+
+@dataclass
+class Progress:
+    """Where a run stands; saved with the weights."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    best_bleu: float = -1.0
+    stale_validations: int = 0
+
+
+class Trainer:
+    """One training run in `directory`; goes on from the state that it finds there."""
+
+    def __init__(self, recipe: Recipe, directory: Path, device: torch.device | str) -> None:
+        self.recipe, self.table, self.directory = recipe, recipe.training, directory
+        self.device = torch.device(device)
+        directory.mkdir(parents=True, exist_ok=True)
+        tokenizer_path = directory / TOKENIZER_FILE
+        if not tokenizer_path.exists():
+            train_tokenizer(recipe, tokenizer_path)
+        self.tokenizer = Tokenizer(tokenizer_path, tokenizer_path)
+        self.train_batches = self._batch_maker("train")
+        self.dev_batches = self._batch_maker("dev")
+        self.progress = Progress()
+        self.log = TrainingLog(directory)
+        self._build()
+        self._resume()
+
+    def run(self) -> Path:
+        """Train to the end, or to the recipe's early stop -> the finished checkpoint."""
+        keep_freed_memory()
+        while not self._is_finished():
+            self._run_epoch()
+        return self._finish()
+
+    def _batch_maker(self, split: str) -> BatchMaker:
+        data = self.recipe.data
+        corpora = tokenize_corpora(data, self.tokenizer, split)
+        return BatchMaker(corpora, data.languages, self.tokenizer, self.table.batch_tokens)
+
+    def _build(self) -> None:
+        torch.manual_seed(self.table.seed)
+        config = self.recipe.model_config(self.tokenizer.target_vocab_size)
+        self.model = Transformer(config)
+        initialise(self.model, self.table.initialisation)
+        if (vectors := self.recipe.tokenizer.word_vectors) is not None:
+            known = read_word_vectors(vectors, self.tokenizer, config.d_model)
+            with torch.no_grad():
+                for token, vector in known.items():
+                    self.model.tgt_embedding.tokens.weight[token] = vector
+        self.model.to(self.device)
+        self.optimiser = torch.optim.Adam(
+            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+        )
+
+    def _is_finished(self) -> bool:
+        is_stale = 0 < self.table.patience <= self.progress.stale_validations
+        return self.progress.step >= self.table.max_steps or is_stale
+
+    def _run_epoch(self) -> None:
+        batches = self.train_batches.epoch(self.table.seed, self.progress.epoch)
+        groups = list(_groups(batches, self.table.accumulate))
+        if not groups:
+            raise RecipeError(
+                "no sentence pair is left to train on: look at the corpora, their weights and "
+                "data.max_tokens"
+            )
+        with tqdm(
+            total=self.table.max_steps, initial=self.progress.step, unit="step", smoothing=0.05
+        ) as bar:
+            for group in groups[self.progress.batch :]:
+                self._train_step(group, bar)
+                if self._is_finished():
+                    return
+        self.progress.epoch += 1
+        self.progress.batch = 0
+
+    def _train_step(self, group: list[Examples], bar: tqdm[NoReturn]) -> None:
+        started = time.monotonic()
+        loss, tokens = self._optimise(group)
+        progress = self.progress
+        progress.step += 1
+        progress.batch += 1
+        progress.tokens += tokens
+        seconds = time.monotonic() - started
+        progress.seconds += seconds
+        bar.update()
+        bar.set_postfix_str(f"loss {loss:.3f}, {tokens / seconds:,.0f} tokens/s", refresh=False)
+        if progress.step % self.table.save_every == 0 or self._is_finished():
+            self._record(loss)
+
+    def _optimise(self, group: list[Examples]) -> tuple[float, int]:
+        """One optimiser step over a group of batches -> mean loss per token, tokens."""
+        self.model.train()
+        rate = learning_rate(self.progress.step + 1, self.model.config.d_model, self.table)
+        for parameters in self.optimiser.param_groups:
+            parameters["lr"] = rate
+        batches = [self.train_batches.collate(examples) for examples in group]
+        real_tokens = sum(int((batch.tgt_out != self.tokenizer.pad_id).sum()) for batch in batches)
+        total = 0.0
+        for batch in batches:
+            src, tgt_in, tgt_out = (ids.to(self.device) for ids in batch)
+            with self._arithmetic():
+                loss, _ = summed_loss(self.model, src, tgt_in, tgt_out, self.table.label_smoothing)
+            (loss / real_tokens).backward()
+            total += loss.item()
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        return total / real_tokens, real_tokens
+
+    @contextlib.contextmanager
+    def _arithmetic(self) -> Iterator[None]:
+        """Autocast where the recipe asks for it; on a CPU the plain attention kernel, whose
+        backward pass is several times faster than the fused one at sentence lengths."""
+        is_half = self.table.precision == "bfloat16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=is_half):
+            if self.device.type == "cpu":
+                with sdpa_kernel(SDPBackend.MATH):
+                    yield
+            else:
+                yield
+
+    def _record(self, train_loss: float) -> None:
+        """Validate if it is time, write the log, then the state: in this order, so that a kill
+        in between repeats work and loses none."""
+        progress = self.progress
+        row = {
+            "step": progress.step,
+            "epoch": progress.epoch,
+            "seconds": progress.seconds,
+            "tokens": progress.tokens,
+            "tokens_per_second": progress.tokens / progress.seconds,
+            "rate": self.optimiser.param_groups[0]["lr"],
+            "train_loss": train_loss,
+        }
+        if progress.step % self.table.validate_every == 0 and self.dev_batches.corpora:
+            row |= self._validate()
+        self.log.append(row)
+        self.log.draw()
+        self._save_snapshot()
+        self._save_state()
+
+    @torch.no_grad()
+    def _validate(self) -> dict[str, float]:
+        self.model.eval()
+        total, tokens = 0.0, 0
+        for corpus in range(len(self.dev_batches.corpora)):
+            for side in (0, 1):
+                for examples in self.dev_batches.everything(corpus, side):
+                    src, tgt_in, tgt_out = (
+                        ids.to(self.device) for ids in self.dev_batches.collate(examples)
+                    )
+                    with self._arithmetic():
+                        loss, count = summed_loss(self.model, src, tgt_in, tgt_out, 0.0)
+                    total += loss.item()
+                    tokens += count
+        bleu = dev_bleu(
+            self.model, self.tokenizer, self.recipe.data, self.table.validation_sentences
+        )
+        is_better = bleu > self.progress.best_bleu
+        self.progress.best_bleu = max(bleu, self.progress.best_bleu)
+        self.progress.stale_validations = 0 if is_better else self.progress.stale_validations + 1
+        return {"dev_loss": total / tokens, "dev_bleu": bleu}
+
+    def _save_snapshot(self) -> None:
+        weights = {name: w.cpu() for name, w in unique_weights(self.model).items()}
+        save_file(weights, self._snapshot(self.progress.step))
+        for old in self._snapshots()[: -self.table.average_last]:
+            old.unlink()
+
+    def _snapshot(self, step: int) -> Path:
+        return self.directory / f"snapshot-{step:08d}.safetensors"
+
+    def _snapshots(self) -> list[Path]:
+        return sorted(self.directory.glob("snapshot-*.safetensors"))
+
+    def _save_state(self) -> None:
+        state = {
+            "progress": asdict(self.progress),
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "random": torch.get_rng_state(),
+            "cuda_random": torch.cuda.get_rng_state_all(),
+        }
+        temporary = self.directory / f"{STATE_FILE}.tmp"
+        torch.save(state, temporary)
+        temporary.replace(self.directory / STATE_FILE)
+
+    def _resume(self) -> None:
+        path = self.directory / STATE_FILE
+        if path.exists():
+            state = torch.load(path, map_location=self.device, weights_only=True)
+            self.progress = Progress(**state["progress"])
+            self.model.load_state_dict(state["model"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            torch.set_rng_state(state["random"].cpu())
+            if self.device.type == "cuda" and state["cuda_random"]:
+                torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_random"]])
+        for snapshot in self._snapshots():
+            if snapshot > self._snapshot(self.progress.step):
+                snapshot.unlink()
+        self.log.rewind(self.progress.step)
+
+    def _finish(self) -> Path:
+        """Average the last snapshots and write the checkpoint in float16."""
+        source, target = self.recipe.data.languages
+        info = CheckpointInfo(
+            name=self.recipe.name,
+            architecture=self.model.config,
+            pairs=((source, target), (target, source)),
+            source_tokenizer=TOKENIZER_FILE,
+            target_tokenizer=TOKENIZER_FILE,
+            decoding=DecodingOptions.from_dict(self.recipe.decoding),
+        )
+        directory = self.directory / CHECKPOINT_DIRECTORY
+        weights = average_weights(self._snapshots())
+        files = [self.directory / TOKENIZER_FILE]
+        save_checkpoint(directory, info, weights, files, torch.float16)
+        return directory
+
+
+def average_weights(snapshots: list[Path]) -> dict[str, Tensor]:
+    """The mean of each weight over several snapshots (Vaswani et al. 2017, section 6.1)."""
+    total: dict[str, Tensor] = {}
+    for snapshot in snapshots:
+        for name, weight in load_file(snapshot).items():
+            total[name] = total[name] + weight if name in total else weight
+    return {name: weight / len(snapshots) for name, weight in total.items()}
+
+
+def _groups(batches: list[Examples], size: int) -> Iterator[list[Examples]]:
+    for start in range(0, len(batches), size):
+        yield batches[start : start + size]

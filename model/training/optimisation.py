@@ -1,0 +1,39 @@
+"""The learning-rate schedule and the loss (Vaswani et al. 2017, sections 5.3 and 5.4)."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from model.training.recipe import TrainingTable
+from model.transformer import Transformer
+
+
+def learning_rate(step: int, d_model: int, table: TrainingTable) -> float:
+    """D^-0.5 * min(step^-0.5, step * warmup^-1.5) for step >= 1 (section 5.3).
+
+    Scaled by `rate_factor`; in the last `cooldown_steps` it falls linearly to zero.
+    """
+    warmup = max(table.warmup_steps, 1)
+    rate: float = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+    cooldown = 1.0
+    if table.cooldown_steps:
+        cooldown = min(1.0, max(0, table.max_steps - step + 1) / table.cooldown_steps)
+    return table.rate_factor * rate * cooldown
+
+
+def summed_loss(
+    model: Transformer, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, label_smoothing: float
+) -> tuple[Tensor, int]:
+    """Cross-entropy summed over real target tokens, and how many those are.
+
+    src (B, S), tgt_in and tgt_out (B, T). Label smoothing spreads part of the target's mass
+    over the vocabulary (section 5.4). Padding never reaches the output layer, the most
+    expensive one of a small model.
+    """
+    states = model.decode(tgt_in, model.encode(src), model.src_mask(src))
+    is_real = tgt_out != model.config.pad_id
+    logits = model.output(states[is_real]).float()
+    targets = tgt_out[is_real]
+    loss = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
+    return loss, targets.numel()

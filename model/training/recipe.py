@@ -1,0 +1,218 @@
+"""A training recipe: what `dragoman train RECIPE.toml` reads.
+
+Every table and key is checked; a mistake raises RecipeError and names what is allowed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
+
+from model.config import ConfigError, ModelConfig
+from model.options import DecodingOptions, OptionsError
+
+_Table = TypeVar("_Table", bound="CorpusTable | DataTable | TokenizerTable | TrainingTable")
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be followed; the message says what was got and what is allowed."""
+
+
+@dataclass(frozen=True)
+class CorpusTable:
+    """One parallel corpus: UTF-8 TSV files, plain or .gz, a pair a line.
+
+    `weight` is how many times an epoch goes through the training file (2.5: twice, and a random
+    half once more).
+    """
+
+    name: str
+    train: Path
+    dev: Path | None = None
+    test: Path | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """`languages`: those of the TSV columns, in order; both directions are learned.
+
+    Pairs with a side longer than `max_tokens` are left out.
+    """
+
+    languages: tuple[str, str]
+    corpora: tuple[CorpusTable, ...]
+    max_tokens: int = 100
+
+
+@dataclass(frozen=True)
+class TokenizerTable:
+    """One joint sentencepiece model for both languages."""
+
+    vocab_size: int = 8000
+    model_type: Literal["unigram", "bpe"] = "unigram"
+    character_coverage: float = 0.9995
+    word_vectors: Path | None = None
+    """Embeddings to start from, in the text format: a word and its numbers on each line."""
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """Optimisation (Vaswani et al. 2017, section 5), all lengths in optimiser steps.
+
+    A batch holds at most `batch_tokens` tokens a side, padding included; gradients of `accumulate`
+    batches are added up before a step. `cooldown_steps` > 0 lets the rate fall to zero linearly at
+    the end. `patience` counts validations without a better dev BLEU.
+    """
+
+    max_steps: int
+    batch_tokens: int = 4096
+    accumulate: int = 1
+    warmup_steps: int = 4000
+    cooldown_steps: int = 0
+    rate_factor: float = 1.0
+    label_smoothing: float = 0.1
+    initialisation: Literal["xavier", "kaiming"] = "xavier"
+    precision: Literal["float32", "bfloat16"] = "bfloat16"
+    validate_every: int = 1000
+    validation_sentences: int = 200
+    save_every: int = 500
+    average_last: int = 5
+    patience: int = 10
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A whole training run. `model` holds ModelConfig's options except the vocabulary sizes."""
+
+    name: str
+    model: dict[str, Any]
+    data: DataTable
+    tokenizer: TokenizerTable
+    training: TrainingTable
+    decoding: dict[str, Any] = field(default_factory=dict)
+
+    def model_config(self, vocab_size: int) -> ModelConfig:
+        sizes = {"src_vocab_size": vocab_size, "tgt_vocab_size": vocab_size}
+        return ModelConfig.from_dict({**self.model, **sizes})
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read and check a recipe; raises RecipeError."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+    _refuse_unknown(raw, {"name", "model", "data", "tokenizer", "training", "decoding"}, "recipe")
+    data = _section(raw, "data")
+    corpora = data.pop("corpora", [])
+    if not isinstance(corpora, list) or not corpora:
+        raise RecipeError("[[data.corpora]] must name at least one corpus")
+    if not all(isinstance(corpus, dict) for corpus in corpora):
+        raise RecipeError(f"every entry of data.corpora must be a table, got {corpora!r}")
+    recipe = Recipe(
+        name=str(raw.get("name", path.stem)),
+        model=_section(raw, "model"),
+        data=_table(
+            DataTable,
+            {**data, "corpora": tuple(_table(CorpusTable, c, "data.corpora") for c in corpora)},
+            "data",
+        ),
+        tokenizer=_table(TokenizerTable, _section(raw, "tokenizer"), "tokenizer"),
+        training=_table(TrainingTable, _section(raw, "training"), "training"),
+        decoding=_section(raw, "decoding"),
+    )
+    _check(recipe)
+    return recipe
+
+
+def _section(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    section = raw.get(name, {})
+    if not isinstance(section, dict):
+        raise RecipeError(f"[{name}] must be a table, got {section!r}")
+    return dict(section)
+
+
+def _refuse_unknown(values: dict[str, Any], known: set[str], where: str) -> None:
+    if unknown := sorted(set(values) - known):
+        raise RecipeError(f"unknown key {unknown[0]!r} in {where}; known: {sorted(known)}")
+
+
+def _table(kind: type[_Table], values: dict[str, Any], where: str) -> _Table:
+    """One dataclass from one TOML table, every value checked against its annotation."""
+    hints = get_type_hints(kind)
+    _refuse_unknown(values, set(hints), f"[{where}]")
+    required = {f.name for f in fields(kind) if f.default is MISSING}
+    if missing := sorted(required - set(values)):
+        raise RecipeError(f"[{where}] lacks {missing[0]!r}")
+    return kind(
+        **{key: _value(hints[key], value, f"{where}.{key}") for key, value in values.items()}
+    )
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    if choices := [c for c in get_args(hint) if isinstance(c, str)]:
+        if value not in choices:
+            raise RecipeError(f"{where} must be one of {choices}, got {value!r}")
+        return value
+    if hint == tuple[str, str] and not _is_list_of_strings(value):
+        raise RecipeError(f"{where} must be a list of strings, got {value!r}")
+    if hint in (int, float):
+        number = int | float if hint is float else int
+        if isinstance(value, bool) or not isinstance(value, number) or value < 0:
+            raise RecipeError(f"{where} must be a number of at least 0, got {value!r}")
+        return hint(value)
+    if hint is Path or Path in get_args(hint):
+        return Path(_value(str, value, where))
+    if hint is str and not isinstance(value, str):
+        raise RecipeError(f"{where} must be a string, got {value!r}")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _is_list_of_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _check(recipe: Recipe) -> None:
+    languages = recipe.data.languages
+    if len(languages) != 2 or len(set(languages)) != 2:
+        raise RecipeError(f"data.languages must be two different codes, got {list(languages)}")
+    _check_training(recipe.training)
+    if recipe.training.batch_tokens < recipe.data.max_tokens + 2:
+        raise RecipeError(
+            f"training.batch_tokens must hold one longest sentence ({recipe.data.max_tokens + 2}), "
+            f"got {recipe.training.batch_tokens}"
+        )
+    try:
+        config = recipe.model_config(recipe.tokenizer.vocab_size)
+        DecodingOptions.from_dict(recipe.decoding)
+    except ConfigError as error:
+        raise RecipeError(f"[model]: {error}") from error
+    except OptionsError as error:
+        raise RecipeError(f"[decoding]: {error}") from error
+    if recipe.data.max_tokens + 2 > config.max_positions:
+        raise RecipeError(
+            f"data.max_tokens must be at most {config.max_positions - 2}, which leaves room in "
+            f"model.max_positions for the tag and the end, got {recipe.data.max_tokens}"
+        )
+
+
+def _check_training(table: TrainingTable) -> None:
+    for name in (
+        "max_steps", "batch_tokens", "accumulate", "validate_every", "save_every", "average_last",
+    ):  # fmt: skip
+        if getattr(table, name) < 1:
+            raise RecipeError(f"training.{name} must be at least 1, got {getattr(table, name)}")
+    if table.label_smoothing > 1:
+        raise RecipeError(
+            f"training.label_smoothing must be a number from 0 to 1, got {table.label_smoothing}"
+        )
+    if table.validate_every % table.save_every:
+        raise RecipeError(
+            f"training.validate_every must be a multiple of training.save_every "
+            f"({table.save_every}), because only saved states are validated, "
+            f"got {table.validate_every}"
+        )

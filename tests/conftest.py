@@ -1,0 +1,61 @@
+"""What the tests of the network share: a tiny architecture, tiny parallel text, its tokenizer.
+
+torch is imported by the fixtures that need it, so that tests of the service run without.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from model.tokenizer import Tokenizer
+
+TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
+TINY_VOCAB_SIZE = 450
+
+
+@pytest.fixture(scope="session")
+def tiny_pairs() -> Path:
+    """300 simple sentence pairs, Chinese and English, as a TSV file."""
+    return TINY_PAIRS
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentencepiece model of TINY_VOCAB_SIZE pieces, trained as `dragoman train` would."""
+    from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
+    from model.training.vocabulary import train_tokenizer
+
+    path = tmp_path_factory.mktemp("tokenizer") / "tiny.model"
+    data = DataTable(languages=("zh", "en"), corpora=(CorpusTable("tiny", TINY_PAIRS),))
+    table = TokenizerTable(vocab_size=TINY_VOCAB_SIZE)
+    train_tokenizer(Recipe("tiny", {}, data, table, TrainingTable(max_steps=1)), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer(tiny_tokenizer_file: Path) -> Tokenizer:
+    from model.tokenizer import Tokenizer
+
+    return Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file)
+
+
+@pytest.fixture(scope="session")
+def tiny_config() -> ModelConfig:
+    """A Transformer that runs in milliseconds and fits the tiny tokenizer."""
+    return ModelConfig(
+        src_vocab_size=TINY_VOCAB_SIZE,
+        tgt_vocab_size=TINY_VOCAB_SIZE,
+        d_model=16,
+        n_heads=4,
+        d_ff=32,
+        n_encoder_layers=2,
+        n_decoder_layers=2,
+        dropout=0.0,
+        max_positions=64,
+    )

@@ -1,0 +1,235 @@
+"""Laws of the seam: cached, batched, interleaved decoding equals decoding alone."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from model.cache import MemoryCache, RowCache, RowTable, StepRows
+from model.offline import translate_all
+from model.options import DecodingOptions
+from model.runner import Runner, resolve_device
+from model.sentence import Finished, SourceSentence
+from tests.model.reference import BOS, EOS, run_to_end, tiny_model, tiny_runner
+
+VARIANTS: list[dict[str, object]] = [
+    {},
+    {"norm": "pre", "activation": "gelu"},
+    {"positions": "alibi", "activation": "silu"},
+    {"positions": "learned", "shared_embeddings": "none"},
+    {"n_encoder_layers": 4, "n_decoder_layers": 1, "shared_embeddings": "target"},
+]
+
+
+def mixed_sentences(count: int, seed: int) -> list[SourceSentence]:
+    rng = random.Random(seed)
+    options = [
+        DecodingOptions(beam_size=1),
+        DecodingOptions(beam_size=4, length_penalty=0.6, normalization="wu"),
+        DecodingOptions(beam_size=3, n_best=3),
+        DecodingOptions(beam_size=7, max_length=9),
+        DecodingOptions(beam_size=1, sampling=True, top_p=0.9, seed=3),
+        DecodingOptions(beam_size=1, sampling=True, top_k=5, temperature=0.7, seed=11),
+    ]
+    return [
+        SourceSentence(
+            [*(rng.randint(4, 12) for _ in range(rng.randint(1, 20))), EOS], rng.choice(options)
+        )
+        for _ in range(count)
+    ]
+
+
+def texts(results: list[Finished]) -> list[list[tuple[int, ...]]]:
+    return [[tuple(h.ids) for h in result.hypotheses] for result in results]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object]) -> None:
+    """Rows at different positions, two hypotheses over one memory, against teacher forcing."""
+    model = tiny_model(**variant)
+    config = model.config
+    device = torch.device("cpu")
+    src = torch.tensor([[5, 7, 9, EOS, 0, 0], [4, 6, 8, 10, 12, EOS]])
+    tgt = torch.tensor([[BOS, 5, 6, 7, 8], [BOS, 9, 9, 4, 11], [BOS, 12, 4, 6, 10]])
+    rows, memory = RowCache(config, 3, 8, device), MemoryCache(config, 2, 8, device)
+    with torch.inference_mode():
+        encoded = model.project_memory(model.encode(src))
+        memory.store(torch.tensor([0, 1]), encoded, torch.tensor([4, 6]))
+        expected = model(src[[0, 0, 1]], tgt)
+        by_slot = torch.tensor([[0, 1], [2, 2]])
+        table = RowTable(by_slot, torch.tensor([0, 0, 1]), torch.tensor([0, 1, 0]))
+        for t in range(5):
+            at = torch.full((3,), t)
+            step = StepRows(rows, memory, table, at, target_length=t + 1, source_length=6)
+            torch.testing.assert_close(model.step(tgt[:, t], step), expected[:, t])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_sentence_translates_alike_alone_and_in_a_crowd(variant: dict[str, object]) -> None:
+    model = tiny_model(seed=6, **variant)
+    sentences = mixed_sentences(12, seed=1)
+    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
+    assert texts(run_to_end(tiny_runner(model), sentences)) == texts(alone)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(seed: int) -> None:
+    model = tiny_model(seed=seed)
+    rng = random.Random(seed)
+    sentences = mixed_sentences(25, seed)
+    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
+    runner = tiny_runner(model, max_slots=6, max_rows=20)
+    waiting = list(range(len(sentences)))
+    index_of: dict[int, int] = {}
+    results: dict[int, Finished] = {}
+    while waiting or index_of:
+        while waiting and rng.random() < 0.6:
+            needed = sentences[waiting[0]].options.beam_size
+            if not runner.num_free_slots or runner.num_free_rows < needed:
+                break
+            index = waiting.pop(0)
+            index_of[runner.admit([sentences[index]])[0]] = index
+        for finished in runner.step().finished:
+            results[index_of.pop(finished.handle)] = finished
+    assert texts([results[i] for i in range(25)]) == texts(alone)
+
+
+def test_a_short_sentence_admitted_late_overtakes_a_long_one() -> None:
+    runner = tiny_runner(tiny_model())
+    long = SourceSentence([5, EOS], DecodingOptions(beam_size=1, max_length=40))
+    runner._model.output.bias.data[EOS] = -50.0
+    first = runner.admit([long])[0]
+    for _ in range(5):
+        assert runner.step().finished == []
+    late = SourceSentence([6, EOS], DecodingOptions(beam_size=4, max_length=3))
+    second = runner.admit([late])[0]
+    ended = [f.handle for _ in range(40) for f in runner.step().finished]
+    assert ended == [second, first]
+
+
+def test_slots_and_rows_come_back_after_any_mix_of_ends() -> None:
+    runner = tiny_runner(tiny_model(), max_slots=5, max_rows=20)
+    rng = random.Random(0)
+    running: set[int] = set()
+    for sentence in mixed_sentences(80, seed=2):
+        fits = runner.num_free_rows >= sentence.options.beam_size and runner.num_free_slots
+        if fits:
+            running.add(runner.admit([sentence])[0])
+        running -= {f.handle for f in runner.step().finished}
+        if running and rng.random() < 0.3:
+            handle = rng.choice(sorted(running))
+            runner.release(handle)
+            running.remove(handle)
+    for handle in running:
+        runner.release(handle)
+    assert (runner.num_free_slots, runner.num_free_rows, runner.num_running) == (5, 20, 0)
+
+
+def test_releasing_a_neighbour_does_not_change_a_translation() -> None:
+    model = tiny_model(seed=8)
+    sentences = mixed_sentences(6, seed=3)
+    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
+    runner = tiny_runner(model)
+    handles = runner.admit(sentences)
+    results = {f.handle: f for _ in range(2) for f in runner.step().finished}
+    for victim in (handles[0], handles[3]):
+        if victim not in results:
+            runner.release(victim)
+    while runner.num_running:
+        results |= {f.handle: f for f in runner.step().finished}
+    for index in (1, 2, 4, 5):
+        assert texts([results[handles[index]]]) == texts([alone[index]])
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_streamed_tokens_are_a_growing_prefix_of_the_result(beam_size: int) -> None:
+    model = tiny_model(seed=11)
+    runner = tiny_runner(model)
+    options = DecodingOptions(beam_size=beam_size, max_length=20)
+    sources = [[5, 7, EOS], [9, 4, 12, 8, EOS], [6, EOS], [11, 10, 9, EOS]]
+    handles = runner.admit([SourceSentence(s, options, is_streamed=True) for s in sources])
+    streamed: dict[int, list[int]] = {handle: [] for handle in handles}
+    while runner.num_running:
+        result = runner.step()
+        for handle, ids in result.streamed.items():
+            streamed[handle] += ids
+        for finished in result.finished:
+            best = finished.hypotheses[0].ids
+            told = streamed[finished.handle]
+            assert told == [*best, EOS][: len(told)]
+    if beam_size == 1:
+        assert any(streamed.values())
+
+
+def test_the_encoder_runs_once_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_model()
+    encoded: list[int] = []
+    encode = model.encode
+
+    def counting(src: torch.Tensor) -> torch.Tensor:
+        encoded.append(src.size(0))
+        return encode(src)
+
+    monkeypatch.setattr(model, "encode", counting)
+    run_to_end(tiny_runner(model), mixed_sentences(9, seed=5))
+    assert sum(encoded) == 9
+
+
+def test_an_idle_runner_steps_to_nothing() -> None:
+    result = tiny_runner(tiny_model()).step()
+    assert (result.finished, result.streamed) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        (SourceSentence([], DecodingOptions()), "1 to 32 source tokens, got 0"),
+        (SourceSentence([5] * 33, DecodingOptions()), "1 to 32 source tokens, got 33"),
+        (SourceSentence([5], DecodingOptions(beam_size=9)), "no room"),
+    ],
+)
+def test_what_cannot_be_admitted_is_refused_whole(sentence: SourceSentence, message: str) -> None:
+    runner: Runner = tiny_runner(tiny_model(), max_slots=4, max_rows=8)
+    runner.max_beam_size = 16
+    with pytest.raises(ValueError, match=message):
+        runner.admit([SourceSentence([5, EOS], DecodingOptions(beam_size=1)), sentence])
+    assert (runner.num_free_slots, runner.num_free_rows) == (4, 8)
+
+
+def test_a_failure_while_encoding_gives_everything_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_model()
+    runner = tiny_runner(model, max_slots=4, max_rows=8)
+
+    def out_of_memory(src: torch.Tensor) -> torch.Tensor:
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "encode", out_of_memory)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            runner.admit([SourceSentence([5, EOS], DecodingOptions())])
+    assert (runner.num_free_slots, runner.num_free_rows) == (4, 8)
+    assert run_to_end(runner, [SourceSentence([5, EOS], DecodingOptions())])[0].hypotheses
+
+
+def test_translate_all_keeps_the_order_and_tells_of_each_end() -> None:
+    model = tiny_model(seed=7)
+    sentences = mixed_sentences(30, seed=9)
+    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
+    ended: list[int] = []
+    results = translate_all(tiny_runner(model, max_slots=4, max_rows=16), sentences, ended.append)
+    assert texts(results) == texts(alone)
+    assert sorted(ended) == list(range(30))
+
+
+def test_translating_nothing_gives_nothing() -> None:
+    assert translate_all(tiny_runner(tiny_model()), []) == []
+
+
+def test_cuda_is_refused_where_there_is_none() -> None:
+    assert resolve_device("cpu") == "cpu"
+    if not torch.cuda.is_available():
+        assert resolve_device("auto") == "cpu"
+        with pytest.raises(ValueError, match="no usable CUDA"):
+            resolve_device("cuda")

@@ -1,0 +1,165 @@
+"""A recipe is read as written; every mistake in one is named before anything is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from model.training.recipe import RecipeError, load_recipe
+
+GOOD = """
+name = "small"
+
+[model]
+d_model = 64
+n_heads = 4
+
+[tokenizer]
+vocab_size = 1000
+
+[data]
+languages = ["zh", "en"]
+max_tokens = 50
+
+[[data.corpora]]
+name = "one"
+train = "one.tsv.gz"
+weight = 2.5
+
+[[data.corpora]]
+name = "two"
+train = "two.tsv"
+dev = "two.dev.tsv"
+
+[training]
+max_steps = 100
+save_every = 10
+validate_every = 20
+
+[decoding]
+beam_size = 3
+"""
+
+
+def write(directory: Path, text: str) -> Path:
+    path = directory / "small.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_recipe_is_read_as_written(tmp_path: Path) -> None:
+    recipe = load_recipe(write(tmp_path, GOOD))
+    assert (recipe.name, recipe.data.languages, recipe.data.max_tokens) == (
+        "small",
+        ("zh", "en"),
+        50,
+    )
+    one, two = recipe.data.corpora
+    assert (one.train, one.dev, one.weight) == (Path("one.tsv.gz"), None, 2.5)
+    assert (two.train, two.dev, two.weight) == (Path("two.tsv"), Path("two.dev.tsv"), 1.0)
+    assert (recipe.training.max_steps, recipe.training.warmup_steps) == (100, 4000)
+    assert recipe.decoding == {"beam_size": 3}
+
+
+def test_the_architecture_takes_the_vocabularys_size(tmp_path: Path) -> None:
+    config = load_recipe(write(tmp_path, GOOD)).model_config(987)
+    assert (config.src_vocab_size, config.tgt_vocab_size, config.d_model) == (987, 987, 64)
+
+
+def test_a_recipe_without_a_name_is_named_after_its_file(tmp_path: Path) -> None:
+    assert load_recipe(write(tmp_path, GOOD.replace('name = "small"', "", 1))).name == "small"
+
+
+@pytest.mark.parametrize("recipe", sorted(Path("recipes").glob("*.toml")), ids=str)
+def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
+    assert load_recipe(recipe).name == recipe.stem
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("[model]", "[model", "cannot read the recipe .*small.toml"),
+        ("[decoding]", "[decode]", r"unknown key 'decode' in recipe; known: \['data', 'decoding'"),
+        ("max_steps = 100", "max_stepz = 1", r"unknown key 'max_stepz' in \[training\]; known: "),
+        ("max_steps = 100", "", r"\[training\] lacks 'max_steps'"),
+        ("max_steps = 100", "max_steps = 0", "training.max_steps must be at least 1, got 0"),
+        ("max_steps = 100", "max_steps = -1", "training.max_steps must be a number of at least 0"),
+        ("max_steps = 100", "max_steps = 1.5", "training.max_steps must be a number .*, got 1.5"),
+        ("max_steps = 100", 'max_steps = "9"', "training.max_steps must be a number .*, got '9'"),
+        ("max_steps = 100", "max_steps = true", "training.max_steps must be a number .*, got True"),
+        ("save_every = 10", "save_every = 0", "training.save_every must be at least 1, got 0"),
+        ("save_every = 10", "save_every = 30", r"multiple of training.save_every \(30\).*got 20"),
+        (
+            "max_steps = 100",
+            "max_steps = 9\naverage_last = 0",
+            "training.average_last must be at least 1",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\naccumulate = 0",
+            "training.accumulate must be at least 1",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\nlabel_smoothing = 1.1",
+            "training.label_smoothing must be a number from 0 to 1, got 1.1",
+        ),
+        (
+            "max_steps = 100",
+            'max_steps = 9\nprecision = "float16"',
+            r"training.precision must be one of \['float32', 'bfloat16'\], got 'float16'",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\nbatch_tokens = 51",
+            r"training.batch_tokens must hold one longest sentence \(52\), got 51",
+        ),
+        ("max_tokens = 50", "max_tokens = 511", "data.max_tokens must be at most 510.*, got 511"),
+        ('["zh", "en"]', '["zh", "zh"]', "data.languages must be two different codes"),
+        ('["zh", "en"]', '["zh"]', r"data.languages must be two different codes, got \['zh'\]"),
+        ('["zh", "en"]', '"zh"', "data.languages must be a list of strings, got 'zh'"),
+        ('["zh", "en"]', "[1, 2]", r"data.languages must be a list of strings, got \[1, 2\]"),
+        ('languages = ["zh", "en"]', "", r"\[data\] lacks 'languages'"),
+        ('train = "two.tsv"', "", r"\[data.corpora\] lacks 'train'"),
+        ('train = "two.tsv"', "train = 2", "data.corpora.train must be a string, got 2"),
+        ("weight = 2.5", 'weight = "x"', "data.corpora.weight must be a number .*, got 'x'"),
+        ("vocab_size = 1000", "vocab_size = 0", r"\[model\]: src_vocab_size must be at least 1"),
+        ("vocab_size = 1000", 'model_type = "word"', r"one of \['unigram', 'bpe'\], got 'word'"),
+        ("vocab_size = 1000", "word_vectors = 1", "tokenizer.word_vectors must be a string, got 1"),
+        ("d_model = 64", "d_model = 63", r"\[model\]: d_model must be a multiple of n_heads"),
+        ("d_model = 64", "d_modell = 63", r"\[model\]: unknown architecture option 'd_modell'"),
+        ("beam_size = 3", "beam_size = 0", r"\[decoding\]: beam_size must be .* from 1 to 64"),
+        ("beam_size = 3", "beams = 1", r"\[decoding\]: unknown decoding option 'beams'"),
+    ],
+)
+def test_a_mistake_is_named_with_what_is_allowed(
+    tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    assert GOOD.count(right) == 1
+    with pytest.raises(RecipeError, match=said):
+        load_recipe(write(tmp_path, GOOD.replace(right, wrong)))
+
+
+@pytest.mark.parametrize(
+    ("corpora", "said"),
+    [
+        ("[]", "must name at least one corpus"),
+        ("[1]", r"every entry of data.corpora must be a table, got \[1\]"),
+    ],
+)
+def test_corpora_must_be_tables(tmp_path: Path, corpora: str, said: str) -> None:
+    text = f'[data]\nlanguages = ["a", "b"]\ncorpora = {corpora}\n[training]\nmax_steps = 1\n'
+    with pytest.raises(RecipeError, match=said):
+        load_recipe(write(tmp_path, text))
+
+
+def test_a_section_must_be_a_table(tmp_path: Path) -> None:
+    text = "model = 3\n" + GOOD.replace("[model]\nd_model = 64\nn_heads = 4\n", "")
+    with pytest.raises(RecipeError, match=r"\[model\] must be a table, got 3"):
+        load_recipe(write(tmp_path, text))
+
+
+def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="cannot read the recipe .*absent.toml"):
+        load_recipe(tmp_path / "absent.toml")
