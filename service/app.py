@@ -1,0 +1,122 @@
+"""Build the server from its settings: load the model, wire the parts, install the routes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+
+from model.options import DecodingOptions
+from service import __version__
+from service.engine import Engine
+from service.metrics import Metrics
+from service.middleware import RequestMiddleware
+from service.responses import ErrorBody, install_error_handlers
+from service.routes import health, languages, metrics, translate
+from service.routes.state import Limits, ServerState
+from service.seam import Runner, Tokenizer
+from service.settings import Settings
+from service.translator import Translator
+
+_ENDPOINTS = frozenset(
+    {
+        *("/translate", "/languages", "/health", "/health/live", "/health/ready", "/metrics"),
+        *("/docs", "/openapi.json"),
+    }
+)
+_DESCRIPTION = "A translation server: LibreTranslate's API, batched at every decode step."
+
+
+class StartupError(ValueError):
+    """The server cannot start; the message says what is wrong."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A checkpoint that is ready to translate, without a word about tensors."""
+
+    name: str
+    pairs: Sequence[tuple[str, str]]
+    decoding: DecodingOptions
+    tokenizer: Tokenizer
+    runner: Runner
+    device: str
+    load_seconds: float
+
+
+def load_model(settings: Settings) -> LoadedModel:
+    """Load the checkpoint that the settings name; raises StartupError."""
+    started = time.monotonic()
+    if settings.threads:
+        os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
+    from model.checkpoint import CheckpointError, load_checkpoint
+    from model.runner import Runner as ModelRunner
+    from model.runner import resolve_device
+
+    try:
+        device = resolve_device(settings.device)
+        checkpoint = load_checkpoint(settings.model, device)
+    except (CheckpointError, ValueError) as error:
+        raise StartupError(str(error)) from error
+    runner = ModelRunner(
+        checkpoint.model,
+        checkpoint.tokenizer.control_ids(),
+        max_slots=settings.max_slots,
+        max_rows=settings.max_rows,
+        max_source_tokens=settings.max_source_tokens,
+        max_target_tokens=settings.max_target_tokens,
+        max_beam_size=settings.max_beam_size,
+    )
+    info = checkpoint.info
+    seconds = time.monotonic() - started
+    return LoadedModel(
+        info.name, info.pairs, info.decoding, checkpoint.tokenizer, runner, str(device), seconds
+    )
+
+
+def create_app(settings: Settings, model: LoadedModel) -> FastAPI:
+    """The server as an ASGI app; its engine runs from start-up to shut-down."""
+    state = _wire(settings, model)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        state.engine.start()
+        yield
+        state.engine.stop()
+
+    app = FastAPI(
+        title="Dragoman",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        responses={"4XX": {"model": ErrorBody}, "5XX": {"model": ErrorBody}},
+    )
+    app.state.server = state
+    app.add_middleware(RequestMiddleware, metrics=state.metrics, endpoints=_ENDPOINTS)
+    install_error_handlers(app, state.metrics)
+    for routes in (translate, languages, health, metrics):
+        app.include_router(routes.router)
+    return app
+
+
+def _wire(settings: Settings, model: LoadedModel) -> ServerState:
+    metrics_ = Metrics(model.name)
+    engine = Engine(model.runner, metrics_, settings.max_waiting_sentences)
+    metrics_.describe_model(__version__, model.device, model.load_seconds)
+    metrics_.watch_engine(
+        running=lambda: engine.num_running,
+        waiting=lambda: engine.num_waiting,
+        is_ready=lambda: engine.is_ready,
+    )
+    translator = Translator(engine, model.tokenizer, model.pairs, model.runner.max_source_tokens)
+    limits = Limits(
+        max_body_bytes=settings.max_body_bytes,
+        max_characters=settings.max_characters,
+        max_texts=settings.max_texts,
+        max_beam_size=settings.max_beam_size,
+    )
+    return ServerState(engine, translator, metrics_, model.decoding, limits)

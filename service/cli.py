@@ -1,0 +1,203 @@
+"""dragoman serve | translate | train | evaluate.
+
+A wrong setting, file or checkpoint is one line on stderr and exit code 2. What a command needs of
+torch and of the training code is imported when that command runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TextIO, TypeVar
+
+import click
+from pydantic import ValidationError
+
+from service import __version__
+from service.settings import Settings
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_FAILED = 2
+_DEVICES = click.Choice(["auto", "cpu", "cuda"])
+_DIRECTORY = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="dragoman")
+def main() -> None:
+    """Translate text with a Transformer: as a server, from the command line, or train one.
+
+    \b
+    dragoman serve                               answer http://127.0.0.1:8000/translate
+    dragoman translate --from zh --to en FILE    translate a file, or standard input
+    dragoman train RECIPE --run DIRECTORY        train a checkpoint
+    dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
+    """
+
+
+def _settings_options(command: _Command) -> _Command:
+    """One flag a setting, spelled alike: DRAGOMAN_MAX_SLOTS is --max-slots."""
+    for name, field in reversed(Settings.model_fields.items()):
+        bounds = [f"{k} {v}" for m in field.metadata for k, v in _bounds(m)]
+        extra = "; ".join([*bounds, f"default {field.default}", f"DRAGOMAN_{name.upper()}"])
+        option = click.option(
+            f"--{name.replace('_', '-')}", name, help=f"{field.description} [{extra}]"
+        )
+        command = option(command)
+    return command
+
+
+def _bounds(constraint: object) -> list[tuple[str, object]]:
+    names = {"ge": "at least", "le": "at most"}
+    return [(names[k], getattr(constraint, k)) for k in names if hasattr(constraint, k)]
+
+
+@main.command()
+@_settings_options
+def serve(**flags: str | None) -> None:
+    """Serve a checkpoint over HTTP until interrupted.
+
+    Flags win over DRAGOMAN_* environment variables, these over the defaults. Try it:
+
+    \b
+    curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
+    """
+    settings = _read_settings({name: value for name, value in flags.items() if value is not None})
+    import uvicorn
+
+    from service.app import StartupError, create_app, load_model
+
+    try:
+        model = load_model(settings)
+    except StartupError as error:
+        _fail(str(error))
+    listener = _bind(settings.host, settings.port)
+    config = uvicorn.Config(  # an access log would hold what clients put into their URLs
+        create_app(settings, model), log_level=settings.log_level, access_log=False
+    )
+    host, port = listener.getsockname()[:2]
+    click.echo(f"dragoman serves {model.name} on {model.device} at http://{host}:{port}", err=True)
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn has shut down in order by then
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _read_settings(flags: dict[str, Any]) -> Settings:
+    try:
+        return Settings(**flags)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        got = f" (got {first['input']!r})" if name else ""
+        where = f"setting {name}: " if name else ""
+        _fail(f"{where}{first['msg'].removeprefix('Value error, ')}{got}")
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A listening socket, so that a port in use is known before the server starts."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address, family=family)
+    except OSError as error:
+        _fail(f"cannot listen on {host} port {port}: {error.strerror or error}")
+
+
+@main.command()
+@click.argument("files", nargs=-1, type=_FILE)
+@click.option("--from", "source", required=True, help="Language code of the text, such as zh.")
+@click.option("--to", "target", required=True, help="Language code to translate into.")
+@click.option("--model", type=_DIRECTORY, default=Path("checkpoints/zh-en"), show_default=True)
+@click.option("--device", type=_DEVICES, default="auto", show_default=True)
+@click.option("--beam-size", type=click.IntRange(1, 64), help="Default: the checkpoint's.")
+@click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default: the checkpoint's.")
+@click.option("--max-slots", type=click.IntRange(1, 65536), default=64, show_default=True)
+@click.option("-o", "--output", type=click.File("w", encoding="utf-8", lazy=True), default="-")
+def translate(
+    files: tuple[Path, ...],
+    source: str,
+    target: str,
+    model: Path,
+    device: str,
+    beam_size: int | None,
+    length_penalty: float | None,
+    max_slots: int,
+    output: TextIO,
+) -> None:
+    """Translate FILES, or standard input, to standard output or to -o.
+
+    Lines stay lines: a text of a hundred lines gives a hundred lines.
+    """
+    from service.offline import OfflineTranslator
+
+    text = _read_texts(files)
+    try:
+        translator = OfflineTranslator(model, device, max_slots, beam_size, length_penalty)
+        translation = translator.translate(text, source, target)
+    except ValueError as error:
+        _fail(str(error))
+    output.write(translation)
+
+
+def _read_texts(files: tuple[Path, ...]) -> str:
+    try:
+        if not files:
+            return sys.stdin.buffer.read().decode("utf-8")
+        return "".join(file.read_bytes().decode("utf-8") for file in files)
+    except UnicodeDecodeError as error:
+        _fail(f"the input is not UTF-8: byte {error.start} is wrong")
+
+
+@main.command()
+@click.argument("recipe", type=_FILE)
+@click.option("--run", "directory", type=_DIRECTORY, required=True, help="Where the run lives.")
+@click.option("--device", type=_DEVICES, default="auto", show_default=True)
+def train(recipe: Path, directory: Path, device: str) -> None:
+    """Train as RECIPE (a TOML file) says.
+
+    The run may be interrupted at any time; the same command goes on where it stopped. The finished
+    checkpoint is left in the run's directory.
+    """
+    from model.runner import resolve_device
+    from model.training.loop import Trainer
+    from model.training.recipe import load_recipe
+
+    try:
+        trainer = Trainer(load_recipe(recipe), directory, resolve_device(device))
+    except ValueError as error:
+        _fail(str(error))
+    click.echo(f"finished: {trainer.run()}")
+
+
+@main.command()
+@click.argument("checkpoint", type=_DIRECTORY)
+@click.option("--recipe", type=_FILE, required=True, help="Names the corpora to measure on.")
+@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+@click.option("--device", type=_DEVICES, default="auto", show_default=True)
+def evaluate(checkpoint: Path, recipe: Path, split: str, device: str) -> None:
+    """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus."""
+    from model.runner import resolve_device
+    from model.training.evaluation import evaluate as measure
+
+    try:
+        scores = measure(checkpoint, recipe, split, resolve_device(device))
+    except ValueError as error:
+        _fail(str(error))
+    header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")
+    click.echo("{:<24} {:<10} {:>9} {:>6} {:>6} {:>11}".format(*header))
+    for score in scores:
+        click.echo(
+            f"{score.corpus:<24} {score.direction:<10} {score.sentences:>9} "
+            f"{score.bleu:>6.2f} {score.chrf:>6.2f} {score.sentences_per_second:>11.1f}"
+        )
+    for signature in sorted(
+        {s for row in scores for s in (row.bleu_signature, row.chrf_signature)}
+    ):
+        click.echo(signature)
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"dragoman: {' '.join(message.split())}", err=True)
+    raise SystemExit(_FAILED)

@@ -1,0 +1,98 @@
+"""Every error a client can meet.
+
+    ServiceError                 500 internal_error
+    ├─ InvalidJson               400 invalid_json
+    ├─ InvalidText               400 invalid_text
+    ├─ UnsupportedFormat         400 unsupported_format
+    ├─ UnsupportedLanguage       400 unsupported_language
+    ├─ BodyTooLarge              413 body_too_large
+    ├─ TextTooLong               413 text_too_long
+    ├─ TooManyTexts              413 too_many_texts
+    ├─ UnsupportedMediaType      415 unsupported_media_type
+    ├─ InvalidField              422 invalid_field
+    ├─ ClientGone                499 cancelled (nobody reads it; it is counted)
+    ├─ TranslationFailed         500 translation_failed
+    ├─ Overloaded                503 overloaded, Retry-After
+    └─ NotReady                  503 not_ready, Retry-After
+
+The message is a sentence for the client: what was got, what is allowed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+_SHOWN_CHARACTERS = 60
+
+
+class ServiceError(Exception):
+    """Something the client is told about."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    retry_after_seconds: ClassVar[int | None] = None
+
+
+class InvalidJson(ServiceError):
+    status, code = 400, "invalid_json"
+
+
+class InvalidText(ServiceError):
+    status, code = 400, "invalid_text"
+
+
+class UnsupportedFormat(ServiceError):
+    status, code = 400, "unsupported_format"
+
+
+class UnsupportedLanguage(ServiceError):
+    status, code = 400, "unsupported_language"
+
+
+class BodyTooLarge(ServiceError):
+    status, code = 413, "body_too_large"
+
+
+class TextTooLong(ServiceError):
+    status, code = 413, "text_too_long"
+
+
+class TooManyTexts(ServiceError):
+    status, code = 413, "too_many_texts"
+
+
+class UnsupportedMediaType(ServiceError):
+    status, code = 415, "unsupported_media_type"
+
+
+class InvalidField(ServiceError):
+    status, code = 422, "invalid_field"
+
+
+class ClientGone(ServiceError):
+    status, code = 499, "cancelled"
+
+
+class TranslationFailed(ServiceError):
+    status, code = 500, "translation_failed"
+
+
+class Overloaded(ServiceError):
+    status, code, retry_after_seconds = 503, "overloaded", 1
+
+
+class NotReady(ServiceError):
+    status, code, retry_after_seconds = 503, "not_ready", 5
+
+
+def shown(value: object) -> str:
+    """The value for an error message: shortened, and without anything UTF-8 cannot carry."""
+    text = repr(value[: _SHOWN_CHARACTERS + 1]) if isinstance(value, str | bytes) else repr(value)
+    if len(text) > _SHOWN_CHARACTERS:
+        text = text[:_SHOWN_CHARACTERS] + "…"
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates spelled as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,115 @@
+"""Every metric the server exports. One instance per app, so that tests start from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+_PREFIX = "dragoman_"
+_REQUEST_BUCKETS = (
+    *(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75),
+    *(1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0),
+)
+_STEP_BUCKETS = (
+    *(0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.02, 0.03, 0.05, 0.075),
+    *(0.1, 0.2, 0.5, 1.0),
+)
+
+
+class Metrics:
+    """Labels never hold a text, a key or an address; unknown paths count as endpoint "other"."""
+
+    def __init__(self, model: str) -> None:
+        self.registry = CollectorRegistry()
+        self._model = model
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        self._requests = self._counter(
+            "requests_total", "Answered requests.", "endpoint", "outcome"
+        )
+        self._sequences = self._counter(
+            "sequences_total", "Sentences that left the engine.", "finish_reason"
+        )
+        self._rejected = self._counter("rejected_total", "Requests turned away.", "reason")
+        self.source_tokens = self._counter(
+            "source_tokens_total", "Source tokens taken into the batch."
+        ).labels(model)
+        self.target_tokens = self._counter(
+            "target_tokens_total", "Target tokens of finished sentences' best hypotheses."
+        ).labels(model)
+        self._request_seconds = self._histogram(
+            "request_seconds", "From a request's first byte to its answer.", "endpoint"
+        )
+        self.queue_wait_seconds = self._histogram(
+            "queue_wait_seconds", "From a sentence's arrival to its admission."
+        ).labels(model)
+        self.decode_step_seconds = Histogram(
+            _PREFIX + "decode_step_seconds",
+            "One step of all running sentences.",
+            ["model"],
+            buckets=_STEP_BUCKETS,
+            registry=self.registry,
+        ).labels(model)
+
+    def describe_model(self, version: str, device: str, load_seconds: float) -> None:
+        """Facts that do not change while the server runs."""
+        self._gauge("model_load_seconds", "Time to load the model.").labels(self._model).set(
+            load_seconds
+        )
+        info = self._gauge("model_info", "Always 1; the labels tell.", "version", "device")
+        info.labels(self._model, version, device).set(1)
+
+    def watch_engine(
+        self,
+        running: Callable[[], int],
+        waiting: Callable[[], int],
+        is_ready: Callable[[], bool],
+    ) -> None:
+        """Gauges that are read when they are scraped, so that a step costs nothing."""
+        self._gauge("running", "Sentences in the batch.").labels(self._model).set_function(running)
+        self._gauge("waiting", "Sentences waiting for a slot.").labels(self._model).set_function(
+            waiting
+        )
+        self._gauge("ready", "1 if the server takes requests.").labels(self._model).set_function(
+            is_ready
+        )
+
+    def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
+        self._requests.labels(self._model, endpoint, outcome).inc()
+        self._request_seconds.labels(self._model, endpoint).observe(seconds)
+
+    def count_sequence(self, finish_reason: str) -> None:
+        self._sequences.labels(self._model, finish_reason).inc()
+
+    def count_rejected(self, reason: str) -> None:
+        self._rejected.labels(self._model, reason).inc()
+
+    def render(self) -> bytes:
+        """All metrics in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
+        return Counter(_PREFIX + name, help_text, ["model", *labels], registry=self.registry)
+
+    def _gauge(self, name: str, help_text: str, *labels: str) -> Gauge:
+        return Gauge(_PREFIX + name, help_text, ["model", *labels], registry=self.registry)
+
+    def _histogram(self, name: str, help_text: str, *labels: str) -> Histogram:
+        return Histogram(
+            _PREFIX + name,
+            help_text,
+            ["model", *labels],
+            buckets=_REQUEST_BUCKETS,
+            registry=self.registry,
+        )

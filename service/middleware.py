@@ -1,0 +1,77 @@
+"""Around every request: its id, its metrics, and an answer even if something unforeseen breaks.
+
+Plain ASGI, because a wrapper of Starlette's kind hides the client's disconnection from the route.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.errors import ClientGone, ServiceError
+from service.metrics import Metrics
+from service.responses import error_response
+
+_logger = logging.getLogger(__name__)
+_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_REQUEST_ID_HEADER = "X-Request-ID"
+_REJECTIONS = (413, 503)
+
+
+class RequestMiddleware:
+    """Outermost: gives each request an id, catches what nobody caught, counts the outcome."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, endpoints: frozenset[str]) -> None:
+        self._app, self._metrics, self._endpoints = app, metrics, endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        request_id = _request_id(Headers(scope=scope))
+        scope.setdefault("state", {})["request_id"] = request_id
+        status: int | None = None
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[_REQUEST_ID_HEADER] = request_id
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception:
+            _logger.exception("request %s failed", request_id)
+            if status is None:
+                error = ServiceError("something went wrong here; the request may be tried again")
+                await error_response(error, request_id)(scope, receive, send_with_id)
+            status = 500
+        finally:
+            self._count(scope["path"], status, time.perf_counter() - started)
+
+    def _count(self, path: str, status: int | None, seconds: float) -> None:
+        endpoint = path if path in self._endpoints else "other"
+        self._metrics.count_request(endpoint, _outcome(status), seconds)
+
+
+def _request_id(headers: Headers) -> str:
+    """The client's own if it is short and plain, so that it may stand in logs and headers."""
+    given = headers.get(_REQUEST_ID_HEADER, "")
+    return given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _outcome(status: int | None) -> str:
+    if status is None or status == ClientGone.status:
+        return "cancelled"
+    if status < 400:
+        return "ok"
+    if status in _REJECTIONS:
+        return "rejected"
+    return "client_error" if status < 500 else "error"

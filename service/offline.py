@@ -1,0 +1,75 @@
+"""Translate a whole text with nobody waiting: what `dragoman translate` does."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from model.checkpoint import load_checkpoint
+from model.offline import translate_all
+from model.runner import Runner, resolve_device
+from model.sentence import SourceSentence
+from service.text.segmentation import Document
+
+_MAX_SOURCE_TOKENS, _MAX_TARGET_TOKENS = 128, 256
+_TAG_AND_EOS = 2
+
+
+class OfflineTranslator:
+    """One checkpoint with its runner; raises ValueError with a ready sentence."""
+
+    def __init__(
+        self,
+        model: Path,
+        device: str,
+        max_slots: int,
+        beam_size: int | None,
+        length_penalty: float | None,
+    ) -> None:
+        checkpoint = load_checkpoint(model, resolve_device(device))
+        self._tokenizer, self._pairs = checkpoint.tokenizer, checkpoint.info.pairs
+        defaults = checkpoint.info.decoding
+        self._options = dataclasses.replace(
+            defaults,
+            beam_size=defaults.beam_size if beam_size is None else beam_size,
+            length_penalty=defaults.length_penalty if length_penalty is None else length_penalty,
+            sampling=False,
+            n_best=1,
+        )
+        self._runner = Runner(
+            checkpoint.model,
+            self._tokenizer.control_ids(),
+            max_slots=max_slots,
+            max_rows=max_slots * self._options.beam_size,
+            max_source_tokens=_MAX_SOURCE_TOKENS,
+            max_target_tokens=_MAX_TARGET_TOKENS,
+            max_beam_size=self._options.beam_size,
+        )
+
+    def translate(self, text: str, source: str, target: str) -> str:
+        """The text's translation; progress is shown on stderr."""
+        if (source, target) not in self._pairs:
+            pairs = ", ".join(f"{a} to {b}" for a, b in self._pairs)
+            raise ValueError(f"cannot translate {source!r} to {target!r}; supported: {pairs}")
+        max_tokens = self._runner.max_source_tokens - _TAG_AND_EOS
+        document = Document(text, source, max_tokens, self._count_tokens)
+        sentences = [
+            SourceSentence(self._tokenizer.encode_source(sentence, target), self._options)
+            for sentence in document.sentences
+        ]
+        with tqdm(total=len(sentences), unit="sentence") as bar:
+            finished = translate_all(self._runner, sentences, lambda _: _advance(bar))
+        if errors := [result.error for result in finished if result.error is not None]:
+            raise ValueError(f"{len(errors)} sentences failed, the first: {errors[0]}")
+        best = [self._tokenizer.decode(result.hypotheses[0].ids) for result in finished]
+        return document.join(best, target)
+
+    def _count_tokens(self, text: str) -> int:
+        return len(self._tokenizer.encode_source_batch([text])[0])
+
+
+def _advance(bar: tqdm[Any]) -> None:
+    bar.update()

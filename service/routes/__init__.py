@@ -1,0 +1,1 @@
+"""The HTTP surface, one module a concern. Routes know schemas; the engine does not."""

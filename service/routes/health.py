@@ -1,0 +1,35 @@
+"""Probes: is the process alive, does it take requests."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from service.errors import NotReady
+from service.routes.state import StateDep
+
+router = APIRouter()
+
+
+class Health(BaseModel):
+    status: str = "ok"
+
+
+@router.get("/health")
+async def health(state: StateDep) -> Health:
+    """LibreTranslate's probe: the same answer as /health/ready."""
+    return await ready(state)
+
+
+@router.get("/health/live")
+async def live() -> Health:
+    """200 as long as the process answers at all."""
+    return Health()
+
+
+@router.get("/health/ready")
+async def ready(state: StateDep) -> Health:
+    """200 if the server takes requests, else 503."""
+    if not state.engine.is_ready:
+        raise NotReady("the engine is not running")
+    return Health()

@@ -1,0 +1,87 @@
+"""POST /translate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+from starlette.responses import Response
+
+from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
+from service.routes.body import (
+    FORM,
+    JSON,
+    PLAIN,
+    media_type_of,
+    parse_body,
+    read_body,
+    until_disconnected,
+)
+from service.routes.state import Limits, StateDep
+from service.schemas import TranslateRequest, TranslateResponse
+
+router = APIRouter()
+
+_SCHEMA = TranslateRequest.model_json_schema()
+_EXAMPLE = {"q": "你好,世界!", "source": "zh", "target": "en"}
+_OPENAPI: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {"schema": _SCHEMA, "example": _EXAMPLE},
+            FORM: {"schema": _SCHEMA, "example": _EXAMPLE},
+            PLAIN: {"schema": {"type": "string"}, "example": _EXAMPLE["q"]},
+        },
+    },
+    "parameters": [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "description": f"With a text/plain body: {_SCHEMA['properties'][name]['description']}",
+            "schema": {"type": "string"},
+            "example": _EXAMPLE[name],
+        }
+        for name in ("source", "target")
+    ],
+}
+
+
+@router.post(
+    "/translate",
+    response_model=TranslateResponse,
+    response_model_exclude_none=True,
+    openapi_extra=_OPENAPI,
+)
+async def translate(request: Request, state: StateDep) -> TranslateResponse | Response:
+    """Translate a text or a list of texts; answers when the last sentence is done.
+
+    A text/plain body with ?source=&target= is answered with the translation as plain text.
+    """
+    media_type = media_type_of(request)
+    body = await read_body(request, state.limits.max_body_bytes)
+    wanted = parse_body(media_type, body, request.query_params)
+    _check_limits(wanted, state.limits)
+    options = wanted.decoding(state.decoding, state.limits.max_beam_size)
+    translations = await until_disconnected(
+        request,
+        state.translator.translate(wanted.texts, wanted.source, wanted.target, options),
+    )
+    if media_type == PLAIN:
+        return PlainTextResponse(translations[0].text)
+    return TranslateResponse.of(wanted, translations)
+
+
+def _check_limits(wanted: TranslateRequest, limits: Limits) -> None:
+    if wanted.format != "text":
+        raise UnsupportedFormat(f'format "{wanted.format}" is not supported yet; send "text"')
+    if len(wanted.texts) > limits.max_texts:
+        raise TooManyTexts(
+            f"q has {len(wanted.texts)} texts, at most {limits.max_texts} are allowed"
+        )
+    num_characters = sum(map(len, wanted.texts))
+    if num_characters > limits.max_characters:
+        raise TextTooLong(
+            f"q has {num_characters} characters, at most {limits.max_characters} are allowed"
+        )

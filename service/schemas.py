@@ -1,0 +1,209 @@
+"""The wire types of POST /translate: LibreTranslate's fields, and more of our own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from model.options import DecodingOptions
+from service.errors import InvalidField, shown
+from service.translator import TextTranslation
+
+_SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
+
+
+def _check_texts(value: object) -> object:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return value
+    raise PydanticCustomError("texts", "must be a string or a list of strings")
+
+
+class TranslateRequest(BaseModel):
+    """What to translate and how. Unknown fields are refused, so that no typing error goes unseen.
+
+    Any of temperature, top_k, top_p and seed asks for sampling; else it is beam search with the
+    model's own defaults.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"examples": [{"q": "你好,世界!", "source": "zh", "target": "en"}]},
+    )
+
+    q: Annotated[str | list[str], BeforeValidator(_check_texts)] = Field(
+        description="A text, or a list of texts."
+    )
+    source: str = Field(description='Language code of the text, or "auto" to detect it.')
+    target: str = Field(description="Language code to translate into.")
+    format: Literal["text", "html"] = Field("text", description='Only "text" is supported yet.')
+    alternatives: int = Field(0, ge=0, le=15, description="How many more translations to give.")
+    api_key: str | None = Field(None, description="LibreTranslate's; accepted and ignored.")
+    secret: str | None = Field(None, description="LibreTranslate's; accepted and ignored.")
+    beam_size: int | None = Field(None, ge=1, le=64, description="Hypotheses to keep; 1 is greedy.")
+    length_penalty: float | None = Field(
+        None, ge=0.0, le=10.0, description="Above 1 prefers longer translations."
+    )
+    temperature: float | None = Field(
+        None, ge=0.01, le=100.0, description="Sampling: 1 is neutral."
+    )
+    top_k: int | None = Field(
+        None, ge=0, le=2**31 - 1, description="Sampling: only the k likeliest tokens; 0 is all."
+    )
+    top_p: float | None = Field(
+        None, ge=0.0, le=1.0, description="Sampling: only the likeliest tokens of this mass."
+    )
+    seed: int | None = Field(
+        None, ge=0, le=2**63 - 1, description="Sampling: same seed, same translation; 0 by default."
+    )
+    max_length: int | None = Field(
+        None, ge=1, le=100_000, description="Tokens that a sentence's translation may have."
+    )
+    details: bool = Field(False, description="Also give every sentence's tokens and scores.")
+
+    @classmethod
+    def from_json(cls, values: object) -> Self:
+        """Check parsed JSON; raises InvalidField."""
+        return cls._check(values, is_strict=True)
+
+    @classmethod
+    def from_strings(cls, values: Mapping[str, str | list[str]]) -> Self:
+        """Check form or query fields, whose numbers are spelled as text; raises InvalidField."""
+        return cls._check(values, is_strict=False)
+
+    @classmethod
+    def _check(cls, values: object, *, is_strict: bool) -> Self:
+        try:
+            return cls.model_validate(values, strict=is_strict)
+        except ValidationError as error:
+            raise InvalidField(explain_invalid(error.errors(), list(cls.model_fields))) from error
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.q] if isinstance(self.q, str) else self.q
+
+    @property
+    def is_sampling(self) -> bool:
+        return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
+
+    def decoding(self, defaults: DecodingOptions, max_beam_size: int) -> DecodingOptions:
+        """The model's defaults with the request's wishes; raises InvalidField."""
+        if self.is_sampling:
+            self._check_sampling()
+            beam_size = 1
+        else:
+            beam_size = self._beam_size(defaults, max_beam_size)
+        wishes: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in (*_SAMPLING_FIELDS, "length_penalty", "max_length")
+            if getattr(self, name) is not None
+        }
+        return dataclasses.replace(
+            defaults,
+            beam_size=beam_size,
+            n_best=self.alternatives + 1,
+            sampling=self.is_sampling,
+            **wishes,
+        )
+
+    def _beam_size(self, defaults: DecodingOptions, max_beam_size: int) -> int:
+        """As asked; if not asked, the default, widened to hold the alternatives."""
+        needed = self.alternatives + 1
+        default = 1 if defaults.sampling else min(defaults.beam_size, max_beam_size)
+        beam_size = self.beam_size or max(default, needed)
+        if beam_size < needed:
+            raise InvalidField(
+                f"alternatives must be less than beam_size ({beam_size}), got {self.alternatives}"
+            )
+        if beam_size > max_beam_size:
+            name = "beam_size" if self.beam_size else "alternatives + 1"
+            raise InvalidField(f"{name} must be at most {max_beam_size}, got {beam_size}")
+        return beam_size
+
+    def _check_sampling(self) -> None:
+        given = next(name for name in _SAMPLING_FIELDS if getattr(self, name) is not None)
+        if self.beam_size is not None and self.beam_size > 1:
+            raise InvalidField(
+                f"beam_size must be 1 or left out with {given}, which asks for sampling; "
+                f"got {self.beam_size}"
+            )
+        if self.alternatives:
+            raise InvalidField(
+                f"alternatives must be 0 with {given}, which asks for sampling; "
+                f"got {self.alternatives}"
+            )
+
+
+class DetectedLanguage(BaseModel):
+    """The language a text is in, as far as can be told; confidence is 0 to 100."""
+
+    language: str
+    confidence: float
+
+
+class SentenceDetail(BaseModel):
+    """One sentence; log_probs has one entry a token, and one more for its end."""
+
+    source: str
+    target: str
+    tokens: list[str]
+    log_probs: list[float]
+    score: float
+    finish_reason: str
+
+
+class TextDetail(BaseModel):
+    sentences: list[SentenceDetail]
+
+
+class TranslateResponse(BaseModel):
+    """Strings if q was one, lists if it was a list; members that were not asked for are absent."""
+
+    translatedText: str | list[str]
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None
+    alternatives: list[str] | list[list[str]] | None = None
+    details: list[TextDetail] | None = None
+
+    @classmethod
+    def of(cls, request: TranslateRequest, translations: Sequence[TextTranslation]) -> Self:
+        """Shape the answer as the request asked for it."""
+        is_list = isinstance(request.q, list)
+        texts = [translation.text for translation in translations]
+        more = [translation.alternatives for translation in translations]
+        detected = [
+            DetectedLanguage(**dataclasses.asdict(translation.detection))
+            for translation in translations
+            if translation.detection
+        ]
+        details = [
+            TextDetail(sentences=[SentenceDetail(**dataclasses.asdict(s)) for s in t.sentences])
+            for t in translations
+        ]
+        return cls(
+            translatedText=texts if is_list else texts[0],
+            detectedLanguage=(detected if is_list else detected[0]) if detected else None,
+            alternatives=(more if is_list else more[0]) if request.alternatives else None,
+            details=details if request.details else None,
+        )
+
+
+def explain_invalid(errors: Sequence[ErrorDetails], known_fields: Sequence[str]) -> str:
+    """One sentence on the first fault: which field, what is allowed, what was got."""
+    first = errors[0]
+    field = ".".join(str(part) for part in first["loc"]) or "the body"
+    if first["type"] == "extra_forbidden":
+        return f"unknown field {shown(field)}; known fields: {', '.join(known_fields)}"
+    if first["type"] == "missing":
+        return f"{field} is required but missing"
+    if field == "the body":
+        got = shown(first["input"])
+        return f"the body must be a JSON object with q, source and target, got {got}"
+    message = first["msg"].removeprefix("Input should").removeprefix("Value error, ").strip()
+    allowed = message if message.startswith("must") else f"must {message}"
+    return f"{field} {allowed}, got {shown(first['input'])}"

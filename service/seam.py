@@ -1,0 +1,52 @@
+"""What the service needs of model.runner.Runner and model.tokenizer.Tokenizer.
+
+Spelled out as protocols, so that nothing above imports torch or sentencepiece and tests can bring
+fakes. The records that cross are model.sentence's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from model.sentence import SourceSentence, StepResult
+
+
+class Runner(Protocol):
+    """One model's batch. Only the engine's thread may call it."""
+
+    max_slots: int
+    max_rows: int
+    max_beam_size: int
+    max_source_tokens: int
+    max_target_tokens: int
+
+    @property
+    def num_free_slots(self) -> int: ...
+
+    @property
+    def num_free_rows(self) -> int: ...
+
+    def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
+        """Take sentences into the batch -> a handle each; an exception takes none of them."""
+        ...
+
+    def step(self) -> StepResult:
+        """Give every running hypothesis its next token."""
+        ...
+
+    def release(self, handle: int) -> None:
+        """Abandon a running sentence."""
+        ...
+
+
+class Tokenizer(Protocol):
+    """Text to ids and back."""
+
+    def encode_source(self, text: str, target_language: str) -> list[int]: ...
+
+    def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def decode(self, ids: Sequence[int]) -> str: ...
+
+    def pieces(self, ids: Sequence[int]) -> list[str]: ...

@@ -1,0 +1,77 @@
+"""Settings: everything an operator may choose, read once and frozen.
+
+Flags win over DRAGOMAN_* environment variables, these over the defaults. Only service.app and
+service.cli read this record; everything else gets plain values.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+LogLevel = Literal["critical", "error", "warning", "info", "debug"]
+
+
+class Settings(BaseSettings):
+    """One server's settings; a value out of bounds raises pydantic's ValidationError."""
+
+    model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
+
+    model: Path = Field(Path("checkpoints/zh-en"), description="Checkpoint directory to serve.")
+    host: str = Field(
+        "127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in."
+    )
+    port: int = Field(8000, ge=0, le=65535, description="TCP port; 0 picks a free one.")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="Where the model runs: auto, cpu or cuda; auto prefers a GPU."
+    )
+    threads: int = Field(
+        0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."
+    )
+    max_slots: int = Field(64, ge=1, le=65536, description="Sentences translated at the same time.")
+    max_rows: int = Field(
+        256, ge=1, le=65536, description="Hypotheses held at the same time; a beam of 4 takes 4."
+    )
+    max_source_tokens: int = Field(
+        128,
+        ge=16,
+        le=65536,
+        description="Tokens of one sentence; longer ones are cut. Never above the model's bound.",
+    )
+    max_target_tokens: int = Field(
+        256,
+        ge=16,
+        le=65536,
+        description="Tokens of one translation. Never above the model's bound.",
+    )
+    max_characters: int = Field(
+        20_000, ge=1, le=10**9, description="Characters of a request's texts together."
+    )
+    max_texts: int = Field(500, ge=1, le=10**6, description="Texts in one request.")
+    max_body_bytes: int = Field(
+        1_048_576, ge=1024, le=2**31, description="Bytes of a request's body."
+    )
+    max_beam_size: int = Field(
+        16, ge=1, le=64, description="Largest beam a request may ask for; at most max_rows."
+    )
+    max_waiting_sentences: int = Field(
+        2048,
+        ge=1,
+        le=10**7,
+        description="Sentences that may wait for a slot; beyond that the answer is 503.",
+    )
+    log_level: LogLevel = Field(
+        "info", description="critical, error, warning, info or debug. Texts are never logged."
+    )
+
+    @model_validator(mode="after")
+    def _beam_must_fit_into_the_rows(self) -> Self:
+        if self.max_beam_size > self.max_rows:
+            raise ValueError(
+                f"max_beam_size must be at most max_rows ({self.max_rows}), "
+                f"got {self.max_beam_size}"
+            )
+        return self

@@ -1,0 +1,1 @@
+"""What happens to text around the model: cutting, joining, language detection."""

@@ -1,0 +1,86 @@
+"""The bundled checkpoint on real sentences: batching must not change a translation."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.offline import translate_all
+from model.options import DecodingOptions
+from model.runner import Runner
+from model.sentence import SourceSentence
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    return load_checkpoint(ROOT / "checkpoints" / "zh-en")
+
+
+@pytest.fixture(scope="module")
+def sentences(checkpoint: Checkpoint) -> list[SourceSentence]:
+    """100 Chinese and 100 English sentences of 1 to about 60 tokens, with mixed options."""
+    rng = random.Random(1)
+    options = [
+        DecodingOptions(beam_size=1),
+        checkpoint.info.decoding,
+        DecodingOptions(beam_size=2, normalization="wu", length_penalty=0.6),
+        DecodingOptions(beam_size=1, sampling=True, top_p=0.9, seed=5),
+    ]
+    texts = [(line, "en") for line in _lines("zh")] + [(line, "zh") for line in _lines("en")]
+    rng.shuffle(texts)
+    return [
+        SourceSentence(checkpoint.tokenizer.encode_source(text, target), rng.choice(options))
+        for text, target in texts
+    ]
+
+
+def _lines(language: str) -> list[str]:
+    return (DATA / f"sentences.{language}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def _translate(
+    checkpoint: Checkpoint, sentences: list[SourceSentence], max_slots: int
+) -> list[list[int]]:
+    runner = Runner(
+        checkpoint.model,
+        checkpoint.tokenizer.control_ids(),
+        max_slots=max_slots,
+        max_rows=max_slots * 4,
+        max_source_tokens=256,
+        max_target_tokens=256,
+    )
+    return [result.hypotheses[0].ids for result in translate_all(runner, sentences)]
+
+
+def test_200_real_sentences_translate_alike_alone_and_in_batches(
+    checkpoint: Checkpoint, sentences: list[SourceSentence]
+) -> None:
+    assert len(sentences) == 200
+    together = _translate(checkpoint, sentences, max_slots=32)
+    assert together == _translate(checkpoint, sentences, max_slots=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "expected"),
+    [
+        ("你好。", "en", {"hello", "hi"}),
+        ("图书馆在哪里？", "en", {"library"}),
+        ("你叫什么名字？", "en", {"name"}),
+        ("Where is the library?", "zh", {"图书馆"}),
+        ("What's your name?", "zh", {"名字"}),
+        ("I don't like coffee.", "zh", {"咖啡"}),
+    ],
+)
+def test_everyday_sentences_keep_their_key_word(
+    checkpoint: Checkpoint, text: str, target: str, expected: set[str]
+) -> None:
+    ids = checkpoint.tokenizer.encode_source(text, target)
+    tokens = _translate(checkpoint, [SourceSentence(ids, checkpoint.info.decoding)], max_slots=1)[0]
+    translation = checkpoint.tokenizer.decode(tokens).lower()
+    assert any(word in translation for word in expected), translation

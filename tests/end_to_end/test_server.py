@@ -1,0 +1,207 @@
+"""The server as a user meets it: a process with a port, the bundled checkpoint, real HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DRAGOMAN = str(Path(sys.executable).with_name("dragoman"))
+START_SECONDS = 90
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [DRAGOMAN, "serve", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")},
+    )
+
+
+def _wait_until_ready(process: subprocess.Popen[str], url: str) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()[0]
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"{url}/health/ready").status_code == 200:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"not ready after {START_SECONDS} s")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    port = _free_port()
+    process = _start("--port", str(port))
+    try:
+        _wait_until_ready(process, f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+def translate(url: str, **fields: object) -> httpx.Response:
+    return httpx.post(f"{url}/translate", json=fields, timeout=60)
+
+
+def test_it_translates_both_ways(url: str) -> None:
+    english = translate(url, q="图书馆在哪里？", source="zh", target="en").json()
+    assert "library" in english["translatedText"].lower()
+    chinese = translate(url, q="Where is the library?", source="en", target="zh").json()
+    assert "图书馆" in chinese["translatedText"]
+
+
+def test_a_list_gives_a_list_in_the_same_order(url: str) -> None:
+    texts = ["你好。", "", "我喜欢咖啡。"]
+    answer = translate(url, q=texts, source="zh", target="en").json()["translatedText"]
+    assert len(answer) == 3
+    assert answer[1] == ""
+    assert "coffee" in answer[2].lower()
+
+
+def test_blank_lines_spaces_and_emoji_stay_where_they_are(url: str) -> None:
+    text = "  你好。\n\n\t我喜欢咖啡。😀\r\n"
+    answer = translate(url, q=text, source="zh", target="en").json()["translatedText"]
+    assert answer.startswith("  ")
+    assert "\n\n\t" in answer
+    assert answer.endswith("😀\r\n")
+
+
+def test_plain_text_in_plain_text_out(url: str) -> None:
+    answer = httpx.post(
+        f"{url}/translate",
+        params={"source": "zh", "target": "en"},
+        content="图书馆在哪里？".encode(),
+        headers={"Content-Type": "text/plain; charset=utf-8"},
+        timeout=60,
+    )
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "library" in answer.text.lower()
+
+
+def test_many_clients_at_once_get_what_each_would_get_alone(url: str) -> None:
+    texts = (ROOT / "tests/data/sentences.zh.txt").read_text(encoding="utf-8").splitlines()[:24]
+
+    def ask(text: str) -> str:
+        return str(translate(url, q=text, source="zh", target="en").json()["translatedText"])
+
+    alone = [ask(text) for text in texts]
+    with ThreadPoolExecutor(12) as pool:
+        assert list(pool.map(ask, texts)) == alone
+
+
+def test_a_seed_repeats_a_sample(url: str) -> None:
+    options = {"q": "我喜欢咖啡。", "source": "zh", "target": "en", "temperature": 1.5}
+    samples = [translate(url, **options, seed=seed).json()["translatedText"] for seed in (1, 1, 2)]
+    assert samples[0] == samples[1]
+    many = {translate(url, **options, seed=s).json()["translatedText"] for s in range(6)}
+    assert len(many) > 1
+
+
+def test_bad_input_is_refused_and_the_server_goes_on(url: str) -> None:
+    refused = [
+        httpx.post(f"{url}/translate", content=b"{", headers={"Content-Type": "application/json"}),
+        httpx.post(
+            f"{url}/translate",
+            content=b'{"q": "\\ud800", "source": "zh", "target": "en"}',
+            headers={"Content-Type": "application/json"},
+        ),
+        translate(url, q="hi", source="en", target="xx"),
+        translate(url, q=5, source="en", target="zh"),
+        translate(url, q="hi", source="en", target="zh", beam_size=0),
+        translate(url, q="a" * 10_000_000, source="en", target="zh"),
+    ]
+    for response in refused:
+        assert 400 <= response.status_code < 500, response.text
+        body = response.json()
+        assert set(body) == {"error", "code", "request_id"}
+        assert body["error"]
+    assert translate(url, q="你好。", source="zh", target="en").status_code == 200
+
+
+def test_a_megabyte_of_spaces_comes_back_as_it_is_or_is_refused_at_once(url: str) -> None:
+    started = time.monotonic()
+    response = translate(url, q=" " * 1_000_000, source="en", target="zh")
+    assert response.status_code in (200, 413)
+    assert time.monotonic() - started < 10
+
+
+def test_metrics_count_what_was_done(url: str) -> None:
+    translate(url, q="你好。", source="zh", target="en")
+    metrics = httpx.get(f"{url}/metrics").text
+    counts = [
+        float(line.split()[-1])
+        for line in metrics.splitlines()
+        if line.startswith("dragoman_requests_total{") and 'outcome="ok"' in line
+    ]
+    assert sum(counts) >= 1
+    assert "你好" not in metrics
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "no/such/directory"], "no/such/directory"),
+        (["--model", "tests"], "config.json"),
+        (["--port", "99999999"], "port"),
+        (["--device", "cuda:99"], "device"),
+    ],
+)
+def test_what_cannot_be_served_ends_with_one_sentence_and_code_2(
+    arguments: list[str], message: str
+) -> None:
+    process = _start(*arguments)
+    output, _ = process.communicate(timeout=START_SECONDS)
+    assert process.returncode == 2
+    assert message in output
+    assert "Traceback" not in output
+
+
+def test_a_port_in_use_is_said_before_anything_is_served() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        process = _start("--port", str(port))
+        output, _ = process.communicate(timeout=START_SECONDS)
+    assert process.returncode == 2
+    assert str(port) in output
+    assert "Traceback" not in output
+
+
+def test_the_command_line_translates_line_by_line() -> None:
+    result = subprocess.run(
+        [DRAGOMAN, "translate", "--from", "zh", "--to", "en"],
+        input="图书馆在哪里？\n\n我喜欢咖啡。\n",
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=True,
+    )
+    lines = result.stdout.split("\n")
+    assert len(lines) == 4
+    assert "library" in lines[0].lower()
+    assert lines[1] == ""
+    assert "coffee" in lines[2].lower()

@@ -1,0 +1,112 @@
+"""A runner and a tokenizer without torch: a translation is its source in capitals."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from model.options import DecodingOptions
+from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from service.app import LoadedModel
+
+TAG, EOS = 1, 2
+PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
+
+
+class FakeTokenizer:
+    """One id a character."""
+
+    def encode_source(self, text: str, target_language: str) -> list[int]:
+        return [TAG, *map(ord, text), EOS]
+
+    def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [list(map(ord, text)) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(map(chr, ids))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return list(map(chr, ids))
+
+
+@dataclass
+class _Running:
+    sentence: SourceSentence
+    age: int = 0
+
+    def hypotheses(self) -> list[Hypothesis]:
+        """The source in capitals; the k-th best has k stars more."""
+        text = "".join(map(chr, self.sentence.ids[1:-1])).upper()
+        return [
+            Hypothesis([*map(ord, text + "*" * k)], [-0.5] * (len(text) + k + 1), -0.5 - k, "stop")
+            for k in range(self.sentence.options.n_best)
+        ]
+
+
+class FakeRunner:
+    """One token a step, so that a short sentence ends before a long one.
+
+    `gate` closed holds the next step; `fail_next_step` breaks it; a sentence with the character
+    `poison` is refused.
+    """
+
+    def __init__(self, max_slots: int = 4, max_rows: int = 16, max_source_tokens: int = 42) -> None:
+        self.max_slots, self.max_rows, self.max_beam_size = max_slots, max_rows, 16
+        self.max_source_tokens, self.max_target_tokens = max_source_tokens, 256
+        self.running: dict[int, _Running] = {}
+        self.gate = threading.Event()
+        self.gate.set()
+        self.is_stepping = threading.Event()
+        self.fail_next_step = self.fail_release = False
+        self.poison = ord("☠")
+        self.num_steps = self.most_running = self.num_admitted = 0
+
+    @property
+    def num_free_slots(self) -> int:
+        return self.max_slots - len(self.running)
+
+    @property
+    def num_free_rows(self) -> int:
+        return self.max_rows - sum(r.sentence.options.beam_size for r in self.running.values())
+
+    def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
+        if any(self.poison in sentence.ids for sentence in sentences):
+            raise ValueError("poisoned")
+        if any(len(sentence.ids) > self.max_source_tokens for sentence in sentences):
+            raise ValueError("too long")
+        handles = list(range(self.num_admitted, self.num_admitted + len(sentences)))
+        self.num_admitted += len(sentences)
+        self.running |= {h: _Running(s) for h, s in zip(handles, sentences, strict=True)}
+        assert self.num_free_slots >= 0
+        assert self.num_free_rows >= 0
+        return handles
+
+    def step(self) -> StepResult:
+        self.is_stepping.set()
+        self.gate.wait(timeout=60)
+        self.num_steps += 1
+        self.most_running = max(self.most_running, len(self.running))
+        if self.fail_next_step:
+            self.fail_next_step = False
+            raise RuntimeError("no step")
+        for running in self.running.values():
+            running.age += 1
+        ended = [h for h, r in self.running.items() if r.age >= len(r.sentence.ids)]
+        return StepResult([Finished(h, self.running.pop(h).hypotheses()) for h in ended], {})
+
+    def release(self, handle: int) -> None:
+        if self.fail_release:
+            raise RuntimeError("no release")
+        del self.running[handle]
+
+
+def fake_model(runner: FakeRunner) -> LoadedModel:
+    return LoadedModel("fake", PAIRS, DecodingOptions(), FakeTokenizer(), runner, "cpu", 0.1)
+
+
+def sentence(text: str, **options: int) -> SourceSentence:
+    values = {"beam_size": 1, **options}
+    return SourceSentence(
+        FakeTokenizer().encode_source(text, "en"), DecodingOptions.from_dict(values)
+    )

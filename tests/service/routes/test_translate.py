@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model
+
+JSON = {"Content-Type": "application/json"}
+
+
+def ask(client: TestClient, **fields: Any) -> Any:
+    response = client.post("/translate", json={"source": "en", "target": "de", **fields})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def refuse(client: TestClient, status: int, code: str, **fields: Any) -> str:
+    response = client.post("/translate", json={"source": "en", "target": "de", "q": "a", **fields})
+    return expect_error(client, response, status, code)
+
+
+def expect_error(client: TestClient, response: Any, status: int, code: str) -> str:
+    """Check the answer's shape, and that the server goes on answering."""
+    body = response.json()
+    assert (response.status_code, body["code"]) == (status, code)
+    assert set(body) == {"error", "code", "request_id"}
+    assert body["request_id"] == response.headers["X-Request-ID"]
+    assert ask(client, q="still here") == {"translatedText": "STILL HERE"}
+    return str(body["error"])
+
+
+def test_a_string_gives_a_string_and_a_list_a_list(client: TestClient) -> None:
+    assert ask(client, q="Hi. Bye.") == {"translatedText": "HI. BYE."}
+    assert ask(client, q=["Hi.", "Bye."]) == {"translatedText": ["HI.", "BYE."]}
+    assert ask(client, q=[]) == {"translatedText": []}
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t ", "😀", "12 34", "…"])
+def test_what_holds_nothing_to_translate_comes_back(client: TestClient, text: str) -> None:
+    assert ask(client, q=text) == {"translatedText": text}
+
+
+def test_the_same_language_comes_back_unchanged(client: TestClient) -> None:
+    assert ask(client, q="Hi.", source="de", target="de") == {"translatedText": "Hi."}
+
+
+def test_alternatives_join_each_sentences_next_best(client: TestClient) -> None:
+    answer = ask(client, q="Hi. Bye.", alternatives=2)
+    assert answer == {
+        "translatedText": "HI. BYE.",
+        "alternatives": ["HI.* BYE.*", "HI.** BYE.**"],
+    }
+    assert ask(client, q=["Hi.", ""], alternatives=1)["alternatives"] == [["HI.*"], []]
+
+
+def test_details_tell_each_sentence(client: TestClient) -> None:
+    details = ask(client, q=["Hi there.", ""], details=True)["details"]
+    assert [len(text["sentences"]) for text in details] == [1, 0]
+    first = details[0]["sentences"][0]
+    assert first["target"] == first["source"].upper() == "".join(first["tokens"])
+    assert len(first["log_probs"]) == len(first["tokens"]) + 1
+    assert first["finish_reason"] == "stop"
+
+
+def test_auto_tells_the_language_that_it_found(client: TestClient) -> None:
+    answer = ask(client, q="今天天气很好。", source="auto", target="en")
+    assert answer["detectedLanguage"]["language"] == "zh"
+    answers = ask(client, q=["The weather is fine.", "😀"], source="auto", target="en")
+    assert answers["translatedText"] == ["The weather is fine.", "😀"]
+    assert answers["detectedLanguage"][0]["language"] == "en"
+    assert answers["detectedLanguage"][1]["confidence"] == 0
+
+
+def test_a_form_is_understood(client: TestClient) -> None:
+    form = {"q": "Hi.", "source": "en", "target": "de", "alternatives": "1", "api_key": ""}
+    response = client.post("/translate", data=form)
+    assert response.json() == {"translatedText": "HI.", "alternatives": ["HI.*"]}
+
+
+def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:
+    response = client.post(
+        "/translate?source=en&target=de", content="Hi.\n", headers={"Content-Type": "text/plain"}
+    )
+    assert response.text == "HI.\n"
+    assert response.headers["Content-Type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "fields", "word"),
+    [
+        (400, "unsupported_language", {"source": "xx"}, "supported: auto, zh, en, de"),
+        (400, "unsupported_language", {"target": "auto"}, "supported: zh, en, de"),
+        (400, "unsupported_language", {"source": "de", "target": "en"}, "en to de"),
+        (400, "unsupported_format", {"format": "html"}, "html"),
+        (422, "invalid_field", {"format": "pdf"}, "format"),
+        (422, "invalid_field", {"q": 5}, "q must be a string or a list of strings, got 5"),
+        (422, "invalid_field", {"q": ["a", None]}, "q must be"),
+        (422, "invalid_field", {"beam_size": 0}, "beam_size"),
+        (422, "invalid_field", {"beam_size": "4"}, "beam_size"),
+        (422, "invalid_field", {"beam_size": True}, "beam_size"),
+        (422, "invalid_field", {"beam_size": 17}, "at most 16"),
+        (422, "invalid_field", {"alternatives": 16}, "alternatives"),
+        (422, "invalid_field", {"alternatives": 4, "beam_size": 4}, "less than beam_size"),
+        (422, "invalid_field", {"temperature": 0}, "temperature"),
+        (422, "invalid_field", {"top_p": 1.5}, "top_p"),
+        (422, "invalid_field", {"top_p": 0.5, "beam_size": 2}, "top_p"),
+        (422, "invalid_field", {"seed": 1, "alternatives": 1}, "seed"),
+        (422, "invalid_field", {"beamsize": 4}, "unknown field 'beamsize'"),
+        (413, "text_too_long", {"q": "a" * 1001}, "1001 characters, at most 1000"),
+        (413, "text_too_long", {"q": "Stop now. " * 60}, "60 sentences, at most 50"),
+        (413, "too_many_texts", {"q": ["a"] * 6}, "6 texts, at most 5"),
+    ],
+)
+def test_bad_fields_are_named(
+    client: TestClient, status: int, code: str, fields: dict[str, Any], word: str
+) -> None:
+    assert word in refuse(client, status, code, **fields)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "body"),
+    [
+        (400, "invalid_json", b""),
+        (400, "invalid_json", b"{"),
+        (400, "invalid_json", b"\xff"),
+        (400, "invalid_json", b"[" * 100_000),
+        (400, "invalid_json", b'{"q": NaN}'),
+        (400, "invalid_json", rb'{"q": "\ud800", "source": "en", "target": "de"}'),
+        (400, "invalid_json", rb'{"\ud800": 1}'),
+        (422, "invalid_field", b"[]"),
+        (422, "invalid_field", b"null"),
+        (422, "invalid_field", b'{"q": "a", "source": "en"}'),
+    ],
+)
+def test_bad_json_is_refused(client: TestClient, status: int, code: str, body: bytes) -> None:
+    response = client.post("/translate", content=body, headers=JSON)
+    expect_error(client, response, status, code)
+
+
+@pytest.mark.parametrize("content_type", ["", "text/html", "multipart/form-data", "json"])
+def test_other_content_types_are_refused(client: TestClient, content_type: str) -> None:
+    response = client.post("/translate", content=b"a", headers={"Content-Type": content_type})
+    assert "application/json" in expect_error(client, response, 415, "unsupported_media_type")
+
+
+def test_text_that_is_not_utf_8_is_refused(client: TestClient) -> None:
+    for content_type in ("text/plain", "application/x-www-form-urlencoded"):
+        response = client.post(
+            "/translate?source=en&target=de",
+            content=b"q=caf\xe9",
+            headers={"Content-Type": content_type},
+        )
+        expect_error(client, response, 400, "invalid_text")
+
+
+def test_a_body_over_the_limit_is_refused_announced_or_chunked(client: TestClient) -> None:
+    body = json.dumps({"q": " " * 1_100_000, "source": "en", "target": "de"}).encode()
+    response = client.post("/translate", content=body, headers=JSON)
+    expect_error(client, response, 413, "body_too_large")
+    chunks = (body[i : i + 65536] for i in range(0, len(body), 65536))
+    response = client.post("/translate", content=chunks, headers=JSON)
+    expect_error(client, response, 413, "body_too_large")
+
+
+def test_a_megabyte_of_spaces_comes_back_where_it_is_allowed() -> None:
+    settings = Settings(max_characters=2_000_000, max_body_bytes=2_000_000)
+    with TestClient(create_app(settings, fake_model(FakeRunner()))) as client:
+        assert ask(client, q=" " * 1_000_000) == {"translatedText": " " * 1_000_000}
+
+
+def test_a_long_sentence_is_cut_and_nothing_is_lost(client: TestClient) -> None:
+    text = "word, " * 60 + "end"
+    assert ask(client, q=text) == {"translatedText": text.upper()}
+
+
+def test_a_sentence_that_fails_is_a_clean_500(client: TestClient, runner: FakeRunner) -> None:
+    runner.fail_next_step = True
+    refuse(client, 500, "translation_failed")
+
+
+def test_a_full_server_says_come_back_later(client: TestClient, runner: FakeRunner) -> None:
+    client.app.state.server.engine.num_waiting = 50
+    response = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
+    client.app.state.server.engine.num_waiting = 0
+    assert response.headers["Retry-After"] == "1"
+    expect_error(client, response, 503, "overloaded")

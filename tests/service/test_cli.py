@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from service import cli
+from service.cli import main
+from service.settings import Settings
+
+
+@pytest.mark.parametrize("command", ["serve", "translate", "train", "evaluate"])
+def test_every_command_explains_itself(command: str) -> None:
+    result = CliRunner().invoke(main, [command, "--help"])
+    assert result.exit_code == 0
+    assert len(result.output) > 200
+
+
+def test_every_setting_has_a_flag() -> None:
+    output = CliRunner().invoke(main, ["serve", "--help"]).output
+    for name in Settings.model_fields:
+        assert f"--{name.replace('_', '-')} " in output
+
+
+@pytest.mark.parametrize(
+    ("flags", "word"),
+    [(["--port", "99999"], "port"), (["--max-slots", "many"], "max_slots")],
+)
+def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str) -> None:
+    result = CliRunner().invoke(main, ["serve", *flags])
+    assert result.exit_code == 2
+    assert word in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit) as exit_:
+            cli._bind("127.0.0.1", port)
+    assert exit_.value.code == 2
+    stderr = capsys.readouterr().err
+    assert str(port) in stderr
+    assert len(stderr.splitlines()) == 1
+
+
+def test_input_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "latin"
+    file.write_bytes(b"caf\xe9")
+    with pytest.raises(SystemExit):
+        cli._read_texts((file,))

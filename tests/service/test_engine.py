@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncGenerator, Callable
+
+import pytest
+
+from service.engine import Engine
+from service.errors import InvalidField, NotReady, Overloaded
+from service.metrics import Metrics
+from service.sequence import Outcome
+from tests.service.fakes import FakeRunner, FakeTokenizer, sentence
+
+
+@contextlib.asynccontextmanager
+async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[Engine]:
+    engine = Engine(runner, Metrics("fake"), max_waiting)
+    engine.start()
+    try:
+        yield engine
+    finally:
+        runner.gate.set()
+        engine.stop()
+
+
+def texts_of(outcomes: list[Outcome]) -> list[str]:
+    return [FakeTokenizer().decode(outcome.hypotheses[0].ids) for outcome in outcomes]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "the condition never came true"
+        await asyncio.sleep(0.001)
+
+
+def test_outcomes_come_in_the_order_given_though_short_ones_end_first() -> None:
+    async def scenario() -> None:
+        async with running(FakeRunner(max_slots=2)) as engine:
+            given = ["long long long", "a", "bb", "cc cc", "d"]
+            outcomes = await engine.translate([sentence(text) for text in given])
+            assert texts_of(outcomes) == [text.upper() for text in given]
+
+    asyncio.run(scenario())
+
+
+def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        runner.gate.clear()
+        async with running(runner) as engine:
+            long = asyncio.create_task(engine.translate([sentence("x" * 40)]))
+            await until(runner.is_stepping.is_set)
+            short = asyncio.create_task(engine.translate([sentence("y")]))
+            await until(lambda: engine.num_waiting == 1)
+            runner.gate.set()
+            order: list[str] = []
+            long.add_done_callback(lambda _: order.append("long"))
+            short.add_done_callback(lambda _: order.append("short"))
+            await asyncio.gather(long, short)
+            assert order == ["short", "long"]
+            assert runner.most_running == 2
+
+    asyncio.run(scenario())
+
+
+def test_an_idle_engine_does_not_step() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        async with running(runner) as engine:
+            await engine.translate([sentence("a")])
+            steps = runner.num_steps
+            await asyncio.sleep(0.05)
+            assert runner.num_steps == steps
+
+    asyncio.run(scenario())
+
+
+def test_too_many_waiting_are_turned_away_and_room_comes_back() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner, max_waiting=2) as engine:
+            first = asyncio.create_task(engine.translate([sentence("a")]))
+            await until(lambda: engine.num_running == 1)
+            second = asyncio.create_task(engine.translate([sentence("b"), sentence("c")]))
+            await until(lambda: engine.num_waiting == 2)
+            with pytest.raises(Overloaded, match="at most 2"):
+                await engine.translate([sentence("d")])
+            runner.gate.set()
+            await asyncio.gather(first, second)
+            assert texts_of(await engine.translate([sentence("d")])) == ["D"]
+            assert engine.num_waiting == 0
+
+    asyncio.run(scenario())
+
+
+def test_cancelling_frees_what_runs_and_what_waits() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner) as engine:
+            task = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b" * 30)]))
+            await until(runner.is_stepping.is_set)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            runner.gate.set()
+            await until(lambda: engine.num_running == engine.num_waiting == 0)
+            assert runner.num_free_slots == 1
+            assert runner.num_steps <= 2
+            assert texts_of(await engine.translate([sentence("c")])) == ["C"]
+
+    asyncio.run(scenario())
+
+
+def test_a_failing_step_answers_all_with_an_error_and_the_engine_goes_on() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        async with running(runner) as engine:
+            runner.fail_next_step = True
+            outcomes = await engine.translate([sentence("a"), sentence("b")])
+            assert all(outcome.error and not outcome.hypotheses for outcome in outcomes)
+            assert runner.num_free_slots == runner.max_slots
+            assert engine.is_ready
+            assert texts_of(await engine.translate([sentence("c")])) == ["C"]
+
+    asyncio.run(scenario())
+
+
+def test_one_refused_sentence_fails_alone() -> None:
+    async def scenario() -> None:
+        async with running(FakeRunner()) as engine:
+            outcomes = await engine.translate([sentence("a"), sentence("☠"), sentence("b")])
+            assert [outcome.error for outcome in outcomes] == [None, "poisoned", None]
+            assert engine.num_waiting == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_dead_engine_is_not_ready_and_leaves_nobody_waiting() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        async with running(runner) as engine:
+            runner.fail_next_step = runner.fail_release = True
+            outcomes = await asyncio.wait_for(
+                engine.translate([sentence("a"), sentence("b")]), timeout=60
+            )
+            assert all(outcome.error for outcome in outcomes)
+            assert not engine.is_ready
+            with pytest.raises(NotReady):
+                await engine.translate([sentence("c")])
+
+    asyncio.run(scenario())
+
+
+def test_stopping_answers_whoever_waits() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner) as engine:
+            task = asyncio.create_task(engine.translate([sentence("a" * 9), sentence("b")]))
+            await until(runner.is_stepping.is_set)
+            runner.gate.set()
+            engine.stop()
+            assert all(outcome.error for outcome in await task)
+
+    asyncio.run(scenario())
+
+
+def test_a_beam_that_can_never_fit_is_refused_at_once() -> None:
+    async def scenario() -> None:
+        async with running(FakeRunner()) as engine:
+            with pytest.raises(InvalidField, match="at most 16"):
+                await engine.translate([sentence("a", beam_size=17)])
+
+    asyncio.run(scenario())
+
+
+def test_slots_in_are_slots_out_after_any_mix() -> None:
+    async def scenario() -> None:
+        rng, runner = random.Random(7), FakeRunner(max_slots=3, max_rows=16)
+        async with running(runner) as engine:
+            tasks = []
+            for _ in range(60):
+                given = [
+                    sentence("☠" if rng.random() < 0.1 else "x" * rng.randint(1, 20), beam_size=n)
+                    for n in rng.choices(range(1, 9), k=3)
+                ]
+                tasks.append(asyncio.create_task(engine.translate(given)))
+                await asyncio.sleep(0)
+                if rng.random() < 0.3:
+                    rng.choice(tasks).cancel()
+                runner.fail_next_step = rng.random() < 0.05
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await until(lambda: engine.num_running == engine.num_waiting == 0)
+            assert runner.num_free_slots == 3
+            assert runner.num_free_rows == 16
+
+    asyncio.run(scenario())

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from service.scheduler import Scheduler
+from service.sequence import Outcome, Request, Sequence
+from tests.service.fakes import sentence
+
+MakeRequest = Callable[..., Request]
+
+
+@pytest.fixture
+def request_of() -> Iterator[MakeRequest]:
+    loop = asyncio.new_event_loop()
+
+    def make(*beam_sizes: int) -> Request:
+        future: asyncio.Future[list[Outcome]] = loop.create_future()
+        request = Request(future, arrived_seconds=0.0)
+        request.add([sentence("a", beam_size=size) for size in beam_sizes])
+        return request
+
+    yield make
+    loop.close()
+
+
+def test_the_oldest_are_taken_first_while_slots_last(request_of: MakeRequest) -> None:
+    scheduler, request = Scheduler(), request_of(1, 1, 1)
+    scheduler.add(request.sequences)
+    assert scheduler.take(num_free_slots=2, num_free_rows=9) == request.sequences[:2]
+    assert scheduler.take(num_free_slots=2, num_free_rows=9) == request.sequences[2:]
+
+
+def test_a_wide_beam_waits_for_rows_and_is_not_overtaken(request_of: MakeRequest) -> None:
+    scheduler, request = Scheduler(), request_of(4, 1)
+    scheduler.add(request.sequences)
+    assert scheduler.take(num_free_slots=2, num_free_rows=3) == []
+    assert scheduler.take(num_free_slots=2, num_free_rows=5) == request.sequences
+
+
+def test_removing_a_request_leaves_the_others_in_order(request_of: MakeRequest) -> None:
+    scheduler, first, second = Scheduler(), request_of(1, 1), request_of(1)
+    scheduler.add([first.sequences[0], second.sequences[0], first.sequences[1]])
+    assert scheduler.remove(second) == second.sequences
+    assert scheduler.drain() == first.sequences
+    assert len(scheduler) == 0
+
+
+def test_never_more_is_taken_than_fits(request_of: MakeRequest) -> None:
+    """Over random arrivals, and nothing is lost."""
+    rng = random.Random(1)
+    request = request_of(*(rng.randint(1, 8) for _ in range(200)))
+    scheduler = Scheduler()
+    scheduler.add(request.sequences)
+    taken: list[Sequence] = []
+    while len(scheduler):
+        slots, rows = rng.randint(1, 5), rng.randint(8, 20)
+        batch = scheduler.take(slots, rows)
+        assert len(batch) <= slots
+        assert sum(seq.num_rows for seq in batch) <= rows
+        taken += batch
+    assert taken == request.sequences

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.text.segmentation import Document, has_letters
+from service.text.splitting import split_to_fit
+
+ODD = st.text(
+    st.sampled_from("ab 你。！，.!?\n\r\t 1😀❤\ufe0f\u200d\u0301👨👩🇫🇷-…“”\u2028"), max_size=80
+)
+TEXTS = st.one_of(ODD, st.text(max_size=80))
+
+
+def document(text: str, language: str = "en", max_tokens: int = 40) -> Document:
+    return Document(text, language, max_tokens, len)
+
+
+@settings(deadline=None, max_examples=60)
+@given(TEXTS, st.sampled_from(["en", "zh", "de", "xx"]), st.integers(8, 50))
+def test_joining_the_sentences_themselves_gives_the_text_back(
+    text: str, language: str, max_tokens: int
+) -> None:
+    cut = document(text, language, max_tokens)
+    assert cut.join(cut.sentences, language) == text
+    for sentence in cut.sentences:
+        assert len(sentence) <= max_tokens
+        assert sentence == sentence.strip()
+        assert has_letters(sentence)
+        assert "😀" not in sentence
+        assert not set(sentence) & set("\n\r\t\u2028")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"),
+    [
+        ("Mr. Smith went. He left.", "en", ["Mr. Smith went.", "He left."]),
+        ("你好。世界很大！", "zh", ["你好。", "世界很大！"]),
+        ("One.\r\n\r\n\tTwo.\n", "en", ["One.", "Two."]),
+        ("I 😀😀 you", "en", ["I", "you"]),
+        ("1 2 3\n---\n…", "en", []),
+        ("", "en", []),
+        ("a    b", "en", ["a", "b"]),
+    ],
+)
+def test_what_is_translated(text: str, language: str, sentences: list[str]) -> None:
+    assert document(text, language).sentences == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "joined"),
+    [
+        ("你好。再见。", "zh", "en", "X X"),
+        ("你好。\n再见。", "zh", "en", "X\nX"),
+        ("你好。😀再见。", "zh", "en", "X😀X"),
+        ("Hi there. Bye now.", "en", "zh", "XX"),
+        ("Hi there.  Bye now.", "en", "zh", "X  X"),
+        ("Hi there.\nBye now.", "en", "zh", "X\nX"),
+        ("Hi there. Bye now.", "en", "de", "X X"),
+        ("  Hi there. ", "en", "zh", "  X "),
+    ],
+)
+def test_spacing_follows_the_target_language(
+    text: str, source: str, target: str, joined: str
+) -> None:
+    cut = document(text, source)
+    assert cut.join(["X"] * len(cut.sentences), target) == joined
+
+
+@pytest.mark.parametrize("translations", [[], ["X"], ["X", "X", "X"]])
+def test_joining_needs_one_translation_a_sentence(translations: list[str]) -> None:
+    with pytest.raises(ValueError, match="translations than"):
+        document("Hi there. Bye now.").join(translations, "de")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("aaaa aaaa aaaa. bbb, bbb bbb", "aaaa aaaa aaaa. "),
+        ("aaaa aaaa aaaaa, bb bbb bbb", "aaaa aaaa aaaaa, "),
+        ("aaaa aaaa aaaaa bbbbbbbbb", "aaaa aaaa aaaaa "),
+        ("a" * 40, "a" * 20),
+        ("e\u0301" * 20, "e\u0301" * 10),
+        ("a" + "e\u0301" * 20, "a" + "e\u0301" * 9),
+    ],
+)
+def test_an_over_long_sentence_is_cut_at_the_best_place(text: str, first: str) -> None:
+    parts = list(split_to_fit(text, 20, len))
+    assert "".join(parts) == text
+    assert parts[0] == first
+
+
+@pytest.mark.parametrize("unit", ["a", "你", " ", "。", "a ", "e\u0301", "\u0301", "a\u200d"])
+def test_counting_stays_linear_on_a_megabyte(unit: str) -> None:
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        return (len(text) + 3) // 4
+
+    text = unit * (1_000_000 // len(unit))
+    cut = Document(text, "en", 126, count)
+    assert cut.join(cut.sentences, "en") == text
+    assert counted <= 8 * len(text)
