@@ -34,7 +34,7 @@ class TranslateRequest(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        json_schema_extra={"examples": [{"q": "你好,世界!", "source": "zh", "target": "en"}]},
+        json_schema_extra={"examples": [{"q": "你好，世界！", "source": "zh", "target": "en"}]},
     )
 
     q: Annotated[str | list[str], BeforeValidator(_check_texts)] = Field(

@@ -25,7 +25,7 @@ from model.tokenizer import Tokenizer
 from model.training.data import BatchMaker, Examples, tokenize_corpora
 from model.training.evaluation import dev_bleu
 from model.training.log import TrainingLog
-from model.training.memory import keep_freed_memory
+from model.training.memory import keep_freed_memory, return_freed_memory
 from model.training.optimisation import learning_rate, summed_loss
 from model.training.recipe import Recipe, RecipeError
 from model.training.vocabulary import read_word_vectors, train_tokenizer
@@ -145,6 +145,8 @@ class Trainer:
                 loss, _ = summed_loss(self.model, src, tgt_in, tgt_out, self.table.label_smoothing)
             (loss / real_tokens).backward()
             total += loss.item()
+        if self.table.clip_norm:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.table.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad()
         return total / real_tokens, real_tokens
@@ -180,6 +182,7 @@ class Trainer:
         self.log.draw()
         self._save_snapshot()
         self._save_state()
+        return_freed_memory()
 
     @torch.no_grad()
     def _validate(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Let glibc keep the memory that a training step frees.
+"""Let glibc keep the memory that a training step frees, within reason.
 
 Every step allocates the same large buffers; by default each is mapped afresh and its pages are
 faulted in again, which took about half of a step on two CPU cores.
@@ -6,7 +6,6 @@ faulted in again, which took about half of a step on two CPU cores.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import sys
 
@@ -16,10 +15,20 @@ _NEVER_TRIM = 2**31 - 1
 
 
 def keep_freed_memory() -> None:
-    """Turn off mmap for large blocks and trimming; without glibc this does nothing."""
+    """Turn off mmap for large blocks and automatic trimming; does nothing without glibc."""
+    if libc := _glibc():
+        libc.mallopt(_M_MMAP_MAX, 0)
+        libc.mallopt(_M_TRIM_THRESHOLD, _NEVER_TRIM)
+
+
+def return_freed_memory() -> None:
+    """Give back what lies free between live blocks: batches of many shapes leave ever more."""
+    if libc := _glibc():
+        libc.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
     if not sys.platform.startswith("linux"):
-        return
-    with contextlib.suppress(OSError, AttributeError):
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
-        mallopt(_M_MMAP_MAX, 0)
-        mallopt(_M_TRIM_THRESHOLD, _NEVER_TRIM)
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None

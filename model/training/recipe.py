@@ -64,7 +64,8 @@ class TrainingTable:
 
     A batch holds at most `batch_tokens` tokens a side, padding included; gradients of `accumulate`
     batches are added up before a step. `cooldown_steps` > 0 lets the rate fall to zero linearly at
-    the end. `patience` counts validations without a better dev BLEU.
+    the end. Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience`
+    counts validations without a better dev BLEU (0: never stop early).
     """
 
     max_steps: int
@@ -74,6 +75,7 @@ class TrainingTable:
     cooldown_steps: int = 0
     rate_factor: float = 1.0
     label_smoothing: float = 0.1
+    clip_norm: float = 1.0
     initialisation: Literal["xavier", "kaiming"] = "xavier"
     precision: Literal["float32", "bfloat16"] = "bfloat16"
     validate_every: int = 1000

@@ -24,7 +24,7 @@ from service.schemas import TranslateRequest, TranslateResponse
 router = APIRouter()
 
 _SCHEMA = TranslateRequest.model_json_schema()
-_EXAMPLE = {"q": "你好,世界!", "source": "zh", "target": "en"}
+_EXAMPLE = {"q": "你好，世界！", "source": "zh", "target": "en"}
 _OPENAPI: dict[str, Any] = {
     "requestBody": {
         "required": True,

@@ -184,7 +184,7 @@ def test_accumulated_batches_have_the_gradient_of_one_large_batch(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The mean is taken over the real tokens of the whole group, not of each batch."""
-    trainer = make_trainer()
+    trainer = make_trainer(clip_norm=0.0)
     for module in trainer.model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
@@ -194,6 +194,19 @@ def test_accumulated_batches_have_the_gradient_of_one_large_batch(
     at_once = gradient_of(trainer, [large], monkeypatch)
     for name, gradient in at_once.items():
         torch.testing.assert_close(accumulated[name], gradient, atol=1e-6, rtol=1e-4)
+
+
+def test_a_gradient_longer_than_clip_norm_is_scaled_down_to_it(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    norms = []
+    for name, clip_norm in (("free", 0.0), ("clipped", 0.01)):
+        trainer = make_trainer(name, clip_norm=clip_norm)
+        group = trainer.train_batches.epoch(1, 0)[:1]
+        gradients = gradient_of(trainer, group, monkeypatch).values()
+        norms.append(torch.stack([gradient.norm() for gradient in gradients]).norm().item())
+    assert norms[0] > 0.1
+    assert norms[1] == pytest.approx(0.01, rel=1e-3)
 
 
 def test_training_stops_when_bleu_has_not_risen_for_patience_validations(

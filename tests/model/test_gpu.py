@@ -1,0 +1,54 @@
+"""What can only be checked where there is a GPU: it decodes and trains as the CPU does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import load_checkpoint
+from model.offline import translate_all
+from model.options import DecodingOptions
+from model.runner import Runner
+from model.sentence import SourceSentence
+from tests.model.reference import run_to_end, tiny_model, tiny_runner
+from tests.model.test_runner import mixed_sentences, texts
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU here"),
+]
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_crowd_on_the_gpu_translates_as_on_the_cpu() -> None:
+    sentences = mixed_sentences(12, seed=1)
+    on_cpu = run_to_end(tiny_runner(tiny_model(seed=6)), sentences)
+    on_gpu = run_to_end(tiny_runner(tiny_model(seed=6).to("cuda")), sentences)
+    assert texts(on_gpu) == texts(on_cpu)
+
+
+def test_the_bundled_checkpoint_translates_on_the_gpu_as_on_the_cpu() -> None:
+    """Greedy, float32; the two devices round differently, so one in a hundred may differ."""
+    lines = (ROOT / "tests/data/sentences.zh.txt").read_text(encoding="utf-8").splitlines()
+    results = []
+    for device in ("cpu", "cuda"):
+        checkpoint = load_checkpoint(ROOT / "checkpoints" / "zh-en", device)
+        runner = Runner(
+            checkpoint.model,
+            checkpoint.tokenizer.control_ids(),
+            max_slots=64,
+            max_rows=64,
+            max_source_tokens=256,
+            max_target_tokens=256,
+        )
+        options = DecodingOptions(beam_size=1)
+        sentences = [
+            SourceSentence(checkpoint.tokenizer.encode_source(line, "en"), options)
+            for line in lines
+        ]
+        results.append([r.hypotheses[0].ids for r in translate_all(runner, sentences)])
+    same = sum(a == b for a, b in zip(*results, strict=True))
+    assert same >= 0.99 * len(lines)
