@@ -77,8 +77,12 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Target ids to text; control symbols vanish, byte pieces join into characters."""
-        stream = StreamDecoder(self)
+        stream = self.stream()
         return "".join([stream.push(token) for token in ids]) + stream.flush()
+
+    def stream(self) -> StreamDecoder:
+        """A decoder for one sentence whose ids come little by little."""
+        return StreamDecoder(self)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The target vocabulary's spelling of each id."""

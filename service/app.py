@@ -16,7 +16,7 @@ from service.engine import Engine
 from service.metrics import Metrics
 from service.middleware import RequestMiddleware
 from service.responses import ErrorBody, install_error_handlers
-from service.routes import health, languages, metrics, translate
+from service.routes import health, languages, metrics, stream, translate
 from service.routes.state import Limits, ServerState
 from service.seam import Runner, Tokenizer
 from service.settings import Settings
@@ -98,7 +98,7 @@ def create_app(settings: Settings, model: LoadedModel) -> FastAPI:
     app.state.server = state
     app.add_middleware(RequestMiddleware, metrics=state.metrics, endpoints=_ENDPOINTS)
     install_error_handlers(app, state.metrics)
-    for routes in (translate, languages, health, metrics):
+    for routes in (translate, stream, languages, health, metrics):
         app.include_router(routes.router)
     return app
 
@@ -118,5 +118,7 @@ def _wire(settings: Settings, model: LoadedModel) -> ServerState:
         max_characters=settings.max_characters,
         max_texts=settings.max_texts,
         max_beam_size=settings.max_beam_size,
+        max_streams=settings.max_streams,
+        stream_idle_seconds=settings.stream_idle_seconds,
     )
     return ServerState(engine, translator, metrics_, model.decoding, limits)

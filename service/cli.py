@@ -77,7 +77,10 @@ def serve(**flags: str | None) -> None:
         _fail(str(error))
     listener = _bind(settings.host, settings.port)
     config = uvicorn.Config(  # an access log would hold what clients put into their URLs
-        create_app(settings, model), log_level=settings.log_level, access_log=False
+        create_app(settings, model),
+        log_level=settings.log_level,
+        access_log=False,
+        ws_max_size=settings.max_body_bytes,
     )
     host, port = listener.getsockname()[:2]
     click.echo(f"dragoman serves {model.name} on {model.device} at http://{host}:{port}", err=True)

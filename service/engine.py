@@ -12,6 +12,7 @@ import logging
 import queue
 import threading
 import time
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from service.errors import InvalidField, NotReady, Overloaded
 from service.metrics import Metrics
 from service.scheduler import Scheduler
 from service.seam import Runner
-from service.sequence import Outcome, Request, Sequence
+from service.sequence import Outcome, Request, Sequence, Update
 
 _logger = logging.getLogger(__name__)
 _STEP_FAILED = "the model failed while it translated this sentence"
@@ -45,7 +46,10 @@ class Engine:
         self._runner, self._metrics = runner, metrics
         self._scheduler = Scheduler()
         self._running: dict[int, Sequence] = {}
+        self._fresh: list[Sequence] = []
+        self._last_step_seconds = 0.0
         self._done: list[Request] = []
+        self._news: list[tuple[Request, Update]] = []
         self._inbox: queue.SimpleQueue[Request | _Cancel | _Stop] = queue.SimpleQueue()
         self.num_waiting = 0
         self._lock = threading.Lock()
@@ -86,22 +90,38 @@ class Engine:
 
         Raises Overloaded, NotReady, and InvalidField for a beam that can never fit.
         """
+        with self._begun(sentences) as request:
+            return await request.future if sentences else []
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, sentences: Items[SourceSentence]
+    ) -> AsyncGenerator[AsyncIterator[Update]]:
+        """Updates of the sentences as they are made; leaving the block frees their slots.
+
+        Sentences are streamed as far as they ask for it (`is_streamed`). Raises as `translate`.
+        """
+        with self._begun(sentences) as request:
+            yield request.updates()
+
+    @contextlib.contextmanager
+    def _begun(self, sentences: Items[SourceSentence]) -> Generator[Request]:
+        """A submitted request; if the block is left before it is done, it is cancelled."""
         self.require_room(len(sentences))
-        if not sentences:
-            return []
-        widest = max(sentence.options.beam_size for sentence in sentences)
+        widest = max((sentence.options.beam_size for sentence in sentences), default=1)
         if widest > self._runner.max_beam_size:
             raise InvalidField(
                 f"beam_size must be at most {self._runner.max_beam_size}, got {widest}"
             )
         request = Request(asyncio.get_running_loop().create_future(), time.monotonic())
         request.add(sentences)
-        self._submit(request)
+        if sentences:
+            self._submit(request)
         try:
-            return await request.future
-        except asyncio.CancelledError:
-            self._inbox.put(_Cancel(request))
-            raise
+            yield request
+        finally:
+            if sentences and not (request.future.done() and not request.future.cancelled()):
+                self._inbox.put(_Cancel(request))
 
     def _submit(self, request: Request) -> None:
         with self._lock:  # so that nothing is put into the inbox after it was emptied for good
@@ -146,7 +166,6 @@ class Engine:
         return True
 
     def _cancel(self, request: Request) -> None:
-        request.is_cancelled = True
         removed = self._scheduler.remove(request)
         self._add_waiting(-len(removed))
         running = [seq for seq in self._running.values() if seq.request is request]
@@ -159,6 +178,7 @@ class Engine:
         """Take sequences into the batch; if the runner refuses them, find out which one."""
         if not sequences:
             return
+        started = time.monotonic()
         try:
             handles = self._runner.admit([seq.sentence for seq in sequences])
         except Exception as error:
@@ -169,11 +189,12 @@ class Engine:
                 self._refuse(sequences[0], error)
             return
         self._add_waiting(-len(sequences))
-        now = time.monotonic()
+        self._metrics.encode_seconds.observe(time.monotonic() - started)
+        self._fresh += sequences
         for sequence, handle in zip(sequences, handles, strict=True):
             sequence.handle = handle
             self._running[handle] = sequence
-            self._metrics.queue_wait_seconds.observe(now - sequence.request.arrived_seconds)
+            self._metrics.queue_wait_seconds.observe(started - sequence.request.arrived_seconds)
             self._metrics.source_tokens.inc(len(sequence.sentence.ids))
 
     def _refuse(self, sequence: Sequence, error: Exception) -> None:
@@ -183,17 +204,31 @@ class Engine:
         self._settle(sequence, Outcome([], reason))
 
     def _decode(self) -> Items[Finished]:
-        started = time.perf_counter()
+        started = time.monotonic()
         try:
-            finished = self._runner.step().finished
+            result = self._runner.step()
         except Exception:
             _logger.exception("a step failed with %d sentences running", len(self._running))
+            self._fresh.clear()
             for sequence in list(self._running.values()):
                 self._settle(sequence, Outcome([], _STEP_FAILED))
                 self._release(sequence)
             return []
-        self._metrics.decode_step_seconds.observe(time.perf_counter() - started)
-        return finished
+        self._observe_step(started, time.monotonic())
+        for handle, ids in result.streamed.items():
+            sequence = self._running[handle]
+            self._news.append((sequence.request, Update(sequence.index, ids)))
+        return result.finished
+
+    def _observe_step(self, started: float, ended: float) -> None:
+        self._metrics.decode_step_seconds.observe(ended - started)
+        if len(self._running) > len(self._fresh):
+            self._metrics.inter_token_seconds.observe(ended - self._last_step_seconds)
+        for sequence in self._fresh:
+            arrived = sequence.request.arrived_seconds
+            self._metrics.time_to_first_token_seconds.observe(ended - arrived)
+        self._fresh.clear()
+        self._last_step_seconds = ended
 
     def _settle_finished(self, finished: Items[Finished]) -> None:
         for result in finished:
@@ -203,6 +238,7 @@ class Engine:
     def _settle(self, sequence: Sequence, outcome: Outcome) -> None:
         request = sequence.request
         sequence.outcome = outcome
+        self._news.append((request, Update(sequence.index, outcome=outcome)))
         best = outcome.hypotheses[0] if outcome.hypotheses else None
         self._metrics.count_sequence(best.finish_reason if best else "error")
         if best:
@@ -233,17 +269,21 @@ class Engine:
         self._wake_event_loop()
 
     def _wake_event_loop(self) -> None:
+        news, self._news = self._news, []
         done, self._done = self._done, []
-        if done and self._loop is not None:
+        if news and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-                self._loop.call_soon_threadsafe(_resolve, done)
+                self._loop.call_soon_threadsafe(_deliver, news, done)
 
     def _add_waiting(self, change: int) -> None:
         with self._lock:
             self.num_waiting += change
 
 
-def _resolve(requests: Items[Request]) -> None:
-    for request in requests:
+def _deliver(news: Items[tuple[Request, Update]], done: Items[Request]) -> None:
+    """On the event loop: everything that one step brought."""
+    for request, update in news:
+        request.news.put_nowait(update)
+    for request in done:
         if not request.future.done():
             request.future.set_result(request.outcomes())

@@ -3,6 +3,9 @@
     ServiceError                 500 internal_error
     ├─ InvalidJson               400 invalid_json
     ├─ InvalidText               400 invalid_text
+    ├─ InvalidMessage            400 invalid_message (websocket)
+    ├─ DuplicateId               400 duplicate_id (websocket)
+    ├─ UnknownId                 400 unknown_id (websocket)
     ├─ UnsupportedFormat         400 unsupported_format
     ├─ UnsupportedLanguage       400 unsupported_language
     ├─ BodyTooLarge              413 body_too_large
@@ -10,7 +13,9 @@
     ├─ TooManyTexts              413 too_many_texts
     ├─ UnsupportedMediaType      415 unsupported_media_type
     ├─ InvalidField              422 invalid_field
-    ├─ ClientGone                499 cancelled (nobody reads it; it is counted)
+    ├─ TooManyStreams            429 too_many_streams (websocket)
+    ├─ Cancelled                 499 cancelled
+    │  └─ ClientGone             499 cancelled (nobody reads it; it is counted)
     ├─ TranslationFailed         500 translation_failed
     ├─ Overloaded                503 overloaded, Retry-After
     └─ NotReady                  503 not_ready, Retry-After
@@ -23,6 +28,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 _SHOWN_CHARACTERS = 60
+_REJECTIONS = (413, 503)
 
 
 class ServiceError(Exception):
@@ -39,6 +45,18 @@ class InvalidJson(ServiceError):
 
 class InvalidText(ServiceError):
     status, code = 400, "invalid_text"
+
+
+class InvalidMessage(ServiceError):
+    status, code = 400, "invalid_message"
+
+
+class DuplicateId(ServiceError):
+    status, code = 400, "duplicate_id"
+
+
+class UnknownId(ServiceError):
+    status, code = 400, "unknown_id"
 
 
 class UnsupportedFormat(ServiceError):
@@ -69,8 +87,16 @@ class InvalidField(ServiceError):
     status, code = 422, "invalid_field"
 
 
-class ClientGone(ServiceError):
+class TooManyStreams(ServiceError):
+    status, code = 429, "too_many_streams"
+
+
+class Cancelled(ServiceError):
     status, code = 499, "cancelled"
+
+
+class ClientGone(Cancelled):
+    """There is nobody left to tell."""
 
 
 class TranslationFailed(ServiceError):
@@ -83,6 +109,17 @@ class Overloaded(ServiceError):
 
 class NotReady(ServiceError):
     status, code, retry_after_seconds = 503, "not_ready", 5
+
+
+def outcome_of(status: int | None) -> str:
+    """The metrics' word for how a request ended; None: the client left before its answer."""
+    if status is None or status == Cancelled.status:
+        return "cancelled"
+    if status < 400:
+        return "ok"
+    if status in _REJECTIONS:
+        return "rejected"
+    return "client_error" if status < 500 else "error"
 
 
 def shown(value: object) -> str:

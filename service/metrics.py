@@ -49,17 +49,28 @@ class Metrics:
             "target_tokens_total", "Target tokens of finished sentences' best hypotheses."
         ).labels(model)
         self._request_seconds = self._histogram(
-            "request_seconds", "From a request's first byte to its answer.", "endpoint"
+            "request_seconds",
+            "From a request's first byte to its answer.",
+            _REQUEST_BUCKETS,
+            "endpoint",
         )
         self.queue_wait_seconds = self._histogram(
             "queue_wait_seconds", "From a sentence's arrival to its admission."
         ).labels(model)
-        self.decode_step_seconds = Histogram(
-            _PREFIX + "decode_step_seconds",
-            "One step of all running sentences.",
-            ["model"],
-            buckets=_STEP_BUCKETS,
-            registry=self.registry,
+        self.open_streams = self._gauge("open_streams", "Websockets that are open.").labels(model)
+        self.time_to_first_token_seconds = self._histogram(
+            "time_to_first_token_seconds", "From a sentence's arrival to its first token."
+        ).labels(model)
+        self.encode_seconds = self._histogram(
+            "encode_seconds", "One encoder pass over newly admitted sentences.", _STEP_BUCKETS
+        ).labels(model)
+        self.decode_step_seconds = self._histogram(
+            "decode_step_seconds", "One step of all running sentences.", _STEP_BUCKETS
+        ).labels(model)
+        self.inter_token_seconds = self._histogram(
+            "inter_token_seconds",
+            "From one token of a running sentence to its next.",
+            _STEP_BUCKETS,
         ).labels(model)
 
     def describe_model(self, version: str, device: str, load_seconds: float) -> None:
@@ -105,11 +116,17 @@ class Metrics:
     def _gauge(self, name: str, help_text: str, *labels: str) -> Gauge:
         return Gauge(_PREFIX + name, help_text, ["model", *labels], registry=self.registry)
 
-    def _histogram(self, name: str, help_text: str, *labels: str) -> Histogram:
+    def _histogram(
+        self,
+        name: str,
+        help_text: str,
+        buckets: tuple[float, ...] = _REQUEST_BUCKETS,
+        *labels: str,
+    ) -> Histogram:
         return Histogram(
             _PREFIX + name,
             help_text,
             ["model", *labels],
-            buckets=_REQUEST_BUCKETS,
+            buckets=buckets,
             registry=self.registry,
         )

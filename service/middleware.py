@@ -13,14 +13,13 @@ import uuid
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import ClientGone, ServiceError
+from service.errors import ServiceError, outcome_of
 from service.metrics import Metrics
 from service.responses import error_response
 
 _logger = logging.getLogger(__name__)
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _REQUEST_ID_HEADER = "X-Request-ID"
-_REJECTIONS = (413, 503)
 
 
 class RequestMiddleware:
@@ -58,20 +57,10 @@ class RequestMiddleware:
 
     def _count(self, path: str, status: int | None, seconds: float) -> None:
         endpoint = path if path in self._endpoints else "other"
-        self._metrics.count_request(endpoint, _outcome(status), seconds)
+        self._metrics.count_request(endpoint, outcome_of(status), seconds)
 
 
 def _request_id(headers: Headers) -> str:
     """The client's own if it is short and plain, so that it may stand in logs and headers."""
     given = headers.get(_REQUEST_ID_HEADER, "")
     return given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
-
-
-def _outcome(status: int | None) -> str:
-    if status is None or status == ClientGone.status:
-        return "cancelled"
-    if status < 400:
-        return "ok"
-    if status in _REJECTIONS:
-        return "rejected"
-    return "client_error" if status < 500 else "error"

@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from model.options import DecodingOptions
-from service.errors import InvalidField, shown
-from service.translator import TextTranslation
+from service.errors import InvalidField, ServiceError, printable, shown
+from service.translator import TextPiece, TextTranslation
 
 _SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
 
@@ -191,6 +191,42 @@ class TranslateResponse(BaseModel):
             alternatives=(more if is_list else more[0]) if request.alternatives else None,
             details=details if request.details else None,
         )
+
+
+class TokenMessage(BaseModel):
+    """The next part of a translation. `index` tells the text if q is a list, `segment` the
+    sentence; the parts of one text joined are its translatedText."""
+
+    id: str | int | None = None
+    type: Literal["token"] = "token"
+    text: str
+    index: int | None = None
+    segment: int | None = None
+
+    @classmethod
+    def of(cls, request: TranslateRequest, piece: TextPiece, request_id: str | int | None) -> Self:
+        index = piece.text_index if isinstance(request.q, list) else None
+        return cls(id=request_id, text=piece.text, index=index, segment=piece.sentence)
+
+
+class FinalMessage(TranslateResponse):
+    """The whole answer, as POST /translate gives it."""
+
+    id: str | int | None = None
+    type: Literal["final"] = "final"
+
+
+class ErrorMessage(BaseModel):
+    """How a request on a stream ended if not with its answer."""
+
+    id: str | int | None = None
+    type: Literal["error"] = "error"
+    error: str
+    code: str
+
+    @classmethod
+    def of(cls, error: ServiceError, request_id: str | int | None) -> Self:
+        return cls(id=request_id, error=printable(str(error)), code=error.code)
 
 
 def explain_invalid(errors: Sequence[ErrorDetails], known_fields: Sequence[str]) -> str:

@@ -40,6 +40,14 @@ class Runner(Protocol):
         ...
 
 
+class StreamDecoder(Protocol):
+    """The text of one sentence whose ids come little by little."""
+
+    def push(self, token: int) -> str:
+        """The text that this token settles, possibly empty."""
+        ...
+
+
 class Tokenizer(Protocol):
     """Text to ids and back."""
 
@@ -50,3 +58,5 @@ class Tokenizer(Protocol):
     def decode(self, ids: Sequence[int]) -> str: ...
 
     def pieces(self, ids: Sequence[int]) -> list[str]: ...
+
+    def stream(self) -> StreamDecoder: ...

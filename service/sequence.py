@@ -6,6 +6,7 @@ The engine's thread alone changes them; the event loop only makes them and await
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
 
@@ -20,12 +21,22 @@ class Outcome:
     error: str | None = None
 
 
+@dataclass(frozen=True)
+class Update:
+    """News of one sentence of a streamed request: newly settled target ids, or how it ended."""
+
+    index: int
+    ids: Items[int] = ()
+    outcome: Outcome | None = None
+
+
 @dataclass(eq=False)
 class Sequence:
     """One sentence; waits until it has a handle, runs until it has an outcome."""
 
     sentence: SourceSentence
     request: Request
+    index: int
     handle: int | None = None
     outcome: Outcome | None = None
 
@@ -36,18 +47,29 @@ class Sequence:
 
 @dataclass(eq=False)
 class Request:
-    """All sentences of one call; done when each has its outcome."""
+    """All sentences of one call; done when each has its outcome.
+
+    `news` holds at most one update a target token and one a sentence, however slow its reader.
+    """
 
     future: asyncio.Future[list[Outcome]]
     arrived_seconds: float
     sequences: list[Sequence] = field(default_factory=list)
     num_unsettled: int = 0
-    is_cancelled: bool = False
+    news: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
 
     def add(self, sentences: Items[SourceSentence]) -> None:
-        self.sequences += [Sequence(sentence, self) for sentence in sentences]
+        self.sequences += [Sequence(s, self, index) for index, s in enumerate(sentences)]
         self.num_unsettled = len(self.sequences)
 
     def outcomes(self) -> list[Outcome]:
         """Every sentence's outcome, in the order given; only for a request that is done."""
         return [seq.outcome for seq in self.sequences if seq.outcome is not None]
+
+    async def updates(self) -> AsyncGenerator[Update]:
+        """What happens to the sentences, until each has its outcome."""
+        num_open = len(self.sequences)
+        while num_open:
+            update = await self.news.get()
+            num_open -= update.outcome is not None
+            yield update

@@ -63,6 +63,12 @@ class Settings(BaseSettings):
         le=10**7,
         description="Sentences that may wait for a slot; beyond that the answer is 503.",
     )
+    max_streams: int = Field(
+        64, ge=1, le=10**6, description="Requests in progress on one websocket."
+    )
+    stream_idle_seconds: float = Field(
+        300.0, gt=0, le=10**6, description="A websocket that asks nothing for this long is closed."
+    )
     log_level: LogLevel = Field(
         "info", description="critical, error, warning, info or debug. Texts are never logged."
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from model.options import DecodingOptions
@@ -10,7 +11,8 @@ from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
 from service.errors import TextTooLong, TranslationFailed, UnsupportedLanguage, shown
 from service.seam import Tokenizer
-from service.sequence import Outcome
+from service.sequence import Outcome, Update
+from service.streaming import GrowingText
 from service.text.detection import Detection, LanguageDetector
 from service.text.segmentation import Document
 
@@ -38,6 +40,15 @@ class TextTranslation:
     alternatives: list[str]
     sentences: list[SentenceTranslation]
     detection: Detection | None
+
+
+@dataclass(frozen=True)
+class TextPiece:
+    """The next part of one text's translation: which text, which of its sentences, what."""
+
+    text_index: int
+    sentence: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -93,22 +104,62 @@ class Translator:
         self, texts: Sequence[str], source: str, target: str, options: DecodingOptions
     ) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
+        plans, sentences = self._prepare(texts, source, target, options)
+        outcomes = await self._engine.translate(sentences)
+        return self._assemble_all(plans, outcomes, target)
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, texts: Sequence[str], source: str, target: str, options: DecodingOptions
+    ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TextTranslation]]]:
+        """The translations piece by piece, and at the end whole; leaving the block cancels.
+
+        Every text's pieces joined are its translation. Raises as `translate`.
+        """
+        plans, sentences = self._prepare(texts, source, target, options, is_streamed=True)
+        async with self._engine.stream(sentences) as updates:
+            yield self._follow(plans, updates, target)
+
+    async def _follow(
+        self, plans: Sequence[_Plan], updates: AsyncIterator[Update], target: str
+    ) -> AsyncGenerator[TextPiece | list[TextTranslation]]:
+        growing = [self._growing(plan, target) for plan in plans]
+        places = [(i, k) for i, plan in enumerate(plans) for k in range(len(plan.sentences))]
+        outcomes: dict[int, Outcome] = {}
+        for i, text in enumerate(growing):
+            for piece in text.pieces():
+                yield TextPiece(i, piece.sentence, piece.text)
+        async for update in updates:
+            i, sentence = places[update.index]
+            growing[i].grow(sentence, update.ids)
+            if update.outcome is not None:
+                outcomes[update.index] = update.outcome
+                best = self._best(update.outcome)
+                growing[i].finish(sentence, self._tokenizer.decode(best.ids))
+            for piece in growing[i].pieces():
+                yield TextPiece(i, piece.sentence, piece.text)
+        yield self._assemble_all(plans, [outcomes[n] for n in range(len(places))], target)
+
+    def _growing(self, plan: _Plan, target: str) -> GrowingText:
+        gaps = plan.document.gaps(target) if plan.document else [plan.text]
+        return GrowingText(gaps, [self._tokenizer.stream() for _ in plan.sentences])
+
+    def _prepare(
+        self,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        options: DecodingOptions,
+        is_streamed: bool = False,
+    ) -> tuple[list[_Plan], list[SourceSentence]]:
+        """What to do with each text, and the sentences to translate for it."""
         self.check_pair(source, target)
         self._engine.require_room(len(texts))
         plans = [self._plan(text, source, target) for text in texts]
         sentences = [sentence for plan in plans for sentence in plan.sentences]
         self._require_room(len(sentences))
-        outcomes = await self._engine.translate(
-            [
-                SourceSentence(self._tokenizer.encode_source(sentence, target), options)
-                for sentence in sentences
-            ]
-        )
-        remaining = iter(outcomes)
-        return [
-            self._assemble(plan, [next(remaining) for _ in plan.sentences], target)
-            for plan in plans
-        ]
+        encoded = [self._tokenizer.encode_source(sentence, target) for sentence in sentences]
+        return plans, [SourceSentence(ids, options, is_streamed) for ids in encoded]
 
     def _require_room(self, num_sentences: int) -> None:
         if num_sentences > self._engine.max_waiting:
@@ -133,10 +184,22 @@ class Translator:
     def _count_tokens(self, text: str) -> int:
         return len(self._tokenizer.encode_source_batch([text])[0])
 
+    def _best(self, outcome: Outcome) -> Hypothesis:
+        if outcome.error is not None or not outcome.hypotheses:
+            raise TranslationFailed(f"a sentence could not be translated: {outcome.error}")
+        return outcome.hypotheses[0]
+
+    def _assemble_all(
+        self, plans: Sequence[_Plan], outcomes: Sequence[Outcome], target: str
+    ) -> list[TextTranslation]:
+        remaining = iter(outcomes)
+        return [
+            self._assemble(plan, [next(remaining) for _ in plan.sentences], target)
+            for plan in plans
+        ]
+
     def _assemble(self, plan: _Plan, outcomes: Sequence[Outcome], target: str) -> TextTranslation:
-        for outcome in outcomes:
-            if outcome.error is not None or not outcome.hypotheses:
-                raise TranslationFailed(f"a sentence could not be translated: {outcome.error}")
+        best = [self._best(outcome) for outcome in outcomes]
         if plan.document is None or not outcomes:
             return TextTranslation(plan.text, [], [], plan.detection)
         spelled = [[self._tokenizer.decode(h.ids) for h in o.hypotheses] for o in outcomes]
@@ -145,8 +208,8 @@ class Translator:
             for rank in range(max(map(len, spelled)))
         ]
         details = [
-            self._detail(source, texts[0], outcome.hypotheses[0])
-            for source, texts, outcome in zip(plan.sentences, spelled, outcomes, strict=True)
+            self._detail(source, texts[0], hypothesis)
+            for source, texts, hypothesis in zip(plan.sentences, spelled, best, strict=True)
         ]
         return TextTranslation(versions[0], versions[1:], details, plan.detection)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends
+from starlette.requests import HTTPConnection
 
 from model.options import DecodingOptions
 from service.engine import Engine
@@ -21,6 +22,8 @@ class Limits:
     max_characters: int
     max_texts: int
     max_beam_size: int
+    max_streams: int
+    stream_idle_seconds: float
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class ServerState:
     limits: Limits
 
 
-def _server_state(request: Request) -> ServerState:
-    state = request.app.state.server
+def _server_state(connection: HTTPConnection) -> ServerState:
+    state = connection.app.state.server
     assert isinstance(state, ServerState)
     return state
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from starlette.responses import Response
 
-from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
 from service.routes.body import (
     FORM,
     JSON,
@@ -18,7 +17,9 @@ from service.routes.body import (
     read_body,
     until_disconnected,
 )
-from service.routes.state import Limits, StateDep
+from service.routes.events import EVENT_STREAM, event_stream
+from service.routes.limits import check_limits
+from service.routes.state import StateDep
 from service.schemas import TranslateRequest, TranslateResponse
 
 router = APIRouter()
@@ -57,13 +58,16 @@ _OPENAPI: dict[str, Any] = {
 async def translate(request: Request, state: StateDep) -> TranslateResponse | Response:
     """Translate a text or a list of texts; answers when the last sentence is done.
 
-    A text/plain body with ?source=&target= is answered with the translation as plain text.
+    A text/plain body with ?source=&target= is answered with the translation as plain text. With
+    `Accept: text/event-stream` the answer is the stream's events: token, then final or error.
     """
     media_type = media_type_of(request)
     body = await read_body(request, state.limits.max_body_bytes)
     wanted = parse_body(media_type, body, request.query_params)
-    _check_limits(wanted, state.limits)
+    check_limits(wanted, state.limits)
     options = wanted.decoding(state.decoding, state.limits.max_beam_size)
+    if EVENT_STREAM in request.headers.get("accept", ""):
+        return await event_stream(wanted, options, state.translator)
     translations = await until_disconnected(
         request,
         state.translator.translate(wanted.texts, wanted.source, wanted.target, options),
@@ -71,17 +75,3 @@ async def translate(request: Request, state: StateDep) -> TranslateResponse | Re
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     return TranslateResponse.of(wanted, translations)
-
-
-def _check_limits(wanted: TranslateRequest, limits: Limits) -> None:
-    if wanted.format != "text":
-        raise UnsupportedFormat(f'format "{wanted.format}" is not supported yet; send "text"')
-    if len(wanted.texts) > limits.max_texts:
-        raise TooManyTexts(
-            f"q has {len(wanted.texts)} texts, at most {limits.max_texts} are allowed"
-        )
-    num_characters = sum(map(len, wanted.texts))
-    if num_characters > limits.max_characters:
-        raise TextTooLong(
-            f"q has {num_characters} characters, at most {limits.max_characters} are allowed"
-        )

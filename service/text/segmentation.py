@@ -53,19 +53,22 @@ class Document:
 
         Raises ValueError if there is not exactly one translation a sentence.
         """
-        remaining = iter(translations)
-        parts: list[str] = []
-        previous: Piece | None = None
-        for piece, gap in _with_gaps(self.pieces):
-            if piece is None:
-                parts.append(gap)
+        gaps = self.gaps(target)
+        if len(translations) != len(gaps) - 1:
+            raise ValueError(f"{len(translations)} translations for {len(gaps) - 1} sentences")
+        pairs = zip(gaps, [*translations, ""], strict=True)
+        return "".join(part for pair in pairs for part in pair)
+
+    def gaps(self, target: str) -> list[str]:
+        """What stands before each sentence's translation, and after the last."""
+        gaps = [""]
+        for piece in self.pieces:
+            if piece.is_sentence:
+                gaps.append("")
             else:
-                parts.append(self._spaced(gap, target) if previous else gap)
-                parts.append(_next_translation(remaining))
-            previous = piece
-        if next(remaining, None) is not None:
-            raise ValueError(f"more translations than {len(self.sentences)} sentences")
-        return "".join(parts)
+                gaps[-1] += piece.text
+        between = [self._spaced(gap, target) for gap in gaps[1:-1]]
+        return [gaps[0], *between, *gaps[-1:]] if len(gaps) > 1 else gaps
 
     def _spaced(self, gap: str, target: str) -> str:
         is_source_spaced, is_target_spaced = is_spaced(self.language), is_spaced(target)
@@ -83,25 +86,6 @@ def is_spaced(language: str) -> bool:
 
 def has_letters(text: str) -> bool:
     return _LETTER.search(text) is not None
-
-
-def _next_translation(remaining: Iterator[str]) -> str:
-    translation = next(remaining, None)
-    if translation is None:
-        raise ValueError("fewer translations than sentences")
-    return translation
-
-
-def _with_gaps(pieces: Sequence[Piece]) -> Iterator[tuple[Piece | None, str]]:
-    """Each sentence with the kept stretch before it; at the end None with the last stretch."""
-    gap = ""
-    for piece in pieces:
-        if piece.is_sentence:
-            yield piece, gap
-            gap = ""
-        else:
-            gap += piece.text
-    yield None, gap
 
 
 def _merge(pieces: Iterator[Piece]) -> Iterator[Piece]:

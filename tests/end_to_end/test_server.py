@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from websockets.sync.client import connect
 
 ROOT = Path(__file__).parents[2]
 DRAGOMAN = str(Path(sys.executable).with_name("dragoman"))
@@ -117,6 +119,51 @@ def test_a_seed_repeats_a_sample(url: str) -> None:
     assert samples[0] == samples[1]
     many = {translate(url, **options, seed=s).json()["translatedText"] for s in range(6)}
     assert len(many) > 1
+
+
+@pytest.mark.parametrize("options", [{}, {"beam_size": 1}, {"temperature": 1.0, "seed": 3}])
+def test_streamed_pieces_join_to_the_answer_over_both_transports(
+    url: str, options: dict[str, float]
+) -> None:
+    q = "图书馆在哪里？我喜欢咖啡。\n\n你叫什么名字？😀"
+    fields = {"q": q, "source": "zh", "target": "en", **options}
+    expected = translate(url, **fields).json()["translatedText"]
+
+    with connect(url.replace("http", "ws") + "/translate/stream") as socket:
+        socket.send(json.dumps({"id": 1, **fields}))
+        messages = [json.loads(socket.recv(timeout=60))]
+        while messages[-1]["type"] == "token":
+            messages.append(json.loads(socket.recv(timeout=60)))
+    assert messages[-1]["translatedText"] == expected
+    assert "".join(message["text"] for message in messages[:-1]) == expected
+    assert len(messages) > 4
+
+    headers = {"Accept": "text/event-stream"}
+    body = httpx.post(f"{url}/translate", json=fields, headers=headers, timeout=60).text
+    events = [
+        json.loads(line.removeprefix("data: "))
+        for line in body.splitlines()
+        if line.startswith("data: ")
+    ]
+    assert "".join(event["text"] for event in events[:-1]) == expected
+    assert events[-1]["translatedText"] == expected
+
+
+def test_a_client_that_hangs_up_frees_its_slots(url: str) -> None:
+    with connect(url.replace("http", "ws") + "/translate/stream") as socket:
+        for number in range(50):
+            fields = {"q": "我喜欢咖啡。" * 20, "source": "zh", "target": "en"}
+            socket.send(json.dumps({"id": number, **fields}))
+        socket.recv(timeout=60)
+    deadline = time.monotonic() + 30
+    while _gauge(url, "dragoman_running") or _gauge(url, "dragoman_waiting"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _gauge(url: str, name: str) -> float:
+    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    return next(float(line.split()[-1]) for line in lines if line.startswith(name + "{"))
 
 
 def test_bad_input_is_refused_and_the_server_goes_on(url: str) -> None:

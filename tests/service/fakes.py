@@ -29,6 +29,14 @@ class FakeTokenizer:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return list(map(chr, ids))
 
+    def stream(self) -> FakeStreamDecoder:
+        return FakeStreamDecoder()
+
+
+class FakeStreamDecoder:
+    def push(self, token: int) -> str:
+        return chr(token)
+
 
 @dataclass
 class _Running:
@@ -92,8 +100,14 @@ class FakeRunner:
             raise RuntimeError("no step")
         for running in self.running.values():
             running.age += 1
+        streamed = {
+            handle: list(map(ord, chr(running.sentence.ids[running.age]).upper()))
+            for handle, running in self.running.items()
+            if running.sentence.is_streamed and running.age < len(running.sentence.ids) - 1
+        }
         ended = [h for h, r in self.running.items() if r.age >= len(r.sentence.ids)]
-        return StepResult([Finished(h, self.running.pop(h).hypotheses()) for h in ended], {})
+        finished = [Finished(h, self.running.pop(h).hypotheses()) for h in ended]
+        return StepResult(finished, streamed)
 
     def release(self, handle: int) -> None:
         if self.fail_release:

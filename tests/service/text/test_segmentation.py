@@ -70,7 +70,7 @@ def test_spacing_follows_the_target_language(
 
 @pytest.mark.parametrize("translations", [[], ["X"], ["X", "X", "X"]])
 def test_joining_needs_one_translation_a_sentence(translations: list[str]) -> None:
-    with pytest.raises(ValueError, match="translations than"):
+    with pytest.raises(ValueError, match="translations for 2 sentences"):
         document("Hi there. Bye now.").join(translations, "de")
 
 

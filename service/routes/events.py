@@ -1,0 +1,81 @@
+"""POST /translate as server-sent events: token, token, ..., then final or error."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+
+from fastapi.sse import format_sse_event
+from pydantic import BaseModel
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from model.options import DecodingOptions
+from service.errors import ServiceError
+from service.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
+from service.translator import TextPiece, TextTranslation, Translator
+
+EVENT_STREAM = "text/event-stream"
+Pieces = AsyncGenerator[TextPiece | list[TextTranslation]]
+
+
+class EventStream(StreamingResponse):
+    """A response that frees what it streams from however it ends, and notices a client that
+    leaves while there is nothing to send."""
+
+    media_type = EVENT_STREAM
+
+    def __init__(self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-store"})
+        self._work = work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._work:
+            sending = asyncio.ensure_future(self.stream_response(send))
+            leaving = asyncio.ensure_future(self.listen_for_disconnect(receive))
+            try:
+                await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if sending.done():
+                    sending.result()
+            finally:
+                sending.cancel()
+                leaving.cancel()
+
+
+async def event_stream(
+    wanted: TranslateRequest, options: DecodingOptions, translator: Translator
+) -> EventStream:
+    """Start the work, so that what is wrong at once is an ordinary error answer."""
+    work = contextlib.AsyncExitStack()
+    pieces = await work.enter_async_context(
+        translator.stream(wanted.texts, wanted.source, wanted.target, options)
+    )
+    return EventStream(_events(wanted, pieces), work)
+
+
+def message_of(
+    wanted: TranslateRequest,
+    piece: TextPiece | list[TextTranslation],
+    request_id: str | int | None = None,
+) -> TokenMessage | FinalMessage:
+    """A piece, or at the end the whole answer, as both transports send it."""
+    if isinstance(piece, TextPiece):
+        return TokenMessage.of(wanted, piece, request_id)
+    return FinalMessage.of(wanted, piece).model_copy(update={"id": request_id})
+
+
+def render(message: BaseModel) -> str:
+    return message.model_dump_json(exclude_none=True)
+
+
+async def _events(wanted: TranslateRequest, pieces: Pieces) -> AsyncGenerator[bytes]:
+    try:
+        async for piece in pieces:
+            yield _event(message_of(wanted, piece))
+    except ServiceError as error:
+        yield _event(ErrorMessage.of(error, None))
+
+
+def _event(message: TokenMessage | FinalMessage | ErrorMessage) -> bytes:
+    return format_sse_event(data_str=render(message), event=message.type)

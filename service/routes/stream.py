@@ -1,0 +1,183 @@
+"""WS /translate/stream: many requests on one connection, told apart by id."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import Any
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from pydantic import BaseModel
+from pydantic_core import from_json
+
+from service.errors import (
+    Cancelled,
+    ClientGone,
+    DuplicateId,
+    InvalidJson,
+    InvalidMessage,
+    ServiceError,
+    TooManyStreams,
+    UnknownId,
+    outcome_of,
+    printable,
+    shown,
+)
+from service.routes.events import message_of, render
+from service.routes.limits import check_limits
+from service.routes.state import ServerState, StateDep
+from service.schemas import ErrorMessage, TranslateRequest
+
+router = APIRouter()
+
+PATH = "/translate/stream"
+RequestId = str | int
+_MAX_ID_CHARACTERS = 128
+_IDLE, _TOO_LARGE = 1001, 1009
+_GONE = (WebSocketDisconnect, RuntimeError)  # the latter if the connection was closed before
+
+
+@router.websocket(PATH)
+async def translate_stream(socket: WebSocket, state: StateDep) -> None:
+    """Answer requests until the client leaves; leaving cancels what it still had running."""
+    await socket.accept()
+    with state.metrics.open_streams.track_inprogress():
+        await Connection(socket, state).serve()
+
+
+class Connection:
+    """One websocket and its requests in progress, each a task of its own.
+
+    A reader that is slow stops its tasks at the send, so that what waits for it is bounded by the
+    translations themselves.
+    """
+
+    def __init__(self, socket: WebSocket, state: ServerState) -> None:
+        self._socket, self._state = socket, state
+        self._tasks: dict[RequestId, asyncio.Task[None]] = {}
+        self._sending = asyncio.Lock()
+
+    async def serve(self) -> None:
+        """Take messages until the client leaves, is idle for too long or breaks the limits."""
+        try:
+            while (message := await self._receive()) is not None:
+                await self._take(message)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _receive(self) -> str | bytes | None:
+        """The next frame; None if the connection was closed for idleness or size."""
+        limits = self._state.limits
+        while True:
+            try:
+                async with asyncio.timeout(limits.stream_idle_seconds):
+                    frame = await self._socket.receive()
+            except TimeoutError:
+                if self._tasks:
+                    continue
+                await self._socket.close(_IDLE, "nothing was asked for too long")
+                return None
+            if frame["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(frame.get("code", 1005))
+            content: str | bytes = frame.get("text") or frame.get("bytes") or ""
+            if len(content) > limits.max_body_bytes:
+                await self._socket.close(_TOO_LARGE, f"over {limits.max_body_bytes} bytes")
+                return None
+            return content
+
+    async def _take(self, message: str | bytes) -> None:
+        """Start or cancel a request; what is wrong with a message is answered, not fatal."""
+        request_id: RequestId | None = None
+        try:
+            values = _parse(message)
+            request_id = _id_of(values)
+            if values.get("cancel") is True:
+                self._cancel(request_id)
+            else:
+                self._start(request_id, values)
+                await asyncio.sleep(0)  # a task cancelled before it began would never answer
+        except ServiceError as error:
+            await self._send(ErrorMessage.of(error, request_id))
+
+    def _cancel(self, request_id: RequestId) -> None:
+        task = self._tasks.get(request_id)
+        if task is None:
+            raise UnknownId(f"no request with id {shown(request_id)} is in progress")
+        task.cancel()
+
+    def _start(self, request_id: RequestId, values: dict[str, Any]) -> None:
+        if request_id in self._tasks:
+            raise DuplicateId(f"a request with id {shown(request_id)} is still in progress")
+        if len(self._tasks) >= self._state.limits.max_streams:
+            raise TooManyStreams(
+                f"{len(self._tasks)} requests are in progress on this connection, "
+                f"at most {self._state.limits.max_streams} are allowed"
+            )
+        fields = {name: value for name, value in values.items() if name not in ("id", "cancel")}
+        wanted = TranslateRequest.from_json(fields)
+        check_limits(wanted, self._state.limits)
+        self._tasks[request_id] = asyncio.create_task(self._answer(request_id, wanted))
+
+    async def _answer(self, request_id: RequestId, wanted: TranslateRequest) -> None:
+        started = time.perf_counter()
+        error = await self._translate(request_id, wanted)
+        with contextlib.suppress(*_GONE):
+            if error is not None:
+                await self._send(ErrorMessage.of(error, request_id))
+        del self._tasks[request_id]
+        status = error.status if error else 200
+        seconds = time.perf_counter() - started
+        self._state.metrics.count_request(PATH, outcome_of(status), seconds)
+
+    async def _translate(
+        self, request_id: RequestId, wanted: TranslateRequest
+    ) -> ServiceError | None:
+        """Send the translation's messages -> why it did not come to its end."""
+        state = self._state
+        try:
+            options = wanted.decoding(state.decoding, state.limits.max_beam_size)
+            async with state.translator.stream(
+                wanted.texts, wanted.source, wanted.target, options
+            ) as pieces:
+                async for piece in pieces:
+                    await self._send(message_of(wanted, piece, request_id))
+        except ServiceError as error:
+            return error
+        except asyncio.CancelledError:
+            return Cancelled("the request was cancelled")
+        except _GONE:
+            return ClientGone("the client hung up")
+        return None
+
+    async def _send(self, message: BaseModel) -> None:
+        async with self._sending:
+            await self._socket.send_text(render(message))
+
+
+def _parse(message: str | bytes) -> dict[str, Any]:
+    if isinstance(message, bytes):
+        raise InvalidMessage("a message must be a text frame with JSON, got a binary frame")
+    try:
+        values = from_json(message, allow_inf_nan=False)
+    except ValueError as error:
+        raise InvalidJson(f"the message is not valid JSON: {printable(str(error))}") from error
+    if not isinstance(values, dict):
+        raise InvalidMessage(f"a message must be a JSON object, got {shown(values)}")
+    return values
+
+
+def _id_of(values: dict[str, Any]) -> RequestId:
+    request_id = values.get("id")
+    if isinstance(request_id, int) and not isinstance(request_id, bool):
+        return request_id
+    if isinstance(request_id, str) and len(request_id) <= _MAX_ID_CHARACTERS:
+        return request_id
+    raise InvalidMessage(
+        f"id must be a number or a string of at most {_MAX_ID_CHARACTERS} characters, "
+        f"got {shown(request_id)}"
+    )
