@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import os
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -12,7 +14,7 @@ from fastapi import FastAPI
 
 from model.options import DecodingOptions
 from service import __version__
-from service.engine import Engine
+from service.engine import Engine, EngineLimits
 from service.metrics import Metrics
 from service.middleware import RequestMiddleware
 from service.responses import ErrorBody, install_error_handlers
@@ -43,7 +45,8 @@ class LoadedModel:
     pairs: Sequence[tuple[str, str]]
     decoding: DecodingOptions
     tokenizer: Tokenizer
-    runner: Runner
+    make_runner: Callable[[], Runner]
+    max_source_tokens: int
     device: str
     load_seconds: float
 
@@ -62,7 +65,8 @@ def load_model(settings: Settings) -> LoadedModel:
         checkpoint = load_checkpoint(settings.model, device)
     except (CheckpointError, ValueError) as error:
         raise StartupError(str(error)) from error
-    runner = ModelRunner(
+    make_runner = functools.partial(
+        ModelRunner,
         checkpoint.model,
         checkpoint.tokenizer.control_ids(),
         max_slots=settings.max_slots,
@@ -72,9 +76,15 @@ def load_model(settings: Settings) -> LoadedModel:
         max_beam_size=settings.max_beam_size,
     )
     info = checkpoint.info
-    seconds = time.monotonic() - started
     return LoadedModel(
-        info.name, info.pairs, info.decoding, checkpoint.tokenizer, runner, str(device), seconds
+        name=info.name,
+        pairs=info.pairs,
+        decoding=info.decoding,
+        tokenizer=checkpoint.tokenizer,
+        make_runner=make_runner,
+        max_source_tokens=min(settings.max_source_tokens, info.architecture.max_positions),
+        device=device,
+        load_seconds=time.monotonic() - started,
     )
 
 
@@ -103,16 +113,30 @@ def create_app(settings: Settings, model: LoadedModel) -> FastAPI:
     return app
 
 
+async def drain(app: FastAPI, limit_seconds: float) -> None:
+    """Refuse new work and wait for the app's running work; after the limit the rest is ended with
+    an error."""
+    engine: Engine = app.state.server.engine
+    await engine.drain(limit_seconds)
+    await asyncio.to_thread(engine.stop)
+
+
 def _wire(settings: Settings, model: LoadedModel) -> ServerState:
     metrics_ = Metrics(model.name)
-    engine = Engine(model.runner, metrics_, settings.max_waiting_sentences)
+    bounds = EngineLimits(
+        max_waiting_sentences=settings.max_waiting_sentences,
+        max_waiting_tokens=settings.max_waiting_tokens,
+        max_prefill_tokens=settings.max_prefill_tokens,
+    )
+    engine = Engine(model.make_runner, metrics_, bounds)
     metrics_.describe_model(__version__, model.device, model.load_seconds)
     metrics_.watch_engine(
         running=lambda: engine.num_running,
-        waiting=lambda: engine.num_waiting,
+        waiting=lambda: engine.backlog.num_sentences,
+        waiting_tokens=lambda: engine.backlog.num_tokens,
         is_ready=lambda: engine.is_ready,
     )
-    translator = Translator(engine, model.tokenizer, model.pairs, model.runner.max_source_tokens)
+    translator = Translator(engine, model.tokenizer, model.pairs, model.max_source_tokens)
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -120,5 +144,6 @@ def _wire(settings: Settings, model: LoadedModel) -> ServerState:
         max_beam_size=settings.max_beam_size,
         max_streams=settings.max_streams,
         stream_idle_seconds=settings.stream_idle_seconds,
+        deadline_seconds=settings.deadline_seconds or None,
     )
     return ServerState(engine, translator, metrics_, model.decoding, limits)

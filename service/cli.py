@@ -6,7 +6,6 @@ torch and of the training code is imported when that command runs.
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from service.settings import Settings
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FAILED = 2
+_SHUTDOWN_SECONDS = 5
 _DEVICES = click.Choice(["auto", "cpu", "cuda"])
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -69,23 +69,25 @@ def serve(**flags: str | None) -> None:
     settings = _read_settings({name: value for name, value in flags.items() if value is not None})
     import uvicorn
 
-    from service.app import StartupError, create_app, load_model
+    from service.app import StartupError, create_app, drain, load_model
+    from service.server import Server
 
     try:
         model = load_model(settings)
     except StartupError as error:
         _fail(str(error))
     listener = _bind(settings.host, settings.port)
+    app = create_app(settings, model)
     config = uvicorn.Config(  # an access log would hold what clients put into their URLs
-        create_app(settings, model),
+        app,
         log_level=settings.log_level,
         access_log=False,
         ws_max_size=settings.max_body_bytes,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     host, port = listener.getsockname()[:2]
     click.echo(f"dragoman serves {model.name} on {model.device} at http://{host}:{port}", err=True)
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn has shut down in order by then
-        uvicorn.Server(config).run(sockets=[listener])
+    Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=[listener])
 
 
 def _read_settings(flags: dict[str, Any]) -> Settings:

@@ -1,31 +1,42 @@
-"""The thread that turns the crank: asyncio on one side, the runner on the other.
+"""The engine: asyncio on one side, the thread that turns the crank on the other.
 
-Only this thread touches the runner and the scheduler. The event loop talks to it through one
-queue, and is woken at most once a step.
+The event loop talks to the thread through one queue, and is woken at most once a step.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import queue
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
 
-from model.sentence import Finished, SourceSentence
-from service.errors import InvalidField, NotReady, Overloaded
+from model.sentence import SourceSentence
+from service.backlog import Backlog
+from service.crank import Crank, News
+from service.errors import Draining, InvalidField, NotReady
 from service.metrics import Metrics
 from service.scheduler import Scheduler
 from service.seam import Runner
-from service.sequence import Outcome, Request, Sequence, Update
+from service.sequence import Outcome, Request, Update
 
 _logger = logging.getLogger(__name__)
-_STEP_FAILED = "the model failed while it translated this sentence"
-_STOPPED = "the server stopped before this sentence was translated"
+_DRAIN_POLL_SECONDS = 0.01
+_REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """Bounds of what may wait, and of what is encoded between two steps."""
+
+    max_waiting_sentences: int
+    max_waiting_tokens: int
+    max_prefill_tokens: int
 
 
 @dataclass(frozen=True)
@@ -35,31 +46,49 @@ class _Stop:
 
 @dataclass(frozen=True)
 class _Cancel:
+    """Nobody waits for the request any more."""
+
     request: Request
 
 
-class Engine:
-    """Translates sentences of many requests together; any number of coroutines may call it."""
+@dataclass(frozen=True)
+class _Expire:
+    """The request's deadline is over."""
 
-    def __init__(self, runner: Runner, metrics: Metrics, max_waiting: int) -> None:
-        self.max_waiting = max_waiting
-        self._runner, self._metrics = runner, metrics
-        self._scheduler = Scheduler()
-        self._running: dict[int, Sequence] = {}
-        self._fresh: list[Sequence] = []
-        self._last_step_seconds = 0.0
-        self._done: list[Request] = []
-        self._news: list[tuple[Request, Update]] = []
-        self._inbox: queue.SimpleQueue[Request | _Cancel | _Stop] = queue.SimpleQueue()
-        self.num_waiting = 0
+    request: Request
+
+
+_Message = Request | _Cancel | _Expire | _Stop
+
+
+class Engine:
+    """Translates sentences of many requests together; any number of coroutines may call it.
+
+    If turning the crank fails beyond one step, everything in it is answered with an error, a new
+    runner is made, and the engine is ready again.
+    """
+
+    def __init__(
+        self, make_runner: Callable[[], Runner], metrics: Metrics, limits: EngineLimits
+    ) -> None:
+        self.backlog = Backlog(limits.max_waiting_sentences, limits.max_waiting_tokens)
+        self.is_ready = False
+        self._is_draining = False
+        self._make_runner, self._metrics, self._limits = make_runner, metrics, limits
+        self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.is_ready = False
+        self._runner = make_runner()
+        self._crank = self._new_crank()
+
+    @property
+    def num_waiting(self) -> int:
+        return self.backlog.num_sentences
 
     @property
     def num_running(self) -> int:
-        return len(self._running)
+        return self._crank.num_running
 
     def start(self) -> None:
         """Start the thread; futures are resolved on the event loop that runs now."""
@@ -75,215 +104,165 @@ class Engine:
         if self._thread is not None:
             self._thread.join()
 
-    def require_room(self, num_sentences: int) -> None:
-        """Raise Overloaded or NotReady unless this many sentences may wait."""
-        if not self.is_ready:
-            raise NotReady("the engine is not running; try again later")
-        if self.num_waiting + num_sentences > self.max_waiting:
-            raise Overloaded(
-                f"{self.num_waiting} sentences are waiting, and of the {num_sentences} more "
-                f"not all fit: at most {self.max_waiting} may wait; try again later"
-            )
+    async def drain(self, limit_seconds: float) -> None:
+        """Take no more work, and wait until what was taken is done or the limit is over."""
+        self._is_draining = True
+        self.is_ready = False
+        ends = time.monotonic() + limit_seconds
+        while (self.num_running or self.num_waiting) and time.monotonic() < ends:
+            await asyncio.sleep(_DRAIN_POLL_SECONDS)
 
-    async def translate(self, sentences: Items[SourceSentence]) -> list[Outcome]:
+    def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
+        """Raise NotReady, Draining, Overloaded or TextTooLong unless this much may wait."""
+        if not self.is_ready:
+            raise self._unready()
+        self.backlog.require_room(num_sentences, num_tokens)
+
+    async def translate(
+        self, sentences: Items[SourceSentence], deadline_seconds: float | None = None
+    ) -> list[Outcome]:
         """One outcome a sentence, in order. Cancelling the call frees its slots by the next step.
 
-        Raises Overloaded, NotReady, and InvalidField for a beam that can never fit.
+        `deadline_seconds` from now, sentences that are not done end with DeadlineExceeded. Raises
+        as `require_room`, and InvalidField for a beam that can never fit.
         """
-        with self._begun(sentences) as request:
+        with self._begun(sentences, deadline_seconds) as request:
             return await request.future if sentences else []
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, sentences: Items[SourceSentence]
+        self, sentences: Items[SourceSentence], deadline_seconds: float | None = None
     ) -> AsyncGenerator[AsyncIterator[Update]]:
         """Updates of the sentences as they are made; leaving the block frees their slots.
 
         Sentences are streamed as far as they ask for it (`is_streamed`). Raises as `translate`.
         """
-        with self._begun(sentences) as request:
+        with self._begun(sentences, deadline_seconds) as request:
             yield request.updates()
 
     @contextlib.contextmanager
-    def _begun(self, sentences: Items[SourceSentence]) -> Generator[Request]:
+    def _begun(
+        self, sentences: Items[SourceSentence], deadline_seconds: float | None
+    ) -> Generator[Request]:
         """A submitted request; if the block is left before it is done, it is cancelled."""
-        self.require_room(len(sentences))
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
         if widest > self._runner.max_beam_size:
             raise InvalidField(
                 f"beam_size must be at most {self._runner.max_beam_size}, got {widest}"
             )
-        request = Request(asyncio.get_running_loop().create_future(), time.monotonic())
+        loop = asyncio.get_running_loop()
+        request = Request(loop.create_future(), time.monotonic())
         request.add(sentences)
         if sentences:
             self._submit(request)
-        try:
-            yield request
-        finally:
-            if sentences and not (request.future.done() and not request.future.cancelled()):
-                self._inbox.put(_Cancel(request))
+        with contextlib.ExitStack() as at_end:
+            if deadline_seconds is not None:
+                timer = loop.call_later(deadline_seconds, self._inbox.put, _Expire(request))
+                at_end.callback(timer.cancel)
+            try:
+                yield request
+            finally:
+                if request.num_unsettled:
+                    self._inbox.put(_Cancel(request))
 
     def _submit(self, request: Request) -> None:
+        num_tokens = sum(sequence.num_tokens for sequence in request.sequences)
         with self._lock:  # so that nothing is put into the inbox after it was emptied for good
-            if not self.is_ready:
-                raise NotReady("the engine is not running; try again later")
-            self.num_waiting += len(request.sequences)
+            self.require_room(len(request.sequences), num_tokens)
+            self.backlog.enter(request.sequences)
             self._inbox.put(request)
 
-    def _run(self) -> None:
-        try:
-            while self._take_messages():
-                self._step()
-        except Exception:
-            _logger.exception("the engine died")
-        finally:
-            with self._lock:
-                self.is_ready = False
-            self._abandon_everything()
+    def _unready(self) -> NotReady:
+        if self._is_draining:
+            return Draining("the server is about to stop and takes no more work")
+        return NotReady("the engine is not running; try again later")
 
-    def _step(self) -> None:
-        """One turn: admit what fits, decode one token everywhere, settle what has ended."""
-        self._admit(self._scheduler.take(self._runner.num_free_slots, self._runner.num_free_rows))
-        if self._running:
-            self._settle_finished(self._decode())
-        elif self._scheduler:
-            raise RuntimeError("nothing runs and yet the runner has no room")
-        self._wake_event_loop()
+    def _new_crank(self) -> Crank:
+        scheduler = Scheduler(self._limits.max_prefill_tokens)
+        return Crank(self._runner, scheduler, self.backlog, self._metrics)
+
+    def _run(self) -> None:
+        """The thread: turn the crank until told to stop; if it breaks, get a new one."""
+        is_stopped = False
+        while not is_stopped:
+            try:
+                self._turn_until_stopped()
+                is_stopped = True
+            except Exception:
+                _logger.exception("the engine died")
+            self._abandon_everything()
+            is_stopped = is_stopped or not self._rebuild()
+
+    def _turn_until_stopped(self) -> None:
+        while self._take_messages():
+            self._crank.turn()
+            self._tell(self._crank.take_news())
 
     def _take_messages(self) -> bool:
         """Take everything from the inbox, waiting for it if there is nothing to do; False: stop."""
-        is_idle = not self._running and not self._scheduler
+        is_idle = self._crank.is_idle
         with contextlib.suppress(queue.Empty):
             while True:
                 message = self._inbox.get(block=is_idle)
                 is_idle = False
                 if isinstance(message, _Stop):
                     return False
-                if isinstance(message, _Cancel):
-                    self._cancel(message.request)
-                else:
-                    self._scheduler.add(message.sequences)
+                self._take(message)
         return True
 
-    def _cancel(self, request: Request) -> None:
-        removed = self._scheduler.remove(request)
-        self._add_waiting(-len(removed))
-        running = [seq for seq in self._running.values() if seq.request is request]
-        for sequence in running:
-            self._release(sequence)
-        for _ in range(len(removed) + len(running)):
-            self._metrics.count_sequence("cancelled")
-
-    def _admit(self, sequences: list[Sequence]) -> None:
-        """Take sequences into the batch; if the runner refuses them, find out which one."""
-        if not sequences:
-            return
-        started = time.monotonic()
-        try:
-            handles = self._runner.admit([seq.sentence for seq in sequences])
-        except Exception as error:
-            if len(sequences) > 1:
-                for sequence in sequences:
-                    self._admit([sequence])
-            else:
-                self._refuse(sequences[0], error)
-            return
-        self._add_waiting(-len(sequences))
-        self._metrics.encode_seconds.observe(time.monotonic() - started)
-        self._fresh += sequences
-        for sequence, handle in zip(sequences, handles, strict=True):
-            sequence.handle = handle
-            self._running[handle] = sequence
-            self._metrics.queue_wait_seconds.observe(started - sequence.request.arrived_seconds)
-            self._metrics.source_tokens.inc(len(sequence.sentence.ids))
-
-    def _refuse(self, sequence: Sequence, error: Exception) -> None:
-        _logger.warning("the runner refused a sentence: %s", type(error).__name__)
-        self._add_waiting(-1)
-        reason = str(error) if isinstance(error, ValueError) else _STEP_FAILED
-        self._settle(sequence, Outcome([], reason))
-
-    def _decode(self) -> Items[Finished]:
-        started = time.monotonic()
-        try:
-            result = self._runner.step()
-        except Exception:
-            _logger.exception("a step failed with %d sentences running", len(self._running))
-            self._fresh.clear()
-            for sequence in list(self._running.values()):
-                self._settle(sequence, Outcome([], _STEP_FAILED))
-                self._release(sequence)
-            return []
-        self._observe_step(started, time.monotonic())
-        for handle, ids in result.streamed.items():
-            sequence = self._running[handle]
-            self._news.append((sequence.request, Update(sequence.index, ids)))
-        return result.finished
-
-    def _observe_step(self, started: float, ended: float) -> None:
-        self._metrics.decode_step_seconds.observe(ended - started)
-        if len(self._running) > len(self._fresh):
-            self._metrics.inter_token_seconds.observe(ended - self._last_step_seconds)
-        for sequence in self._fresh:
-            arrived = sequence.request.arrived_seconds
-            self._metrics.time_to_first_token_seconds.observe(ended - arrived)
-        self._fresh.clear()
-        self._last_step_seconds = ended
-
-    def _settle_finished(self, finished: Items[Finished]) -> None:
-        for result in finished:
-            sequence = self._running.pop(result.handle)
-            self._settle(sequence, Outcome(result.hypotheses, result.error))
-
-    def _settle(self, sequence: Sequence, outcome: Outcome) -> None:
-        request = sequence.request
-        sequence.outcome = outcome
-        self._news.append((request, Update(sequence.index, outcome=outcome)))
-        best = outcome.hypotheses[0] if outcome.hypotheses else None
-        self._metrics.count_sequence(best.finish_reason if best else "error")
-        if best:
-            self._metrics.target_tokens.inc(len(best.log_probs))
-        request.num_unsettled -= 1
-        if request.num_unsettled == 0:
-            self._done.append(request)
-
-    def _release(self, sequence: Sequence) -> None:
-        if sequence.handle in self._running:
-            del self._running[sequence.handle]
-            self._runner.release(sequence.handle)
+    def _take(self, message: Request | _Cancel | _Expire) -> None:
+        match message:
+            case _Cancel(request):
+                self._crank.cancel(request)
+            case _Expire(request):
+                self._crank.expire(request)
+            case Request():
+                self._crank.add(message)
 
     def _abandon_everything(self) -> None:
-        """Answer all that is left with an error; the runner may be broken, so trust it no more."""
+        with self._lock:
+            self.is_ready = False
         with contextlib.suppress(queue.Empty):
             while True:
                 message = self._inbox.get_nowait()
                 if isinstance(message, Request):
-                    self._scheduler.add(message.sequences)
-        left = [*self._running.values(), *self._scheduler.drain()]
-        for sequence in list(self._running.values()):
-            with contextlib.suppress(Exception):
-                self._release(sequence)
-        self._running.clear()
-        for sequence in left:
-            self._settle(sequence, Outcome([], _STOPPED))
-        self._wake_event_loop()
+                    self._crank.add(message)
+                if isinstance(message, _Stop):
+                    self._inbox.put(message)
+                    break
+        self._crank.abandon(self._unready())
+        self._tell(self._crank.take_news())
 
-    def _wake_event_loop(self) -> None:
-        news, self._news = self._news, []
-        done, self._done = self._done, []
+    def _rebuild(self) -> bool:
+        """A new runner, as soon as one can be had; False if told to stop before that."""
+        for attempt in itertools.count():
+            if self._is_told_to_stop(_REBUILD_SECONDS[min(attempt, len(_REBUILD_SECONDS) - 1)]):
+                return False
+            try:
+                self._runner = self._make_runner()
+            except Exception:
+                _logger.exception("the engine could not be rebuilt")
+                continue
+            self._crank = self._new_crank()
+            self._metrics.engine_restarts.inc()
+            self.is_ready = not self._is_draining
+            return True
+        raise AssertionError
+
+    def _is_told_to_stop(self, within_seconds: float) -> bool:
+        with contextlib.suppress(queue.Empty):
+            while not isinstance(self._inbox.get(timeout=within_seconds), _Stop):
+                pass
+            return True
+        return False
+
+    def _tell(self, news: News) -> None:
         if news and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-                self._loop.call_soon_threadsafe(_deliver, news, done)
-
-    def _add_waiting(self, change: int) -> None:
-        with self._lock:
-            self.num_waiting += change
+                self._loop.call_soon_threadsafe(_deliver, news)
 
 
-def _deliver(news: Items[tuple[Request, Update]], done: Items[Request]) -> None:
-    """On the event loop: everything that one step brought."""
+def _deliver(news: News) -> None:
+    """On the event loop: everything that one turn brought."""
     for request, update in news:
-        request.news.put_nowait(update)
-    for request in done:
-        if not request.future.done():
-            request.future.set_result(request.outcomes())
+        request.receive(update)

@@ -18,7 +18,9 @@
     │  └─ ClientGone             499 cancelled (nobody reads it; it is counted)
     ├─ TranslationFailed         500 translation_failed
     ├─ Overloaded                503 overloaded, Retry-After
-    └─ NotReady                  503 not_ready, Retry-After
+    ├─ NotReady                  503 not_ready, Retry-After
+    │  └─ Draining               503 draining, Retry-After
+    └─ DeadlineExceeded          504 deadline
 
 The message is a sentence for the client: what was got, what is allowed.
 """
@@ -111,6 +113,14 @@ class NotReady(ServiceError):
     status, code, retry_after_seconds = 503, "not_ready", 5
 
 
+class Draining(NotReady):
+    code = "draining"
+
+
+class DeadlineExceeded(ServiceError):
+    status, code = 504, "deadline"
+
+
 def outcome_of(status: int | None) -> str:
     """The metrics' word for how a request ended; None: the client left before its answer."""
     if status is None or status == Cancelled.status:
@@ -119,6 +129,8 @@ def outcome_of(status: int | None) -> str:
         return "ok"
     if status in _REJECTIONS:
         return "rejected"
+    if status == DeadlineExceeded.status:
+        return "deadline"
     return "client_error" if status < 500 else "error"
 
 

@@ -24,6 +24,7 @@ _STEP_BUCKETS = (
     *(0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.02, 0.03, 0.05, 0.075),
     *(0.1, 0.2, 0.5, 1.0),
 )
+_ROW_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 
 
 class Metrics:
@@ -58,6 +59,12 @@ class Metrics:
             "queue_wait_seconds", "From a sentence's arrival to its admission."
         ).labels(model)
         self.open_streams = self._gauge("open_streams", "Websockets that are open.").labels(model)
+        self.engine_restarts = self._counter(
+            "engine_restarts_total", "Times that the engine died and was rebuilt."
+        ).labels(model)
+        self.step_rows = self._histogram(
+            "step_rows", "Hypotheses extended by one step.", _ROW_BUCKETS
+        ).labels(model)
         self.time_to_first_token_seconds = self._histogram(
             "time_to_first_token_seconds", "From a sentence's arrival to its first token."
         ).labels(model)
@@ -85,6 +92,7 @@ class Metrics:
         self,
         running: Callable[[], int],
         waiting: Callable[[], int],
+        waiting_tokens: Callable[[], int],
         is_ready: Callable[[], bool],
     ) -> None:
         """Gauges that are read when they are scraped, so that a step costs nothing."""
@@ -92,6 +100,9 @@ class Metrics:
         self._gauge("waiting", "Sentences waiting for a slot.").labels(self._model).set_function(
             waiting
         )
+        self._gauge("waiting_tokens", "Source tokens of the waiting sentences.").labels(
+            self._model
+        ).set_function(waiting_tokens)
         self._gauge("ready", "1 if the server takes requests.").labels(self._model).set_function(
             is_ready
         )

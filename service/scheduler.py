@@ -9,39 +9,54 @@ from service.sequence import Request, Sequence
 
 
 class Scheduler:
-    """The waiting sequences, oldest first.
+    """The waiting sequences. Requests take turns, one sequence each, oldest first.
 
-    The head is never overtaken, so a wide beam cannot starve; what could never fit is refused
-    before it gets here.
+    So a request of a thousand sentences does not hold back one that comes after it. Whoever's turn
+    it is is never overtaken, so that a wide beam cannot starve; what could never fit is refused
+    before it gets here. `max_prefill_tokens` bounds the source tokens encoded in one turn, so that
+    running sentences do not wait long for new ones.
     """
 
-    def __init__(self) -> None:
-        self._waiting: deque[Sequence] = deque()
+    def __init__(self, max_prefill_tokens: int) -> None:
+        self.max_prefill_tokens = max_prefill_tokens
+        self._turns: dict[Request, deque[Sequence]] = {}
 
-    def __len__(self) -> int:
-        return len(self._waiting)
+    def __bool__(self) -> bool:
+        return bool(self._turns)
 
     def add(self, sequences: Iterable[Sequence]) -> None:
-        self._waiting.extend(sequences)
+        for sequence in sequences:
+            self._turns.setdefault(sequence.request, deque()).append(sequence)
 
     def take(self, num_free_slots: int, num_free_rows: int) -> list[Sequence]:
-        """Remove and return the oldest sequences that fit into this many slots and rows."""
+        """Remove and return the next sequences that fit into this many slots and rows."""
         taken: list[Sequence] = []
-        while self._waiting and num_free_slots > 0 and self._waiting[0].num_rows <= num_free_rows:
-            sequence = self._waiting.popleft()
-            num_free_slots -= 1
+        budget = self.max_prefill_tokens
+        while self._turns and num_free_slots > len(taken):
+            request = next(iter(self._turns))
+            sequence = self._turns[request][0]
+            is_over_budget = taken and sequence.num_tokens > budget
+            if sequence.num_rows > num_free_rows or is_over_budget:
+                break
+            self._end_turn(request)
             num_free_rows -= sequence.num_rows
+            budget -= sequence.num_tokens
             taken.append(sequence)
         return taken
 
     def remove(self, request: Request) -> list[Sequence]:
         """Remove and return what the request still has waiting."""
-        removed = [seq for seq in self._waiting if seq.request is request]
-        self._waiting = deque(seq for seq in self._waiting if seq.request is not request)
-        return removed
+        return list(self._turns.pop(request, ()))
 
     def drain(self) -> list[Sequence]:
         """Remove and return everything."""
-        drained = list(self._waiting)
-        self._waiting.clear()
+        drained = [sequence for waiting in self._turns.values() for sequence in waiting]
+        self._turns.clear()
         return drained
+
+    def _end_turn(self, request: Request) -> None:
+        """Drop the request's oldest sequence; with more waiting it goes to the end of the line."""
+        waiting = self._turns.pop(request)
+        waiting.popleft()
+        if waiting:
+            self._turns[request] = waiting

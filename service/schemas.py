@@ -65,6 +65,9 @@ class TranslateRequest(BaseModel):
     max_length: int | None = Field(
         None, ge=1, le=100_000, description="Tokens that a sentence's translation may have."
     )
+    deadline_ms: int | None = Field(
+        None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
+    )
     details: bool = Field(False, description="Also give every sentence's tokens and scores.")
 
     @classmethod
@@ -91,6 +94,9 @@ class TranslateRequest(BaseModel):
     @property
     def is_sampling(self) -> bool:
         return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
+
+    def deadline_seconds(self, default: float | None) -> float | None:
+        return default if self.deadline_ms is None else self.deadline_ms / 1000
 
     def decoding(self, defaults: DecodingOptions, max_beam_size: int) -> DecodingOptions:
         """The model's defaults with the request's wishes; raises InvalidField."""

@@ -1,6 +1,6 @@
 """One sentence being translated, and the request that it belongs to: the only mutable records.
 
-The engine's thread alone changes them; the event loop only makes them and awaits the future.
+The engine's thread alone changes a sequence; the event loop alone changes a request.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
 
 from model.sentence import Hypothesis, SourceSentence
+from service.errors import ServiceError
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Outcome:
     """How a sentence ended: hypotheses, best first, or an error and none."""
 
     hypotheses: Items[Hypothesis]
-    error: str | None = None
+    error: ServiceError | None = None
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,14 @@ class Sequence:
     def num_rows(self) -> int:
         return self.sentence.options.beam_size
 
+    @property
+    def num_tokens(self) -> int:
+        return len(self.sentence.ids)
+
 
 @dataclass(eq=False)
 class Request:
-    """All sentences of one call; done when each has its outcome.
+    """All sentences of one call; done when each has its outcome. Times are monotonic seconds.
 
     `news` holds at most one update a target token and one a sentence, however slow its reader.
     """
@@ -62,9 +67,12 @@ class Request:
         self.sequences += [Sequence(s, self, index) for index, s in enumerate(sentences)]
         self.num_unsettled = len(self.sequences)
 
-    def outcomes(self) -> list[Outcome]:
-        """Every sentence's outcome, in the order given; only for a request that is done."""
-        return [seq.outcome for seq in self.sequences if seq.outcome is not None]
+    def receive(self, update: Update) -> None:
+        """On the event loop: keep the news, and end the request with its last outcome."""
+        self.news.put_nowait(update)
+        self.num_unsettled -= update.outcome is not None
+        if not self.num_unsettled and not self.future.done():
+            self.future.set_result([seq.outcome for seq in self.sequences if seq.outcome])
 
     async def updates(self) -> AsyncGenerator[Update]:
         """What happens to the sentences, until each has its outcome."""

@@ -63,6 +63,21 @@ class Settings(BaseSettings):
         le=10**7,
         description="Sentences that may wait for a slot; beyond that the answer is 503.",
     )
+    max_waiting_tokens: int = Field(
+        65_536,
+        ge=1,
+        le=10**9,
+        description="Source tokens of sentences that may wait; beyond that the answer is 503.",
+    )
+    max_prefill_tokens: int = Field(
+        1024, ge=1, le=10**6, description="Source tokens encoded between two decoding steps."
+    )
+    deadline_seconds: float = Field(
+        0.0, ge=0, le=3600, description="A request's deadline unless it has its own; 0 is none."
+    )
+    drain_seconds: float = Field(
+        30.0, ge=0, le=3600, description="Time to finish running work after SIGTERM."
+    )
     max_streams: int = Field(
         64, ge=1, le=10**6, description="Requests in progress on one websocket."
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from model.options import DecodingOptions
 from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
-from service.errors import TextTooLong, TranslationFailed, UnsupportedLanguage, shown
+from service.errors import UnsupportedLanguage, shown
 from service.seam import Tokenizer
 from service.sequence import Outcome, Update
 from service.streaming import GrowingText
@@ -101,23 +101,33 @@ class Translator:
             raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
 
     async def translate(
-        self, texts: Sequence[str], source: str, target: str, options: DecodingOptions
+        self,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        options: DecodingOptions,
+        deadline_seconds: float | None = None,
     ) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
         plans, sentences = self._prepare(texts, source, target, options)
-        outcomes = await self._engine.translate(sentences)
+        outcomes = await self._engine.translate(sentences, deadline_seconds)
         return self._assemble_all(plans, outcomes, target)
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, texts: Sequence[str], source: str, target: str, options: DecodingOptions
+        self,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        options: DecodingOptions,
+        deadline_seconds: float | None = None,
     ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TextTranslation]]]:
         """The translations piece by piece, and at the end whole; leaving the block cancels.
 
         Every text's pieces joined are its translation. Raises as `translate`.
         """
         plans, sentences = self._prepare(texts, source, target, options, is_streamed=True)
-        async with self._engine.stream(sentences) as updates:
+        async with self._engine.stream(sentences, deadline_seconds) as updates:
             yield self._follow(plans, updates, target)
 
     async def _follow(
@@ -154,20 +164,12 @@ class Translator:
     ) -> tuple[list[_Plan], list[SourceSentence]]:
         """What to do with each text, and the sentences to translate for it."""
         self.check_pair(source, target)
-        self._engine.require_room(len(texts))
+        self._engine.require_room(1 if any(texts) else 0)
         plans = [self._plan(text, source, target) for text in texts]
         sentences = [sentence for plan in plans for sentence in plan.sentences]
-        self._require_room(len(sentences))
+        self._engine.require_room(len(sentences))
         encoded = [self._tokenizer.encode_source(sentence, target) for sentence in sentences]
         return plans, [SourceSentence(ids, options, is_streamed) for ids in encoded]
-
-    def _require_room(self, num_sentences: int) -> None:
-        if num_sentences > self._engine.max_waiting:
-            raise TextTooLong(
-                f"the texts have {num_sentences} sentences, "
-                f"at most {self._engine.max_waiting} are allowed in one request"
-            )
-        self._engine.require_room(num_sentences)
 
     def _plan(self, text: str, source: str, target: str) -> _Plan:
         detection = None
@@ -185,8 +187,8 @@ class Translator:
         return len(self._tokenizer.encode_source_batch([text])[0])
 
     def _best(self, outcome: Outcome) -> Hypothesis:
-        if outcome.error is not None or not outcome.hypotheses:
-            raise TranslationFailed(f"a sentence could not be translated: {outcome.error}")
+        if outcome.error is not None:
+            raise outcome.error
         return outcome.hypotheses[0]
 
     def _assemble_all(

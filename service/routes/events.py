@@ -44,12 +44,15 @@ class EventStream(StreamingResponse):
 
 
 async def event_stream(
-    wanted: TranslateRequest, options: DecodingOptions, translator: Translator
+    wanted: TranslateRequest,
+    options: DecodingOptions,
+    deadline_seconds: float | None,
+    translator: Translator,
 ) -> EventStream:
     """Start the work, so that what is wrong at once is an ordinary error answer."""
     work = contextlib.AsyncExitStack()
     pieces = await work.enter_async_context(
-        translator.stream(wanted.texts, wanted.source, wanted.target, options)
+        translator.stream(wanted.texts, wanted.source, wanted.target, options, deadline_seconds)
     )
     return EventStream(_events(wanted, pieces), work)
 

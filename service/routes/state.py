@@ -24,6 +24,7 @@ class Limits:
     max_beam_size: int
     max_streams: int
     stream_idle_seconds: float
+    deadline_seconds: float | None
 
 
 @dataclass(frozen=True)

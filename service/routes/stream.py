@@ -141,8 +141,9 @@ class Connection:
         state = self._state
         try:
             options = wanted.decoding(state.decoding, state.limits.max_beam_size)
+            deadline = wanted.deadline_seconds(state.limits.deadline_seconds)
             async with state.translator.stream(
-                wanted.texts, wanted.source, wanted.target, options
+                wanted.texts, wanted.source, wanted.target, options, deadline
             ) as pieces:
                 async for piece in pieces:
                     await self._send(message_of(wanted, piece, request_id))

@@ -66,11 +66,12 @@ async def translate(request: Request, state: StateDep) -> TranslateResponse | Re
     wanted = parse_body(media_type, body, request.query_params)
     check_limits(wanted, state.limits)
     options = wanted.decoding(state.decoding, state.limits.max_beam_size)
+    deadline = wanted.deadline_seconds(state.limits.deadline_seconds)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await event_stream(wanted, options, state.translator)
+        return await event_stream(wanted, options, deadline, state.translator)
     translations = await until_disconnected(
         request,
-        state.translator.translate(wanted.texts, wanted.source, wanted.target, options),
+        state.translator.translate(wanted.texts, wanted.source, wanted.target, options, deadline),
     )
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)

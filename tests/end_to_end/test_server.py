@@ -237,6 +237,30 @@ def test_a_port_in_use_is_said_before_anything_is_served() -> None:
     assert "Traceback" not in output
 
 
+def test_sigterm_finishes_running_work_refuses_new_work_and_ends_with_0() -> None:
+    port = _free_port()
+    process = _start("--port", str(port))
+    url = f"http://127.0.0.1:{port}"
+    _wait_until_ready(process, url)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(
+            translate, url, q=["我喜欢咖啡。" * 10] * 40, source="zh", target="en"
+        )
+        while not _gauge(url, "dragoman_running"):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        while httpx.get(f"{url}/health/ready").status_code == 200:
+            time.sleep(0.01)
+        assert httpx.get(f"{url}/health/live").status_code == 200
+        refused = translate(url, q="你好。", source="zh", target="en")
+        assert (refused.status_code, refused.json()["code"]) == (503, "draining")
+        answer = running.result(timeout=60)
+    assert answer.status_code == 200
+    assert len(answer.json()["translatedText"]) == 40
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
 def test_the_command_line_translates_line_by_line() -> None:
     result = subprocess.run(
         [DRAGOMAN, "translate", "--from", "zh", "--to", "en"],

@@ -63,6 +63,7 @@ class FakeRunner:
         self.max_slots, self.max_rows, self.max_beam_size = max_slots, max_rows, 16
         self.max_source_tokens, self.max_target_tokens = max_source_tokens, 256
         self.running: dict[int, _Running] = {}
+        self.admitted: list[list[int]] = []
         self.gate = threading.Event()
         self.gate.set()
         self.is_stepping = threading.Event()
@@ -85,6 +86,7 @@ class FakeRunner:
             raise ValueError("too long")
         handles = list(range(self.num_admitted, self.num_admitted + len(sentences)))
         self.num_admitted += len(sentences)
+        self.admitted += [list(sentence.ids) for sentence in sentences]
         self.running |= {h: _Running(s) for h, s in zip(handles, sentences, strict=True)}
         assert self.num_free_slots >= 0
         assert self.num_free_rows >= 0
@@ -116,7 +118,16 @@ class FakeRunner:
 
 
 def fake_model(runner: FakeRunner) -> LoadedModel:
-    return LoadedModel("fake", PAIRS, DecodingOptions(), FakeTokenizer(), runner, "cpu", 0.1)
+    return LoadedModel(
+        name="fake",
+        pairs=PAIRS,
+        decoding=DecodingOptions(),
+        tokenizer=FakeTokenizer(),
+        make_runner=lambda: runner,
+        max_source_tokens=runner.max_source_tokens,
+        device="cpu",
+        load_seconds=0.1,
+    )
 
 
 def sentence(text: str, **options: int) -> SourceSentence:

@@ -3,13 +3,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable
 
 import pytest
 
-from service.engine import Engine
-from service.errors import InvalidField, NotReady, Overloaded
+from service.engine import Engine, EngineLimits
+from service.errors import Draining, InvalidField, NotReady, Overloaded, TextTooLong
 from service.metrics import Metrics
 from service.sequence import Outcome
 from tests.service.fakes import FakeRunner, FakeTokenizer, sentence
@@ -17,7 +18,8 @@ from tests.service.fakes import FakeRunner, FakeTokenizer, sentence
 
 @contextlib.asynccontextmanager
 async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[Engine]:
-    engine = Engine(runner, Metrics("fake"), max_waiting)
+    limits = EngineLimits(max_waiting, max_waiting_tokens=10_000, max_prefill_tokens=1000)
+    engine = Engine(lambda: runner, Metrics("fake"), limits)
     engine.start()
     try:
         yield engine
@@ -135,24 +137,125 @@ def test_one_refused_sentence_fails_alone() -> None:
     async def scenario() -> None:
         async with running(FakeRunner()) as engine:
             outcomes = await engine.translate([sentence("a"), sentence("☠"), sentence("b")])
-            assert [outcome.error for outcome in outcomes] == [None, "poisoned", None]
+            assert [outcome.error is None for outcome in outcomes] == [True, False, True]
+            assert "poisoned" in str(outcomes[1].error)
             assert engine.num_waiting == 0
 
     asyncio.run(scenario())
 
 
-def test_a_dead_engine_is_not_ready_and_leaves_nobody_waiting() -> None:
+def test_an_engine_that_dies_answers_everyone_and_is_ready_again_with_a_new_runner() -> None:
+    async def scenario() -> None:
+        broken, healthy = FakeRunner(max_slots=1), FakeRunner(max_slots=1)
+        broken.fail_next_step = broken.fail_release = True
+        runners = [broken, healthy]
+        engine = Engine(lambda: runners.pop(0), Metrics("fake"), EngineLimits(100, 1000, 100))
+        engine.start()
+        outcomes = await asyncio.wait_for(
+            engine.translate([sentence("a"), sentence("b")]), timeout=60
+        )
+        assert all(outcome.error for outcome in outcomes)
+        await until(lambda: engine.is_ready)
+        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
+        assert (healthy.num_steps > 0, engine.num_waiting) == (True, 0)
+        engine.stop()
+
+    asyncio.run(scenario())
+
+
+def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> None:
+    async def scenario() -> None:
+        broken = FakeRunner()
+        broken.fail_next_step = broken.fail_release = True
+        attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
+
+        def make_runner() -> FakeRunner:
+            runner = attempts.pop(0)
+            if runner is None:
+                raise RuntimeError("out of memory")
+            return runner
+
+        engine = Engine(make_runner, Metrics("fake"), EngineLimits(100, 1000, 100))
+        engine.start()
+        await engine.translate([sentence("a")])
+        await until(lambda: len(attempts) == 1)
+        with pytest.raises(NotReady):
+            await engine.translate([sentence("b")])
+        await until(lambda: engine.is_ready)
+        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
+        engine.stop()
+
+    asyncio.run(scenario())
+
+
+def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
         async with running(runner) as engine:
-            runner.fail_next_step = runner.fail_release = True
-            outcomes = await asyncio.wait_for(
-                engine.translate([sentence("a"), sentence("b")]), timeout=60
-            )
-            assert all(outcome.error for outcome in outcomes)
-            assert not engine.is_ready
-            with pytest.raises(NotReady):
+            taken = asyncio.create_task(engine.translate([sentence("a"), sentence("b" * 20)]))
+            await until(runner.is_stepping.is_set)
+            draining = asyncio.create_task(engine.drain(limit_seconds=60))
+            await until(lambda: not engine.is_ready)
+            with pytest.raises(Draining):
                 await engine.translate([sentence("c")])
+            assert not draining.done()
+            runner.gate.set()
+            assert texts_of(await taken) == ["A", "B" * 20]
+            await draining
+
+    asyncio.run(scenario())
+
+
+def test_what_is_not_done_at_the_drain_limit_gets_an_error() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner) as engine:
+            taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
+            await until(runner.is_stepping.is_set)
+            await engine.drain(limit_seconds=0.02)
+            threading.Timer(0.05, runner.gate.set).start()
+            await asyncio.to_thread(engine.stop)
+            assert [type(outcome.error) for outcome in await taken] == [Draining, Draining]
+
+    asyncio.run(scenario())
+
+
+def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=2)
+        runner.gate.clear()
+        async with running(runner, max_waiting=2000) as engine:
+            many = asyncio.create_task(engine.translate([sentence("xxx")] * 1000))
+            await until(runner.is_stepping.is_set)
+            one = asyncio.create_task(engine.translate([sentence("y")]))
+            await until(lambda: engine.num_waiting == 999)
+            runner.gate.set()
+            await asyncio.gather(one, many)
+            assert runner.admitted.index(list(sentence("y").ids)) < 5
+
+    asyncio.run(scenario())
+
+
+def test_waiting_tokens_are_bounded_too() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        engine = Engine(lambda: runner, Metrics("fake"), EngineLimits(100, 60, 100))
+        engine.start()
+        first = asyncio.create_task(engine.translate([sentence("a")]))
+        await until(lambda: engine.num_running == 1)
+        second = asyncio.create_task(engine.translate([sentence("b" * 38)]))
+        await until(lambda: engine.backlog.num_tokens == 40)
+        with pytest.raises(Overloaded, match="40 source tokens are waiting"):
+            await engine.translate([sentence("c" * 30)])
+        with pytest.raises(TextTooLong, match="at most 60"):
+            await engine.translate([sentence("c" * 38), sentence("c" * 38)])
+        runner.gate.set()
+        await asyncio.gather(first, second)
+        assert (engine.backlog.num_tokens, engine.backlog.num_sentences) == (0, 0)
+        engine.stop()
 
     asyncio.run(scenario())
 

@@ -28,38 +28,60 @@ def request_of() -> Iterator[MakeRequest]:
 
 
 def test_the_oldest_are_taken_first_while_slots_last(request_of: MakeRequest) -> None:
-    scheduler, request = Scheduler(), request_of(1, 1, 1)
+    scheduler, request = Scheduler(max_prefill_tokens=1000), request_of(1, 1, 1)
     scheduler.add(request.sequences)
     assert scheduler.take(num_free_slots=2, num_free_rows=9) == request.sequences[:2]
     assert scheduler.take(num_free_slots=2, num_free_rows=9) == request.sequences[2:]
 
 
 def test_a_wide_beam_waits_for_rows_and_is_not_overtaken(request_of: MakeRequest) -> None:
-    scheduler, request = Scheduler(), request_of(4, 1)
+    scheduler, request = Scheduler(max_prefill_tokens=1000), request_of(4, 1)
     scheduler.add(request.sequences)
     assert scheduler.take(num_free_slots=2, num_free_rows=3) == []
     assert scheduler.take(num_free_slots=2, num_free_rows=5) == request.sequences
 
 
 def test_removing_a_request_leaves_the_others_in_order(request_of: MakeRequest) -> None:
-    scheduler, first, second = Scheduler(), request_of(1, 1), request_of(1)
+    scheduler, first, second = Scheduler(max_prefill_tokens=1000), request_of(1, 1), request_of(1)
     scheduler.add([first.sequences[0], second.sequences[0], first.sequences[1]])
     assert scheduler.remove(second) == second.sequences
     assert scheduler.drain() == first.sequences
-    assert len(scheduler) == 0
+    assert not scheduler
 
 
 def test_never_more_is_taken_than_fits(request_of: MakeRequest) -> None:
     """Over random arrivals, and nothing is lost."""
     rng = random.Random(1)
     request = request_of(*(rng.randint(1, 8) for _ in range(200)))
-    scheduler = Scheduler()
+    scheduler = Scheduler(max_prefill_tokens=1000)
     scheduler.add(request.sequences)
     taken: list[Sequence] = []
-    while len(scheduler):
+    while scheduler:
         slots, rows = rng.randint(1, 5), rng.randint(8, 20)
         batch = scheduler.take(slots, rows)
         assert len(batch) <= slots
         assert sum(seq.num_rows for seq in batch) <= rows
         taken += batch
     assert taken == request.sequences
+
+
+def test_requests_take_turns_and_each_keeps_its_order(request_of: MakeRequest) -> None:
+    scheduler, many, few = Scheduler(1000), request_of(1, 1, 1, 1), request_of(1, 1)
+    scheduler.add(many.sequences)
+    scheduler.add(few.sequences)
+    taken = scheduler.take(num_free_slots=9, num_free_rows=9)
+    a, b = many.sequences, few.sequences
+    assert taken == [a[0], b[0], a[1], b[1], a[2], a[3]]
+
+
+def test_the_prefill_budget_bounds_a_turn_but_never_stops_the_first(
+    request_of: MakeRequest,
+) -> None:
+    request = request_of(1, 1, 1, 1, 1)
+    assert {sequence.num_tokens for sequence in request.sequences} == {3}
+    scheduler = Scheduler(max_prefill_tokens=7)
+    scheduler.add(request.sequences)
+    assert [len(scheduler.take(9, 9)) for _ in range(3)] == [2, 2, 1]
+    scheduler = Scheduler(max_prefill_tokens=1)
+    scheduler.add(request.sequences)
+    assert len(scheduler.take(9, 9)) == 1

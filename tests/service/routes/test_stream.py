@@ -54,8 +54,9 @@ def test_requests_on_one_connection_are_told_apart_and_a_short_one_overtakes(
     runner.gate.clear()
     with client.websocket_connect(PATH) as socket:
         ask(socket, "long", "x" * 30, beam_size=1)
-        ask(socket, 7, "y", beam_size=1)
         until(runner.is_stepping.is_set)
+        ask(socket, 7, "y", beam_size=1)
+        until(lambda: 'dragoman_waiting{model="fake"} 1.0' in client.get("/metrics").text)
         runner.gate.set()
         texts: dict[str | int, str] = {"long": "", 7: ""}
         finals = []
@@ -147,7 +148,7 @@ def test_an_id_in_progress_cannot_be_used_again(client: TestClient, runner: Fake
 
 def test_too_many_requests_an_oversize_message_and_silence_end_as_documented() -> None:
     runner = FakeRunner()
-    settings = Settings(max_streams=2, max_body_bytes=1024, stream_idle_seconds=0.2)
+    settings = Settings(max_streams=2, max_body_bytes=1024, stream_idle_seconds=1.0)
     with TestClient(create_app(settings, fake_model(runner))) as client:
         with client.websocket_connect(PATH) as socket:
             runner.gate.clear()

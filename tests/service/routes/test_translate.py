@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -184,8 +186,26 @@ def test_a_sentence_that_fails_is_a_clean_500(client: TestClient, runner: FakeRu
 
 
 def test_a_full_server_says_come_back_later(client: TestClient, runner: FakeRunner) -> None:
-    client.app.state.server.engine.num_waiting = 50
+    client.app.state.server.engine.backlog.num_sentences = 50
     response = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
-    client.app.state.server.engine.num_waiting = 0
+    client.app.state.server.engine.backlog.num_sentences = 0
     assert response.headers["Retry-After"] == "1"
     expect_error(client, response, 503, "overloaded")
+
+
+def test_a_deadline_ends_a_request_and_frees_its_slots(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    runner.gate.clear()
+
+    def open_gate_after_the_deadline() -> None:
+        runner.is_stepping.wait(timeout=60)
+        time.sleep(0.1)
+        runner.gate.set()
+
+    threading.Thread(target=open_gate_after_the_deadline).start()
+    fields = {"q": "x" * 40, "source": "en", "target": "de", "deadline_ms": 10}
+    response = client.post("/translate", json=fields)
+    assert runner.num_free_slots == runner.max_slots
+    assert runner.num_steps <= 2
+    expect_error(client, response, 504, "deadline")

@@ -1,0 +1,50 @@
+"""How much waits for a slot, and how much may. The event loop and the engine's thread share it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+
+from service.errors import Overloaded, TextTooLong
+from service.sequence import Sequence
+
+
+class Backlog:
+    """Counts of waiting sentences and of their source tokens, with a bound for each."""
+
+    def __init__(self, max_sentences: int, max_tokens: int) -> None:
+        self.max_sentences, self.max_tokens = max_sentences, max_tokens
+        self.num_sentences = 0
+        self.num_tokens = 0
+        self._lock = threading.Lock()
+
+    def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
+        """Raise Overloaded if this many more may not wait now, TextTooLong if they never may.
+
+        Called with texts before they are cut and tokenized, then with what they became.
+        """
+        for noun, added, waiting, limit in (
+            ("sentences", num_sentences, self.num_sentences, self.max_sentences),
+            ("source tokens", num_tokens, self.num_tokens, self.max_tokens),
+        ):
+            if added > limit:
+                raise TextTooLong(
+                    f"the texts have {added} {noun}, at most {limit} are allowed in one request"
+                )
+            if waiting + added > limit:
+                raise Overloaded(
+                    f"{waiting} {noun} are waiting, and of {added} more not all fit: "
+                    f"at most {limit} may wait; try again later"
+                )
+
+    def enter(self, sequences: Collection[Sequence]) -> None:
+        self._change(sequences, 1)
+
+    def leave(self, sequences: Collection[Sequence]) -> None:
+        """They were admitted, or nobody wants them any more."""
+        self._change(sequences, -1)
+
+    def _change(self, sequences: Collection[Sequence], sign: int) -> None:
+        with self._lock:
+            self.num_sentences += sign * len(sequences)
+            self.num_tokens += sign * sum(sequence.num_tokens for sequence in sequences)

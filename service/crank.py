@@ -1,0 +1,174 @@
+"""What the engine's thread does: admit, step, settle. Only that thread may touch a crank."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from collections.abc import Sequence as Items
+
+from model.sentence import Finished
+from service.backlog import Backlog
+from service.errors import DeadlineExceeded, ServiceError, TranslationFailed
+from service.metrics import Metrics
+from service.scheduler import Scheduler
+from service.seam import Runner
+from service.sequence import Outcome, Request, Sequence, Update
+
+_logger = logging.getLogger(__name__)
+News = list[tuple[Request, Update]]
+
+
+class Crank:
+    """One runner, the sequences that run on it, and those that wait for it."""
+
+    def __init__(
+        self, runner: Runner, scheduler: Scheduler, backlog: Backlog, metrics: Metrics
+    ) -> None:
+        self._runner, self._scheduler = runner, scheduler
+        self._backlog, self._metrics = backlog, metrics
+        self._running: dict[int, Sequence] = {}
+        self._fresh: list[Sequence] = []
+        self._last_step_seconds = 0.0
+        self._news: News = []
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._running and not self._scheduler
+
+    @property
+    def num_running(self) -> int:
+        return len(self._running)
+
+    def add(self, request: Request) -> None:
+        """Let the request's sequences wait for their turn."""
+        self._scheduler.add(request.sequences)
+
+    def cancel(self, request: Request) -> None:
+        """Nobody waits for the request any more."""
+        for _ in self._drop(request):
+            self._metrics.count_sequence("cancelled")
+
+    def expire(self, request: Request) -> None:
+        """The request's deadline is over: what is not done of it ends here."""
+        waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
+        error = DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
+        self._fail(self._drop(request), error, "deadline")
+
+    def turn(self) -> None:
+        """Admit what fits, decode one token everywhere, settle what has ended."""
+        self._admit(self._scheduler.take(self._runner.num_free_slots, self._runner.num_free_rows))
+        if self._running:
+            self._settle_finished(self._decode())
+        elif self._scheduler:
+            raise RuntimeError("nothing runs and yet the runner has no room")
+
+    def abandon(self, error: ServiceError) -> None:
+        """Answer all that is left with an error. The runner may be broken: trust it no more."""
+        waiting = self._scheduler.drain()
+        self._backlog.leave(waiting)
+        left = [*self._running.values(), *waiting]
+        self._running.clear()
+        self._fail(left, error, "error")
+
+    def take_news(self) -> News:
+        """What has happened since the last call."""
+        news, self._news = self._news, []
+        return news
+
+    def _drop(self, request: Request) -> list[Sequence]:
+        """Take the request's unsettled sequences out of the batch and of the line."""
+        waiting = self._scheduler.remove(request)
+        self._backlog.leave(waiting)
+        running = [seq for seq in request.sequences if seq.handle in self._running]
+        for sequence in running:
+            self._release(sequence)
+        return running + waiting
+
+    def _fail(self, sequences: Iterable[Sequence], error: ServiceError, reason: str) -> None:
+        for sequence in sequences:
+            self._settle(sequence, Outcome([], error), reason)
+
+    def _admit(self, sequences: list[Sequence]) -> None:
+        """Take sequences into the batch; if the runner refuses them, find out which one."""
+        if not sequences:
+            return
+        started = time.monotonic()
+        try:
+            handles = self._runner.admit([seq.sentence for seq in sequences])
+        except Exception as error:
+            if len(sequences) > 1:
+                for sequence in sequences:
+                    self._admit([sequence])
+            else:
+                self._refuse(sequences[0], error)
+            return
+        self._backlog.leave(sequences)
+        self._metrics.encode_seconds.observe(time.monotonic() - started)
+        self._fresh += sequences
+        for sequence, handle in zip(sequences, handles, strict=True):
+            sequence.handle = handle
+            self._running[handle] = sequence
+            self._metrics.queue_wait_seconds.observe(started - sequence.request.arrived_seconds)
+            self._metrics.source_tokens.inc(sequence.num_tokens)
+
+    def _refuse(self, sequence: Sequence, error: Exception) -> None:
+        _logger.warning("the runner refused a sentence: %s", type(error).__name__)
+        self._backlog.leave([sequence])
+        reason = str(error) if isinstance(error, ValueError) else "the model failed"
+        self._fail([sequence], _failed(reason), "error")
+
+    def _decode(self) -> Items[Finished]:
+        started = time.monotonic()
+        self._metrics.step_rows.observe(self._runner.max_rows - self._runner.num_free_rows)
+        try:
+            result = self._runner.step()
+        except Exception:
+            _logger.exception("a step failed with %d sentences running", len(self._running))
+            self._fail_running()
+            return []
+        self._observe_step(started, time.monotonic())
+        for handle, ids in result.streamed.items():
+            sequence = self._running[handle]
+            self._news.append((sequence.request, Update(sequence.index, ids)))
+        return result.finished
+
+    def _fail_running(self) -> None:
+        self._fresh.clear()
+        for sequence in list(self._running.values()):
+            self._fail([sequence], _failed("the model failed"), "error")
+            self._release(sequence)
+
+    def _observe_step(self, started: float, ended: float) -> None:
+        self._metrics.decode_step_seconds.observe(ended - started)
+        if len(self._running) > len(self._fresh):
+            self._metrics.inter_token_seconds.observe(ended - self._last_step_seconds)
+        for sequence in self._fresh:
+            arrived = sequence.request.arrived_seconds
+            self._metrics.time_to_first_token_seconds.observe(ended - arrived)
+        self._fresh.clear()
+        self._last_step_seconds = ended
+
+    def _settle_finished(self, finished: Items[Finished]) -> None:
+        for result in finished:
+            sequence = self._running.pop(result.handle)
+            if result.error is not None:
+                self._fail([sequence], _failed(result.error), "error")
+                continue
+            best = result.hypotheses[0]
+            self._metrics.target_tokens.inc(len(best.log_probs))
+            self._settle(sequence, Outcome(result.hypotheses), best.finish_reason)
+
+    def _settle(self, sequence: Sequence, outcome: Outcome, reason: str) -> None:
+        sequence.outcome = outcome
+        self._metrics.count_sequence(reason)
+        self._news.append((sequence.request, Update(sequence.index, outcome=outcome)))
+
+    def _release(self, sequence: Sequence) -> None:
+        if sequence.handle in self._running:
+            del self._running[sequence.handle]
+            self._runner.release(sequence.handle)
+
+
+def _failed(reason: str) -> TranslationFailed:
+    return TranslationFailed(f"a sentence could not be translated: {reason}")
