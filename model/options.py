@@ -27,6 +27,8 @@ class DecodingOptions:
     (Holtzman et al. 2020), after dividing the logits by `temperature`.
     `max_length` bounds the target in tokens, end of sentence included; None leaves it to
     `length_ratio` * source tokens + `length_margin`.
+    `repetition_penalty` above 1 makes tokens less likely that were used already;
+    `no_repeat_ngram_size` n forbids every n-gram to come twice (0: forbids nothing).
     """
 
     beam_size: int = 4
@@ -41,6 +43,8 @@ class DecodingOptions:
     max_length: int | None = None
     length_ratio: float = 2.0
     length_margin: int = 16
+    repetition_penalty: float = 1.0
+    no_repeat_ngram_size: int = 0
 
     def __post_init__(self) -> None:
         _require("beam_size", self.beam_size, int, 1, 64)
@@ -52,6 +56,8 @@ class DecodingOptions:
         _require("seed", self.seed, int, 0, 2**63 - 1)
         _require("length_ratio", self.length_ratio, float, 0.1, 100.0)
         _require("length_margin", self.length_margin, int, 1, 100_000)
+        _require("repetition_penalty", self.repetition_penalty, float, 0.1, 10.0)
+        _require("no_repeat_ngram_size", self.no_repeat_ngram_size, int, 0, 20)
         if self.max_length is not None:
             _require("max_length", self.max_length, int, 1, 100_000)
         if self.normalization not in get_args(Normalization):
@@ -73,8 +79,14 @@ class DecodingOptions:
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
+    @property
+    def is_guarded(self) -> bool:
+        return self.repetition_penalty != 1.0 or self.no_repeat_ngram_size > 0
+
     def target_limit(self, num_source_tokens: int) -> int:
         """How many tokens this translation may have, end of sentence included."""
+        _require("repetition_penalty", self.repetition_penalty, float, 0.1, 10.0)
+        _require("no_repeat_ngram_size", self.no_repeat_ngram_size, int, 0, 20)
         if self.max_length is not None:
             return self.max_length
         return math.ceil(self.length_ratio * num_source_tokens) + self.length_margin

@@ -17,6 +17,7 @@ from model.cache import MemoryCache, RowCache, RowTable, StepRows
 from model.layout import Layout
 from model.search import Search, Status
 from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from model.slots import Features
 from model.transformer import Transformer
 
 _MAX_ENCODE_TOKENS = 8192
@@ -36,7 +37,7 @@ class _Members(NamedTuple):
 
     table: RowTable
     longest_source: int
-    has_sampling: bool
+    features: Features
     streamed: list[int]
 
 
@@ -65,7 +66,12 @@ class Runner:
         self._rows = RowCache(config, max_rows, self.max_target_tokens, self._device)
         self._memory = MemoryCache(config, max_slots, self.max_source_tokens, self._device)
         self._search = Search(
-            max_slots, self.max_beam_size, self.max_target_tokens, config.eos_id, self._device
+            max_slots,
+            self.max_beam_size,
+            self.max_target_tokens,
+            config.eos_id,
+            control_ids[0],
+            self._device,
         )
         self._layout = Layout()
         self._running: dict[int, _Running] = {}
@@ -117,7 +123,7 @@ class Runner:
         tokens = self._search.last[table.slots, table.beams]
         logits = self._model.step(tokens, self._step_rows(members, length)).float()
         logits[:, self._control_ids] = float("-inf")
-        parents = self._search.advance(logits, table, length, members.has_sampling)
+        parents = self._search.advance(logits, table, length, members.features)
         self._reorder(parents, table, length)
         self._num_steps += 1
         streamed = self._stream(members, length)
@@ -149,6 +155,11 @@ class Runner:
                     f"beam_size must be at most {self.max_beam_size}, "
                     f"got {sentence.options.beam_size}"
                 )
+            if len(sentence.prefix) >= self.max_target_tokens:
+                raise ValueError(
+                    f"a target prefix must have less than {self.max_target_tokens} tokens, "
+                    f"got {len(sentence.prefix)}"
+                )
         num_rows = sum(sentence.options.beam_size for sentence in sentences)
         if len(sentences) > self.num_free_slots or num_rows > self.num_free_rows:
             raise ValueError(
@@ -166,12 +177,12 @@ class Runner:
         slots = torch.tensor([self._layout.slot(handle) for handle, _ in batch])
         slots = slots.to(self._device)
         self._memory.store(slots, projected, torch.tensor(lengths, device=self._device))
-        options = [sentence.options for _, sentence in batch]
+        sentences = [sentence for _, sentence in batch]
         limits = [
-            min(o.target_limit(length), self.max_target_tokens)
-            for o, length in zip(options, lengths, strict=True)
+            min(sentence.options.target_limit(length), self.max_target_tokens)
+            for sentence, length in zip(sentences, lengths, strict=True)
         ]
-        self._search.admit(slots, options, limits, config.bos_id)
+        self._search.admit(slots, sentences, limits, config.bos_id)
 
     def _describe(self) -> _Members:
         slots, beams = torch.tensor(self._layout.owners(), device=self._device).unbind(1)
@@ -180,7 +191,7 @@ class Runner:
         return _Members(
             RowTable(by_slot, slots, beams),
             longest_source=max(len(source.ids) for source in sources),
-            has_sampling=any(source.options.sampling for source in sources),
+            features=Features.of(sources),
             streamed=[h for h, state in self._running.items() if state.source.is_streamed],
         )
 
@@ -247,7 +258,8 @@ class Runner:
             if tokens[-1] == self._search.eos_id:
                 yield Hypothesis(tokens[:-1], log_probs, score, "stop")
             else:
-                yield Hypothesis(tokens, log_probs, score, "length")
+                is_limit = len(tokens) == self._search.options.limit[slot]
+                yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")
 
 
 def resolve_device(name: str) -> str:

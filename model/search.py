@@ -8,16 +8,24 @@ A greedy or sampled sentence is a beam of one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from model.cache import RowTable
-from model.options import DecodingOptions
+from model.guards import (
+    LOOP_SPAN,
+    forbid_repeated_ngrams,
+    force,
+    is_looping,
+    penalise_repetition,
+)
+from model.hypotheses import Candidates, Hypotheses, extend, keep
 from model.sampling import sample, uniform_at
+from model.sentence import SourceSentence
+from model.slots import Features, SlotOptions
 
 _NEVER = float("-inf")
 
@@ -30,104 +38,79 @@ class Status(IntEnum):
     FAILED = 2
 
 
-@dataclass
-class SlotOptions:
-    """The options of each slot, (n_slots,) each."""
-
-    beam_size: Tensor
-    n_best: Tensor
-    limit: Tensor
-    top_k: Tensor
-    seed: Tensor
-    is_sampling: Tensor
-    is_wu: Tensor
-    length_penalty: Tensor
-    temperature: Tensor
-    top_p: Tensor
-
-
-@dataclass
-class Hypotheses:
-    """Ranked hypotheses of each slot: tokens and their log_probs (n_slots, K, max_length),
-    score (n_slots, K): -inf where there is none, length (n_slots, K) in tokens."""
-
-    tokens: Tensor
-    log_probs: Tensor
-    score: Tensor
-    length: Tensor
-
-
-class Candidates(NamedTuple):
-    """Extensions of live hypotheses, best first: parent beam, token, sum of log-probabilities
-    and the token's own log-probability, (N, C) each; tokens and log_probs (N, C, L) spelled out."""
-
-    parent: Tensor
-    token: Tensor
-    total: Tensor
-    tokens: Tensor
-    log_probs: Tensor
-
-
 class Search:
     """The state of every running search, and one step of all of them."""
 
     def __init__(
-        self, n_slots: int, max_beam: int, max_length: int, eos_id: int, device: torch.device
+        self,
+        n_slots: int,
+        max_beam: int,
+        max_length: int,
+        eos_id: int,
+        filler_id: int,
+        device: torch.device,
     ) -> None:
-        def floats() -> Tensor:
-            return torch.zeros(n_slots, device=device)
-
-        def ints() -> Tensor:
-            return torch.zeros(n_slots, dtype=torch.int64, device=device)
-
-        self.eos_id = eos_id
-        self.options = SlotOptions(
-            ints(), ints(), ints(), ints(), ints(), ints().bool(), ints().bool(),
-            floats(), floats(), floats(),
-        )  # fmt: skip
-        self.live = _empty_hypotheses(n_slots, max_beam, max_length, device)
-        self.finished = _empty_hypotheses(n_slots, max_beam, max_length, device)
+        """`filler_id`: a token that is never generated, whose logits are -inf."""
+        self.eos_id, self.filler_id = eos_id, filler_id
+        self.options = SlotOptions.empty(n_slots, device)
+        self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
+        self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
+        self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
         self.last = torch.zeros(n_slots, max_beam, dtype=torch.int64, device=device)
-        self.length = ints()
-        self.status = ints()
+        self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
+        self.status = torch.zeros_like(self.length)
+        self.is_stuck = torch.zeros_like(self.length).bool()
 
     def admit(
-        self, slots: Tensor, options: Sequence[DecodingOptions], limits: Sequence[int], start: int
+        self,
+        slots: Tensor,
+        sentences: Sequence[SourceSentence],
+        limits: Sequence[int],
+        start: int,
     ) -> None:
         """Begin searches in `slots` (B,), of at most `limits` tokens, from the token `start`."""
         device = self.length.device
-        for name, values in _columns(options, limits).items():
-            column: Tensor = getattr(self.options, name)
-            column[slots] = torch.tensor(values, dtype=column.dtype, device=device)
+        self.options.set(slots, sentences, limits)
+        for slot, sentence in zip(slots.tolist(), sentences, strict=True):
+            if sentence.prefix:
+                prefix = torch.tensor(sentence.prefix, device=device)
+                self.prefix[slot, : len(sentence.prefix)] = prefix
         self.live.score[slots] = _NEVER
         self.live.score[slots, 0] = 0.0
         self.finished.score[slots] = _NEVER
         self.last[slots] = start
         self.length[slots] = 0
         self.status[slots] = Status.RUNNING
+        self.is_stuck[slots] = False
 
     def move(self, target: int, source: int) -> None:
         """Slot `target` takes over the search of slot `source`."""
         groups = (self.options, self.live, self.finished)
         tensors = [getattr(group, field.name) for group in groups for field in fields(group)]
-        for tensor in (*tensors, self.last, self.length, self.status):
+        single = (self.prefix, self.last, self.length, self.status, self.is_stuck)
+        for tensor in (*tensors, *single):
             tensor[target] = tensor[source]
 
     def advance(
-        self, logits: Tensor, rows: RowTable, max_length: int, has_sampling: bool
+        self, logits: Tensor, rows: RowTable, max_length: int, features: Features
     ) -> Tensor:
         """Extend every live hypothesis by one token: logits (R, V) -> parent beams (N, K).
 
-        `max_length` is L after this step. `has_sampling` says whether any slot samples, which
-        the caller knows without asking the device.
+        `max_length` is L after this step. `features` says what any of the slots uses, which the
+        caller knows without asking the device.
         """
+        logits = self._guard(logits, rows, max_length - 1, features)
         n_slots, width = rows.by_slot.shape
-        log_probs, tokens, failed = self._row_candidates(logits, rows, 2 * width, has_sampling)
+        log_probs, tokens, failed = self._row_candidates(
+            logits, rows, 2 * width, features.has_sampling
+        )
         candidates = self._slot_candidates(log_probs, tokens, rows.by_slot, max_length)
         self.length[:n_slots] += 1
         self._settle(candidates, width)
         parents = self._survive(candidates, width)
         self._judge(n_slots, width)
+        if max_length >= LOOP_SPAN:
+            self._notice_loops(n_slots)
         is_failed = torch.zeros(n_slots, dtype=torch.bool, device=logits.device)
         is_failed.index_put_((rows.slots,), failed, accumulate=True)
         self.status[:n_slots].masked_fill_(is_failed, Status.FAILED)
@@ -143,6 +126,25 @@ class Search:
             absent = group.score[:n_slots, :width, None] == _NEVER
             within = within & (same | absent).all(1)
         return within.long().cumprod(-1).sum(-1)
+
+    def _guard(self, logits: Tensor, rows: RowTable, max_length: int, features: Features) -> Tensor:
+        """Apply what the slots forbid and force; max_length: L before this step."""
+        length = self.length[rows.slots]
+        if features.has_guards and max_length:
+            history = self.live.tokens[rows.slots, rows.beams, :max_length]
+            is_real = torch.arange(max_length, device=length.device) < length[:, None]
+            history = history.where(is_real, self.filler_id)
+            penalty = self.options.repetition_penalty[rows.slots]
+            logits = penalise_repetition(logits, history, penalty)
+            size = self.options.ngram_size[rows.slots]
+            logits = forbid_repeated_ngrams(
+                logits, history, length, size, features.max_ngram_size, self.filler_id
+            )
+        if features.has_prefix:
+            is_forced = length < self.options.prefix_length[rows.slots]
+            place = length.clamp_max(self.prefix.size(1) - 1)
+            logits = force(logits, self.prefix[rows.slots, place], is_forced)
+        return logits
 
     def _row_candidates(
         self, logits: Tensor, rows: RowTable, count: int, has_sampling: bool
@@ -182,23 +184,24 @@ class Search:
         total, index = totals.topk(min(2 * width, totals.size(1)))
         parent = index // own.size(2)
         token = tokens[by_slot].flatten(1).gather(1, index)
-        spelled = _extend(self.live.tokens, parent, token, self.length, max_length)
+        spelled = extend(self.live.tokens, parent, token, self.length, max_length)
         own_log_prob = own.flatten(1).gather(1, index)
-        scored = _extend(self.live.log_probs, parent, own_log_prob, self.length, max_length)
+        scored = extend(self.live.log_probs, parent, own_log_prob, self.length, max_length)
         return Candidates(parent, token, total, spelled, scored)
 
     def _settle(self, candidates: Candidates, width: int) -> None:
         """Move hypotheses that end into the finished ones, of which the n_best stay.
 
-        A hypothesis ends with eos, if it is among the beam's best; where none did by the
-        length limit, the beam's best end as they are.
+        A hypothesis ends with eos, if it is among the beam's best; where none did by the length
+        limit or before a loop, the beam's best end as they are.
         """
         n_slots, count = candidates.token.shape
         length = self.length[:n_slots]
         is_best = _ranks(count, length) < self.options.beam_size[:n_slots, None]
         is_ending = is_best & (candidates.total > _NEVER) & (candidates.token == self.eos_id)
         has_ended = is_ending.any(1) | (self.finished.score[:n_slots, 0] > _NEVER)
-        is_cut = (length >= self.options.limit[:n_slots]) & ~has_ended
+        is_over = (length >= self.options.limit[:n_slots]) | self.is_stuck[:n_slots]
+        is_cut = is_over & ~has_ended
         is_ending |= is_best & is_cut[:, None]
         score = candidates.total / self._penalty(n_slots, length)[:, None]
         score = score.masked_fill(~is_ending, _NEVER)
@@ -210,8 +213,8 @@ class Search:
         old_lengths = self.finished.length[:n_slots, :width]
         lengths = torch.cat([old_lengths, length[:, None].expand(-1, count)], 1)
         self.finished.length[:n_slots, :width] = lengths.gather(1, index)
-        _replace(self.finished.tokens, candidates.tokens, index)
-        _replace(self.finished.log_probs, candidates.log_probs, index)
+        keep(self.finished.tokens, candidates.tokens, index)
+        keep(self.finished.log_probs, candidates.log_probs, index)
 
     def _survive(self, candidates: Candidates, width: int) -> Tensor:
         """The best candidates that do not end become the live hypotheses -> parents (N, K)."""
@@ -241,8 +244,15 @@ class Search:
         is_greedy = options.beam_size[:n_slots] == 1
         has_ended = self.finished.score[:n_slots, 0] > _NEVER
         is_done = (worst.squeeze(1) >= bound) | (is_greedy & has_ended)
-        is_done |= length >= options.limit[:n_slots]
+        is_done |= (length >= options.limit[:n_slots]) | self.is_stuck[:n_slots]
         self.status[:n_slots] = is_done.long() * Status.DONE
+
+    def _notice_loops(self, n_slots: int) -> None:
+        """Where the best live hypothesis only repeats itself, the next step is the last."""
+        lengths = self.length[:n_slots, None]
+        places = lengths - LOOP_SPAN + _ranks(LOOP_SPAN, lengths)
+        tail = self.live.tokens[:n_slots, 0].gather(1, places.clamp_min(0))
+        self.is_stuck[:n_slots] = is_looping(tail) & (lengths[:, 0] >= LOOP_SPAN)
 
     def _penalty(self, n_slots: int, length: Tensor) -> Tensor:
         """What log-probabilities are divided by, (N,): ((5 + |Y|) / 6)^alpha (Wu et al. 2016,
@@ -251,51 +261,5 @@ class Search:
         return base ** self.options.length_penalty[:n_slots]
 
 
-def _columns(options: Sequence[DecodingOptions], limits: Sequence[int]) -> dict[str, list[float]]:
-    return {
-        "beam_size": [o.beam_size for o in options],
-        "n_best": [o.n_best for o in options],
-        "limit": list(limits),
-        "top_k": [o.top_k for o in options],
-        "seed": [o.seed for o in options],
-        "is_sampling": [o.sampling for o in options],
-        "is_wu": [o.normalization == "wu" for o in options],
-        "length_penalty": [o.length_penalty for o in options],
-        "temperature": [o.temperature for o in options],
-        "top_p": [o.top_p for o in options],
-    }
-
-
-def _empty_hypotheses(
-    n_slots: int, max_beam: int, max_length: int, device: torch.device
-) -> Hypotheses:
-    shape = (n_slots, max_beam, max_length)
-    return Hypotheses(
-        tokens=torch.zeros(shape, dtype=torch.int64, device=device),
-        log_probs=torch.zeros(shape, device=device),
-        score=torch.full(shape[:2], _NEVER, device=device),
-        length=torch.zeros(shape[:2], dtype=torch.int64, device=device),
-    )
-
-
 def _ranks(count: int, like: Tensor) -> Tensor:
     return torch.arange(count, device=like.device)
-
-
-def _extend(
-    history: Tensor, parent: Tensor, new: Tensor, length: Tensor, max_length: int
-) -> Tensor:
-    """Parents' histories with one more entry: (n_slots, K, max), (N, C) -> (N, C, L)."""
-    n_slots, count = parent.shape
-    chosen = parent[..., None].expand(-1, -1, max_length)
-    extended = history[:n_slots, :, :max_length].gather(1, chosen)
-    place = length[:n_slots, None, None].expand(-1, count, 1)
-    return extended.scatter(2, place, new[..., None])
-
-
-def _replace(store: Tensor, candidates: Tensor, index: Tensor) -> None:
-    """Keep in store[:N, :K, :L] what index (N, K) picks of it and of candidates (N, C, L)."""
-    n_slots, width = index.shape
-    columns = candidates.size(2)
-    both = torch.cat([store[:n_slots, :width, :columns], candidates], 1)
-    store[:n_slots, :width, :columns] = both.gather(1, index[..., None].expand(-1, -1, columns))

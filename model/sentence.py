@@ -13,23 +13,26 @@ from model.options import DecodingOptions
 class SourceSentence:
     """One sentence to translate: source ids, tag and eos included, and how to decode them.
 
-    `is_streamed` asks `Runner.step` for its tokens as they settle.
+    `is_streamed` asks `Runner.step` for its tokens as they settle. The translation begins with the
+    target ids of `prefix`; they count as certain, so that scores are of what follows.
     """
 
     ids: Sequence[int]
     options: DecodingOptions
     is_streamed: bool = False
+    prefix: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     """One translation. `log_probs` has one entry a generated token, and after "stop" one more
-    for eos, which `ids` leaves out. `score` is the length-normalised log-probability."""
+    for eos, which `ids` leaves out. `score` is the length-normalised log-probability. "repetition":
+    it was ended because it only went on repeating itself."""
 
     ids: list[int]
     log_probs: list[float]
     score: float
-    finish_reason: Literal["stop", "length"]
+    finish_reason: Literal["stop", "length", "repetition"]
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from model.options import DecodingOptions
 from service.errors import InvalidField, ServiceError, printable, shown
-from service.translator import TextPiece, TextTranslation
+from service.translator import Job, TextPiece, TextTranslation
 
 _SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
+_OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
 
 
 def _check_texts(value: object) -> object:
@@ -22,6 +23,10 @@ def _check_texts(value: object) -> object:
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return value
     raise PydanticCustomError("texts", "must be a string or a list of strings")
+
+
+def _check_texts_or_none(value: object) -> object:
+    return None if value is None else _check_texts(value)
 
 
 class TranslateRequest(BaseModel):
@@ -65,6 +70,16 @@ class TranslateRequest(BaseModel):
     max_length: int | None = Field(
         None, ge=1, le=100_000, description="Tokens that a sentence's translation may have."
     )
+    repetition_penalty: float | None = Field(
+        None, ge=0.1, le=10.0, description="Above 1 makes words less likely that were used already."
+    )
+    no_repeat_ngram_size: int | None = Field(
+        None, ge=0, le=20, description="Tokens in a row that may not come twice; 0 allows all."
+    )
+    target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts_or_none)] = Field(
+        None,
+        description="How the translation must begin; a list has one beginning a sentence of q.",
+    )
     deadline_ms: int | None = Field(
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
     )
@@ -92,11 +107,30 @@ class TranslateRequest(BaseModel):
         return [self.q] if isinstance(self.q, str) else self.q
 
     @property
+    def prefixes(self) -> list[str]:
+        """The beginnings of the first sentences; raises InvalidField where q is a list."""
+        if self.target_prefix is None:
+            return []
+        if isinstance(self.q, list):
+            raise InvalidField("target_prefix goes with one text, but q is a list")
+        return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix
+
+    @property
     def is_sampling(self) -> bool:
         return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
 
-    def deadline_seconds(self, default: float | None) -> float | None:
-        return default if self.deadline_ms is None else self.deadline_ms / 1000
+    def job(
+        self, defaults: DecodingOptions, max_beam_size: int, default_deadline: float | None
+    ) -> Job:
+        """What is asked for, with the server's defaults where it says nothing."""
+        return Job(
+            texts=self.texts,
+            source=self.source,
+            target=self.target,
+            options=self.decoding(defaults, max_beam_size),
+            deadline_seconds=self.deadline_ms / 1000 if self.deadline_ms else default_deadline,
+            prefixes=self.prefixes,
+        )
 
     def decoding(self, defaults: DecodingOptions, max_beam_size: int) -> DecodingOptions:
         """The model's defaults with the request's wishes; raises InvalidField."""
@@ -107,7 +141,7 @@ class TranslateRequest(BaseModel):
             beam_size = self._beam_size(defaults, max_beam_size)
         wishes: dict[str, Any] = {
             name: getattr(self, name)
-            for name in (*_SAMPLING_FIELDS, "length_penalty", "max_length")
+            for name in (*_SAMPLING_FIELDS, *_OTHER_OPTIONS)
             if getattr(self, name) is not None
         }
         return dataclasses.replace(

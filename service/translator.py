@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from model.options import DecodingOptions
 from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
-from service.errors import UnsupportedLanguage, shown
+from service.errors import InvalidField, UnsupportedLanguage, shown
 from service.seam import Tokenizer
 from service.sequence import Outcome, Update
 from service.streaming import GrowingText
@@ -49,6 +49,19 @@ class TextPiece:
     text_index: int
     sentence: int
     text: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to translate and how. `prefixes` are how the translations of the first sentences must
+    begin; `deadline_seconds` counts from the job's start, None is no deadline."""
+
+    texts: Sequence[str]
+    source: str
+    target: str
+    options: DecodingOptions
+    deadline_seconds: float | None = None
+    prefixes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -100,35 +113,23 @@ class Translator:
             pairs = ", ".join(f"{a} to {b}" for a, b in sorted(self._pairs))
             raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
 
-    async def translate(
-        self,
-        texts: Sequence[str],
-        source: str,
-        target: str,
-        options: DecodingOptions,
-        deadline_seconds: float | None = None,
-    ) -> list[TextTranslation]:
+    async def translate(self, job: Job) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        plans, sentences = self._prepare(texts, source, target, options)
-        outcomes = await self._engine.translate(sentences, deadline_seconds)
-        return self._assemble_all(plans, outcomes, target)
+        plans, sentences = self._prepare(job)
+        outcomes = await self._engine.translate(sentences, job.deadline_seconds)
+        return self._assemble_all(plans, outcomes, job.target)
 
     @contextlib.asynccontextmanager
     async def stream(
-        self,
-        texts: Sequence[str],
-        source: str,
-        target: str,
-        options: DecodingOptions,
-        deadline_seconds: float | None = None,
+        self, job: Job
     ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TextTranslation]]]:
         """The translations piece by piece, and at the end whole; leaving the block cancels.
 
         Every text's pieces joined are its translation. Raises as `translate`.
         """
-        plans, sentences = self._prepare(texts, source, target, options, is_streamed=True)
-        async with self._engine.stream(sentences, deadline_seconds) as updates:
-            yield self._follow(plans, updates, target)
+        plans, sentences = self._prepare(job, is_streamed=True)
+        async with self._engine.stream(sentences, job.deadline_seconds) as updates:
+            yield self._follow(plans, updates, job.target)
 
     async def _follow(
         self, plans: Sequence[_Plan], updates: AsyncIterator[Update], target: str
@@ -155,21 +156,26 @@ class Translator:
         return GrowingText(gaps, [self._tokenizer.stream() for _ in plan.sentences])
 
     def _prepare(
-        self,
-        texts: Sequence[str],
-        source: str,
-        target: str,
-        options: DecodingOptions,
-        is_streamed: bool = False,
+        self, job: Job, is_streamed: bool = False
     ) -> tuple[list[_Plan], list[SourceSentence]]:
         """What to do with each text, and the sentences to translate for it."""
-        self.check_pair(source, target)
-        self._engine.require_room(1 if any(texts) else 0)
-        plans = [self._plan(text, source, target) for text in texts]
-        sentences = [sentence for plan in plans for sentence in plan.sentences]
-        self._engine.require_room(len(sentences))
-        encoded = [self._tokenizer.encode_source(sentence, target) for sentence in sentences]
-        return plans, [SourceSentence(ids, options, is_streamed) for ids in encoded]
+        self.check_pair(job.source, job.target)
+        self._engine.require_room(1 if any(job.texts) else 0)
+        plans = [self._plan(text, job.source, job.target) for text in job.texts]
+        texts = [sentence for plan in plans for sentence in plan.sentences]
+        self._engine.require_room(len(texts))
+        if len(job.prefixes) > len(texts):
+            raise InvalidField(
+                f"target_prefix has {len(job.prefixes)} beginnings for {len(texts)} sentences"
+            )
+        prefixes = [tuple(ids) for ids in self._tokenizer.encode_target_batch(job.prefixes)]
+        prefixes += [()] * (len(texts) - len(prefixes))
+        return plans, [
+            SourceSentence(
+                self._tokenizer.encode_source(text, job.target), job.options, is_streamed, prefix
+            )
+            for text, prefix in zip(texts, prefixes, strict=True)
+        ]
 
     def _plan(self, text: str, source: str, target: str) -> _Plan:
         detection = None

@@ -11,10 +11,9 @@ from pydantic import BaseModel
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from model.options import DecodingOptions
 from service.errors import ServiceError
 from service.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
-from service.translator import TextPiece, TextTranslation, Translator
+from service.translator import Job, TextPiece, TextTranslation, Translator
 
 EVENT_STREAM = "text/event-stream"
 Pieces = AsyncGenerator[TextPiece | list[TextTranslation]]
@@ -43,17 +42,10 @@ class EventStream(StreamingResponse):
                 leaving.cancel()
 
 
-async def event_stream(
-    wanted: TranslateRequest,
-    options: DecodingOptions,
-    deadline_seconds: float | None,
-    translator: Translator,
-) -> EventStream:
+async def event_stream(wanted: TranslateRequest, job: Job, translator: Translator) -> EventStream:
     """Start the work, so that what is wrong at once is an ordinary error answer."""
     work = contextlib.AsyncExitStack()
-    pieces = await work.enter_async_context(
-        translator.stream(wanted.texts, wanted.source, wanted.target, options, deadline_seconds)
-    )
+    pieces = await work.enter_async_context(translator.stream(job))
     return EventStream(_events(wanted, pieces), work)
 
 

@@ -10,8 +10,10 @@ from starlette.requests import HTTPConnection
 
 from model.options import DecodingOptions
 from service.engine import Engine
+from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
 from service.metrics import Metrics
-from service.translator import Translator
+from service.schemas import TranslateRequest
+from service.translator import Job, Translator
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,21 @@ class Limits:
     deadline_seconds: float | None
 
 
+def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
+    """Raise UnsupportedFormat, TooManyTexts or TextTooLong."""
+    if wanted.format != "text":
+        raise UnsupportedFormat(f'format "{wanted.format}" is not supported yet; send "text"')
+    if len(wanted.texts) > limits.max_texts:
+        raise TooManyTexts(
+            f"q has {len(wanted.texts)} texts, at most {limits.max_texts} are allowed"
+        )
+    num_characters = sum(map(len, wanted.texts))
+    if num_characters > limits.max_characters:
+        raise TextTooLong(
+            f"q has {num_characters} characters, at most {limits.max_characters} are allowed"
+        )
+
+
 @dataclass(frozen=True)
 class ServerState:
     """Everything that outlives a request."""
@@ -36,6 +53,12 @@ class ServerState:
     metrics: Metrics
     decoding: DecodingOptions
     limits: Limits
+
+    def job(self, wanted: TranslateRequest) -> Job:
+        """The request as a job, within the limits; raises a ServiceError."""
+        limits = self.limits
+        check_limits(wanted, limits)
+        return wanted.job(self.decoding, limits.max_beam_size, limits.deadline_seconds)
 
 
 def _server_state(connection: HTTPConnection) -> ServerState:

@@ -25,9 +25,9 @@ from service.errors import (
     shown,
 )
 from service.routes.events import message_of, render
-from service.routes.limits import check_limits
 from service.routes.state import ServerState, StateDep
 from service.schemas import ErrorMessage, TranslateRequest
+from service.translator import Job
 
 router = APIRouter()
 
@@ -120,12 +120,12 @@ class Connection:
             )
         fields = {name: value for name, value in values.items() if name not in ("id", "cancel")}
         wanted = TranslateRequest.from_json(fields)
-        check_limits(wanted, self._state.limits)
-        self._tasks[request_id] = asyncio.create_task(self._answer(request_id, wanted))
+        job = self._state.job(wanted)
+        self._tasks[request_id] = asyncio.create_task(self._answer(request_id, wanted, job))
 
-    async def _answer(self, request_id: RequestId, wanted: TranslateRequest) -> None:
+    async def _answer(self, request_id: RequestId, wanted: TranslateRequest, job: Job) -> None:
         started = time.perf_counter()
-        error = await self._translate(request_id, wanted)
+        error = await self._translate(request_id, wanted, job)
         with contextlib.suppress(*_GONE):
             if error is not None:
                 await self._send(ErrorMessage.of(error, request_id))
@@ -135,16 +135,11 @@ class Connection:
         self._state.metrics.count_request(PATH, outcome_of(status), seconds)
 
     async def _translate(
-        self, request_id: RequestId, wanted: TranslateRequest
+        self, request_id: RequestId, wanted: TranslateRequest, job: Job
     ) -> ServiceError | None:
         """Send the translation's messages -> why it did not come to its end."""
-        state = self._state
         try:
-            options = wanted.decoding(state.decoding, state.limits.max_beam_size)
-            deadline = wanted.deadline_seconds(state.limits.deadline_seconds)
-            async with state.translator.stream(
-                wanted.texts, wanted.source, wanted.target, options, deadline
-            ) as pieces:
+            async with self._state.translator.stream(job) as pieces:
                 async for piece in pieces:
                     await self._send(message_of(wanted, piece, request_id))
         except ServiceError as error:

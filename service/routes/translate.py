@@ -18,7 +18,6 @@ from service.routes.body import (
     until_disconnected,
 )
 from service.routes.events import EVENT_STREAM, event_stream
-from service.routes.limits import check_limits
 from service.routes.state import StateDep
 from service.schemas import TranslateRequest, TranslateResponse
 
@@ -64,15 +63,10 @@ async def translate(request: Request, state: StateDep) -> TranslateResponse | Re
     media_type = media_type_of(request)
     body = await read_body(request, state.limits.max_body_bytes)
     wanted = parse_body(media_type, body, request.query_params)
-    check_limits(wanted, state.limits)
-    options = wanted.decoding(state.decoding, state.limits.max_beam_size)
-    deadline = wanted.deadline_seconds(state.limits.deadline_seconds)
+    job = state.job(wanted)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await event_stream(wanted, options, deadline, state.translator)
-    translations = await until_disconnected(
-        request,
-        state.translator.translate(wanted.texts, wanted.source, wanted.target, options, deadline),
-    )
+        return await event_stream(wanted, job, state.translator)
+    translations = await until_disconnected(request, state.translator.translate(job))
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     return TranslateResponse.of(wanted, translations)

@@ -23,6 +23,9 @@ class FakeTokenizer:
     def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(map(ord, text)) for text in texts]
 
+    def encode_target_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [list(map(ord, text)) for text in texts]
+
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(map(chr, ids))
 
@@ -45,7 +48,8 @@ class _Running:
 
     def hypotheses(self) -> list[Hypothesis]:
         """The source in capitals; the k-th best has k stars more."""
-        text = "".join(map(chr, self.sentence.ids[1:-1])).upper()
+        prefix = "".join(map(chr, self.sentence.prefix))
+        text = prefix + "".join(map(chr, self.sentence.ids[1:-1])).upper()
         return [
             Hypothesis([*map(ord, text + "*" * k)], [-0.5] * (len(text) + k + 1), -0.5 - k, "stop")
             for k in range(self.sentence.options.n_best)

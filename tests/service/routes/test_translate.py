@@ -209,3 +209,20 @@ def test_a_deadline_ends_a_request_and_frees_its_slots(
     assert runner.num_free_slots == runner.max_slots
     assert runner.num_steps <= 2
     expect_error(client, response, 504, "deadline")
+
+
+def test_a_prefix_goes_to_the_first_sentence_and_a_list_to_each(client: TestClient) -> None:
+    q = "It works. It ends."
+    assert ask(client, q=q, target_prefix="x ")["translatedText"] == "x IT WORKS. IT ENDS."
+    answer = ask(client, q=q, target_prefix=["x ", "y "])
+    assert answer["translatedText"] == "x IT WORKS. y IT ENDS."
+
+
+@pytest.mark.parametrize(("q", "prefix"), [("a.", ["x", "y"]), (["a."], "x"), ("a.", 5), ("", "x")])
+def test_a_prefix_without_a_sentence_to_begin_is_refused(
+    client: TestClient, q: str | list[str], prefix: Any
+) -> None:
+    fields = {"q": q, "source": "en", "target": "de", "target_prefix": prefix}
+    response = client.post("/translate", json=fields)
+    expect_error(client, response, 422, "invalid_field")
+    assert "target_prefix" in response.json()["error"]

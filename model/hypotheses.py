@@ -1,0 +1,63 @@
+"""Hypotheses of all slots as tensors, and how candidates extend and replace them.
+
+Shapes as in `model.search`: N live slots, K hypotheses a slot, C candidates, L tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+@dataclass
+class Hypotheses:
+    """Ranked hypotheses of each slot: tokens and their log_probs (n_slots, K, max_length),
+    score (n_slots, K): -inf where there is none, length (n_slots, K) in tokens."""
+
+    tokens: Tensor
+    log_probs: Tensor
+    score: Tensor
+    length: Tensor
+
+    @classmethod
+    def empty(
+        cls, n_slots: int, max_beam: int, max_length: int, device: torch.device
+    ) -> Hypotheses:
+        shape = (n_slots, max_beam, max_length)
+        return cls(
+            tokens=torch.zeros(shape, dtype=torch.int64, device=device),
+            log_probs=torch.zeros(shape, device=device),
+            score=torch.full(shape[:2], float("-inf"), device=device),
+            length=torch.zeros(shape[:2], dtype=torch.int64, device=device),
+        )
+
+
+class Candidates(NamedTuple):
+    """Extensions of live hypotheses, best first: parent beam, token, sum of log-probabilities
+    and the token's own log-probability, (N, C) each; tokens and log_probs (N, C, L) spelled out."""
+
+    parent: Tensor
+    token: Tensor
+    total: Tensor
+    tokens: Tensor
+    log_probs: Tensor
+
+
+def extend(history: Tensor, parent: Tensor, new: Tensor, length: Tensor, max_length: int) -> Tensor:
+    """Parents' histories with one more entry: (n_slots, K, max), (N, C) -> (N, C, L)."""
+    n_slots, count = parent.shape
+    chosen = parent[..., None].expand(-1, -1, max_length)
+    extended = history[:n_slots, :, :max_length].gather(1, chosen)
+    place = length[:n_slots, None, None].expand(-1, count, 1)
+    return extended.scatter(2, place, new[..., None])
+
+
+def keep(store: Tensor, candidates: Tensor, index: Tensor) -> None:
+    """Keep in store[:N, :K, :L] what index (N, K) picks of it and of candidates (N, C, L)."""
+    n_slots, width = index.shape
+    columns = candidates.size(2)
+    both = torch.cat([store[:n_slots, :width, :columns], candidates], 1)
+    store[:n_slots, :width, :columns] = both.gather(1, index[..., None].expand(-1, -1, columns))
