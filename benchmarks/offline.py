@@ -1,0 +1,53 @@
+"""The runner's own throughput, with nobody waiting: sentences a second, median of several runs.
+
+python -m benchmarks.offline --count 400
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+from benchmarks.sentences import ROOT, real_sentences
+from model.checkpoint import load_checkpoint
+from model.offline import translate_all
+from model.runner import Runner
+from model.sentence import SourceSentence
+
+
+def throughput(model: Path, texts: list[str], repeats: int) -> float:
+    """Median sentences a second, with the server's default limits, after a warm-up."""
+    checkpoint = load_checkpoint(model)
+    tokenizer, options = checkpoint.tokenizer, checkpoint.info.decoding
+    runner = Runner(
+        checkpoint.model,
+        tokenizer.control_ids(),
+        max_slots=64,
+        max_rows=256,
+        max_source_tokens=128,
+        max_target_tokens=256,
+    )
+    sentences = [SourceSentence(tokenizer.encode_source(text, "en"), options) for text in texts]
+    translate_all(runner, sentences[:32])
+    rates = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        translate_all(runner, sentences)
+        rates.append(len(sentences) / (time.perf_counter() - started))
+    return statistics.median(rates)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, default=ROOT / "checkpoints" / "zh-en")
+    parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    texts = real_sentences(arguments.count, seed=3)
+    print(f"{throughput(arguments.model, texts, arguments.repeats):.2f}")
+
+
+if __name__ == "__main__":
+    main()
