@@ -112,10 +112,14 @@ class Engine:
         while (self.num_running or self.num_waiting) and time.monotonic() < ends:
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
 
-    def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
-        """Raise NotReady, Draining, Overloaded or TextTooLong unless this much may wait."""
+    def require_ready(self) -> None:
+        """Raise NotReady or Draining unless work is taken."""
         if not self.is_ready:
             raise self._unready()
+
+    def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
+        """Raise NotReady, Draining, Overloaded or TextTooLong unless this much may wait."""
+        self.require_ready()
         self.backlog.require_room(num_sentences, num_tokens)
 
     async def translate(

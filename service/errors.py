@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 _SHOWN_CHARACTERS = 60
-_REJECTIONS = (413, 503)
+_REJECTIONS = (413, 429, 503)
 
 
 class ServiceError(Exception):
@@ -39,6 +39,11 @@ class ServiceError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     retry_after_seconds: ClassVar[int | None] = None
+
+    @property
+    def is_rejection(self) -> bool:
+        """Whether the request was turned away for what it is or when it came."""
+        return self.status in _REJECTIONS
 
 
 class InvalidJson(ServiceError):

@@ -40,7 +40,7 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
 
     async def on_service_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, ServiceError)
-        if error.status in (413, 503):
+        if error.is_rejection:
             metrics.count_rejected(error.code)
         return error_response(error, request.state.request_id)
 

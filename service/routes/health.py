@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from service.errors import NotReady
 from service.routes.state import StateDep
 
 router = APIRouter()
@@ -30,6 +29,5 @@ async def live() -> Health:
 @router.get("/health/ready")
 async def ready(state: StateDep) -> Health:
     """200 if the server takes requests, else 503."""
-    if not state.engine.is_ready:
-        raise NotReady("the engine is not running")
+    state.engine.require_ready()
     return Health()

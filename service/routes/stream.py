@@ -66,9 +66,11 @@ class Connection:
         except WebSocketDisconnect:
             pass
         finally:
-            for task in self._tasks.values():
+            tasks = list(self._tasks.values())
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            if tasks:
+                await asyncio.wait(tasks)
 
     async def _receive(self) -> str | bytes | None:
         """The next frame; None if the connection was closed for idleness or size."""
@@ -102,7 +104,7 @@ class Connection:
                 self._start(request_id, values)
                 await asyncio.sleep(0)  # a task cancelled before it began would never answer
         except ServiceError as error:
-            await self._send(ErrorMessage.of(error, request_id))
+            await self._send_error(error, request_id)
 
     def _cancel(self, request_id: RequestId) -> None:
         task = self._tasks.get(request_id)
@@ -128,7 +130,7 @@ class Connection:
         error = await self._translate(request_id, wanted, job)
         with contextlib.suppress(*_GONE):
             if error is not None:
-                await self._send(ErrorMessage.of(error, request_id))
+                await self._send_error(error, request_id)
         del self._tasks[request_id]
         status = error.status if error else 200
         seconds = time.perf_counter() - started
@@ -149,6 +151,11 @@ class Connection:
         except _GONE:
             return ClientGone("the client hung up")
         return None
+
+    async def _send_error(self, error: ServiceError, request_id: RequestId | None) -> None:
+        if error.is_rejection:
+            self._state.metrics.count_rejected(error.code)
+        await self._send(ErrorMessage.of(error, request_id))
 
     async def _send(self, message: BaseModel) -> None:
         async with self._sending:
