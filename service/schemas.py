@@ -48,7 +48,9 @@ class TranslateRequest(BaseModel):
     source: str = Field(description='Language code of the text, or "auto" to detect it.')
     target: str = Field(description="Language code to translate into.")
     format: Literal["text", "html"] = Field("text", description='Only "text" is supported yet.')
-    alternatives: int = Field(0, ge=0, le=15, description="How many more translations to give.")
+    alternatives: int = Field(
+        0, ge=0, le=15, description="How many more translations to give, at most."
+    )
     api_key: str | None = Field(None, description="LibreTranslate's; accepted and ignored.")
     secret: str | None = Field(None, description="LibreTranslate's; accepted and ignored.")
     beam_size: int | None = Field(None, ge=1, le=64, description="Hypotheses to keep; 1 is greedy.")
@@ -147,7 +149,7 @@ class TranslateRequest(BaseModel):
         return dataclasses.replace(
             defaults,
             beam_size=beam_size,
-            n_best=self.alternatives + 1,
+            n_best=beam_size if self.alternatives else 1,
             sampling=self.is_sampling,
             **wishes,
         )
@@ -215,7 +217,7 @@ class TranslateResponse(BaseModel):
         """Shape the answer as the request asked for it."""
         is_list = isinstance(request.q, list)
         texts = [translation.text for translation in translations]
-        more = [translation.alternatives for translation in translations]
+        more = [translation.alternatives[: request.alternatives] for translation in translations]
         detected = [
             DetectedLanguage(**dataclasses.asdict(translation.detection))
             for translation in translations

@@ -219,7 +219,8 @@ class Translator:
             self._detail(source, texts[0], hypothesis)
             for source, texts, hypothesis in zip(plan.sentences, spelled, best, strict=True)
         ]
-        return TextTranslation(versions[0], versions[1:], details, plan.detection)
+        different = list(dict.fromkeys(versions))
+        return TextTranslation(different[0], different[1:], details, plan.detection)
 
     def _detail(self, source: str, target: str, best: Hypothesis) -> SentenceTranslation:
         return SentenceTranslation(

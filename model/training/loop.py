@@ -64,6 +64,7 @@ class Trainer:
         self.dev_batches = self._batch_maker("dev")
         self.progress = Progress()
         self.log = TrainingLog(directory)
+        self._losses: list[float] = []
         self._build()
         self._resume()
 
@@ -125,10 +126,11 @@ class Trainer:
         progress.tokens += tokens
         seconds = time.monotonic() - started
         progress.seconds += seconds
+        self._losses.append(loss)
         bar.update()
         bar.set_postfix_str(f"loss {loss:.3f}, {tokens / seconds:,.0f} tokens/s", refresh=False)
         if progress.step % self.table.save_every == 0 or self._is_finished():
-            self._record(loss)
+            self._record()
 
     def _optimise(self, group: list[Examples]) -> tuple[float, int]:
         """One optimiser step over a group of batches -> mean loss per token, tokens."""
@@ -163,7 +165,7 @@ class Trainer:
             else:
                 yield
 
-    def _record(self, train_loss: float) -> None:
+    def _record(self) -> None:
         """Validate if it is time, write the log, then the state: in this order, so that a kill
         in between repeats work and loses none."""
         progress = self.progress
@@ -174,8 +176,9 @@ class Trainer:
             "tokens": progress.tokens,
             "tokens_per_second": progress.tokens / progress.seconds,
             "rate": self.optimiser.param_groups[0]["lr"],
-            "train_loss": train_loss,
+            "train_loss": sum(self._losses) / len(self._losses),
         }
+        self._losses.clear()
         if progress.step % self.table.validate_every == 0 and self.dev_batches.corpora:
             row |= self._validate()
         self.log.append(row)
@@ -257,7 +260,7 @@ class Trainer:
             decoding=DecodingOptions.from_dict(self.recipe.decoding),
         )
         directory = self.directory / CHECKPOINT_DIRECTORY
-        weights = average_weights(self._snapshots())
+        weights = average_weights(self._snapshots()[-self.table.average_last :])
         files = [self.directory / TOKENIZER_FILE]
         save_checkpoint(directory, info, weights, files, torch.float16)
         return directory
