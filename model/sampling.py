@@ -14,36 +14,51 @@ _MIX_2 = 0x94D049BB133111EB - 2**64
 
 
 def sample(
-    logits: Tensor, temperature: Tensor, top_k: Tensor, top_p: Tensor, uniform: Tensor
+    logits: Tensor, temperature: Tensor, top_k: Tensor, top_p: Tensor, noise: Tensor
 ) -> Tensor:
-    """Draw one token per row: first the `top_k` likeliest (0: all), of these the nucleus.
+    """Draw one token per row: of the `top_k` likeliest (0: all) those in the nucleus `top_p`.
+
+    logits (R, V); temperature, top_k, top_p (R,); noise (R, V) from `gumbel_at` -> ids (R,).
+    The likeliest token after adding Gumbel noise is a draw from the distribution (Maddison et al.
+    2014, section 2). Unlike inverting the cumulative distribution it hardly ever turns on a
+    rounding error, so that a draw does not depend on how the batch was computed.
+    """
+    scaled = logits / temperature[:, None]
+    is_kept = _nucleus(scaled, top_k, top_p)
+    return (scaled + noise).masked_fill(~is_kept, float("-inf")).argmax(-1)
+
+
+def _nucleus(logits: Tensor, top_k: Tensor, top_p: Tensor) -> Tensor:
+    """Which tokens may be drawn: logits (R, V), top_k and top_p (R,) -> (R, V).
 
     The nucleus (Holtzman et al. 2020, section 3.1) is the smallest set of likeliest tokens whose
-    mass reaches `top_p`. logits (R, V); temperature, top_k, top_p, uniform (R,), the last in
-    [0, 1) -> token ids (R,), by inversion of the cumulative distribution.
+    mass reaches `top_p`; it has at least one.
     """
-    probs, ids = (logits / temperature[:, None]).softmax(-1).sort(-1, descending=True)
+    probs, ids = logits.softmax(-1).sort(-1, descending=True)
     ranks = torch.arange(probs.size(1), device=probs.device)
     limits = torch.where(top_k > 0, top_k, probs.size(1))
     probs = probs.masked_fill(ranks >= limits[:, None], 0.0)
     probs = probs / probs.sum(-1, keepdim=True)
     mass_before = probs.cumsum(-1) - probs
-    is_outside = (mass_before >= top_p[:, None]) & (ranks > 0)
-    cumulative = probs.masked_fill(is_outside, 0.0).cumsum(-1)
-    threshold = uniform[:, None] * cumulative[:, -1:]
-    last_kept = (~is_outside & (probs > 0)).sum(-1, keepdim=True).clamp_min(1) - 1
-    choice = torch.searchsorted(cumulative, threshold, right=True).minimum(last_kept)
-    return ids.gather(-1, choice).squeeze(-1)
+    is_inside = (mass_before < top_p[:, None]) & (probs > 0) | (ranks == 0)
+    return torch.zeros_like(is_inside).scatter(1, ids, is_inside)
 
 
-def uniform_at(seeds: Tensor, positions: Tensor) -> Tensor:
-    """Uniform numbers in [0, 1) for seeds (R,) and positions (R,), both int64 -> (R,) float32.
+def gumbel_at(seeds: Tensor, positions: Tensor, n_tokens: int) -> Tensor:
+    """Gumbel noise -log(-log(u)) for seeds (R,) and positions (R,), both int64 -> (R, V)."""
+    return -torch.log(-torch.log(uniform_at(seeds, positions, n_tokens)))
 
-    Counter-based: SplitMix64 (Steele, Lea and Flood 2014) of the mixed seed advanced by the
-    position; the top 24 bits become the number.
+
+def uniform_at(seeds: Tensor, positions: Tensor, n_tokens: int) -> Tensor:
+    """Uniform numbers in (0, 1) for seeds (R,) and positions (R,), both int64 -> (R, V) float32.
+
+    Counter-based: SplitMix64 (Steele, Lea and Flood 2014) of the mixed seed and position advanced
+    by the token; the top 23 bits become the number, so that neither 0 nor 1 comes out.
     """
-    mixed = _mix(_mix(seeds) + positions * _GOLDEN_GAMMA)
-    return _shift_right(mixed, 40).to(torch.float32) * 2.0**-24
+    streams = _mix(_mix(seeds) + positions * _GOLDEN_GAMMA)
+    tokens = torch.arange(n_tokens, device=seeds.device)
+    mixed = _mix(streams[:, None] + tokens * _GOLDEN_GAMMA)
+    return (_shift_right(mixed, 41).to(torch.float32) + 0.5) * 2.0**-23
 
 
 def _mix(z: Tensor) -> Tensor:

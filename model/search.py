@@ -23,7 +23,7 @@ from model.guards import (
     penalise_repetition,
 )
 from model.hypotheses import Candidates, Hypotheses, extend, keep
-from model.sampling import sample, uniform_at
+from model.sampling import gumbel_at, sample
 from model.sentence import SourceSentence
 from model.slots import Features, SlotOptions
 
@@ -167,9 +167,9 @@ class Search:
 
     def _draw(self, logits: Tensor, slots: Tensor) -> Tensor:
         options = self.options
-        uniform = uniform_at(options.seed[slots], self.length[slots])
+        noise = gumbel_at(options.seed[slots], self.length[slots], logits.size(1))
         settings = (options.temperature[slots], options.top_k[slots], options.top_p[slots])
-        return sample(logits, *settings, uniform)
+        return sample(logits, *settings, noise)
 
     def _slot_candidates(
         self, log_probs: Tensor, tokens: Tensor, by_slot: Tensor, max_length: int

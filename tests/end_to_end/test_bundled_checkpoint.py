@@ -69,7 +69,7 @@ def test_200_real_sentences_translate_alike_alone_and_in_batches(
 @pytest.mark.parametrize(
     ("text", "target", "expected"),
     [
-        ("你好。", "en", {"hello", "hi"}),
+        ("你好，你叫什么名字？", "en", {"your name"}),
         ("图书馆在哪里？", "en", {"library"}),
         ("你叫什么名字？", "en", {"name"}),
         ("Where is the library?", "zh", {"图书馆"}),
