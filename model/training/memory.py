@@ -1,7 +1,7 @@
 """Let glibc keep the memory that a training step frees, within reason.
 
 Every step allocates the same large buffers; by default each is mapped afresh and its pages are
-faulted in again, which took about half of a step on two CPU cores.
+faulted in again. On two CPU cores keeping them makes a step about 1.3 times as fast.
 """
 
 from __future__ import annotations
