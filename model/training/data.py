@@ -79,16 +79,12 @@ class TokenizedCorpus:
 
 def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[TokenizedCorpus]:
     """Read and tokenize every corpus that has this split ("train", "dev" or "test")."""
-    paths = [(corpus, _split_path(corpus, split)) for corpus in data.corpora]
+    paths = [(corpus, corpus.path(split)) for corpus in data.corpora]
     return [
         _tokenize(corpus, read_pairs(path), tokenizer, data.max_tokens)
         for corpus, path in paths
         if path is not None
     ]
-
-
-def _split_path(corpus: CorpusTable, split: str) -> Path | None:
-    return {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}[split]
 
 
 def _tokenize(

@@ -46,7 +46,7 @@ def evaluate(checkpoint: Path, recipe: Path, split: str, device: str) -> list[Sc
     data = load_recipe(recipe).data
     scores = []
     for corpus in data.corpora:
-        path = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}[split]
+        path = corpus.path(split)
         if path is not None:
             pairs = read_pairs(path)
             for source, target in (data.languages, data.languages[::-1]):

@@ -1,7 +1,7 @@
 """The training loop: resumable at any moment, the same on CPU and CUDA.
 
-A run's directory holds recipe-independent state only: sentencepiece.model, state.pt (everything
-needed to go on), snapshots for averaging, log.csv, curves.png and, at the end, checkpoint/.
+A run's directory holds sentencepiece.model, state.pt (all that is needed to go on), snapshots for
+averaging, log.csv, curves.png and, at the end, checkpoint/.
 """
 
 from __future__ import annotations

@@ -34,6 +34,10 @@ class CorpusTable:
     test: Path | None = None
     weight: float = 1.0
 
+    def path(self, split: str) -> Path | None:
+        """The file of "train", "dev" or "test"; None if the corpus has no such split."""
+        return {"train": self.train, "dev": self.dev, "test": self.test}[split]
+
 
 @dataclass(frozen=True)
 class DataTable:
