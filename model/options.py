@@ -25,6 +25,8 @@ class DecodingOptions:
     the log-probability is divided by ("average"); 0 compares plain log-probabilities.
     Sampling keeps the `top_k` likeliest tokens (0: all), of these the nucleus of mass `top_p`
     (Holtzman et al. 2020), after dividing the logits by `temperature`.
+    Beam search ends when no live hypothesis could win any more, even if it ended within
+    `lookahead` further tokens that cost nothing (None: at the length limit, which is exact).
     `max_length` bounds the target in tokens, end of sentence included; None leaves it to
     `length_ratio` * source tokens + `length_margin`.
     `repetition_penalty` above 1 makes tokens less likely that were used already;
@@ -35,6 +37,7 @@ class DecodingOptions:
     n_best: int = 1
     length_penalty: float = 1.0
     normalization: Normalization = "average"
+    lookahead: int | None = 3
     sampling: bool = False
     temperature: float = 1.0
     top_k: int = 0
@@ -58,6 +61,8 @@ class DecodingOptions:
         _require("length_margin", self.length_margin, int, 1, 100_000)
         _require("repetition_penalty", self.repetition_penalty, float, 0.1, 10.0)
         _require("no_repeat_ngram_size", self.no_repeat_ngram_size, int, 0, 20)
+        if self.lookahead is not None:
+            _require("lookahead", self.lookahead, int, 0, 100_000)
         if self.max_length is not None:
             _require("max_length", self.max_length, int, 1, 100_000)
         if self.normalization not in get_args(Normalization):
@@ -85,8 +90,6 @@ class DecodingOptions:
 
     def target_limit(self, num_source_tokens: int) -> int:
         """How many tokens this translation may have, end of sentence included."""
-        _require("repetition_penalty", self.repetition_penalty, float, 0.1, 10.0)
-        _require("no_repeat_ngram_size", self.no_repeat_ngram_size, int, 0, 20)
         if self.max_length is not None:
             return self.max_length
         return math.ceil(self.length_ratio * num_source_tokens) + self.length_margin

@@ -235,12 +235,13 @@ class Search:
         """A slot is done when no live hypothesis can enter its n_best any more.
 
         Log-probabilities only fall and the penalty only grows with length, so a live
-        hypothesis scores at most what it would at the length limit. A beam of one is greedy by
-        definition and stops at its first end.
+        hypothesis scores at most what it would at the greatest length it is trusted to need. A
+        beam of one is greedy by definition and stops at its first end.
         """
         options, length = self.options, self.length[:n_slots]
         worst = self.finished.score[:n_slots, :width].gather(1, options.n_best[:n_slots, None] - 1)
-        bound = self.live.score[:n_slots, 0] / self._penalty(n_slots, options.limit[:n_slots])
+        needed = torch.minimum(length + options.lookahead[:n_slots], options.limit[:n_slots])
+        bound = self.live.score[:n_slots, 0] / self._penalty(n_slots, needed)
         is_greedy = options.beam_size[:n_slots] == 1
         has_ended = self.finished.score[:n_slots, 0] > _NEVER
         is_done = (worst.squeeze(1) >= bound) | (is_greedy & has_ended)

@@ -37,6 +37,7 @@ class SlotOptions:
     beam_size: Tensor
     n_best: Tensor
     limit: Tensor
+    lookahead: Tensor
     top_k: Tensor
     seed: Tensor
     is_sampling: Tensor
@@ -60,6 +61,7 @@ class SlotOptions:
             beam_size=ints(),
             n_best=ints(),
             limit=ints(),
+            lookahead=ints(),
             top_k=ints(),
             seed=ints(),
             is_sampling=ints().bool(),
@@ -87,6 +89,10 @@ def _columns(sentences: Sequence[SourceSentence], limits: Sequence[int]) -> dict
         "beam_size": [o.beam_size for o in options],
         "n_best": [o.n_best for o in options],
         "limit": list(limits),
+        "lookahead": [
+            limit if o.lookahead is None else o.lookahead
+            for o, limit in zip(options, limits, strict=True)
+        ],
         "top_k": [o.top_k for o in options],
         "seed": [o.seed for o in options],
         "is_sampling": [o.sampling for o in options],

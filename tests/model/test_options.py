@@ -26,6 +26,7 @@ from model.options import DecodingOptions, OptionsError
         ({"seed": 2**63}, "seed must be a whole number from 0 to 9223372036854775807"),
         ({"max_length": 0}, "max_length must be a whole number from 1 to 100000, got 0"),
         ({"length_ratio": 0.0}, "length_ratio must be a number from 0.1 to 100.0, got 0.0"),
+        ({"lookahead": -1}, "lookahead must be a whole number from 0 to 100000, got -1"),
         ({"length_margin": 0}, "length_margin must be a whole number from 1 to 100000, got 0"),
         ({"normalization": "none"}, r"normalization must be one of \['wu', 'average'\]"),
         ({"sampling": True}, "sampling needs beam_size 1, got 4"),

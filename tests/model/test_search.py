@@ -6,6 +6,7 @@ import pytest
 
 from model.options import DecodingOptions
 from model.sentence import SourceSentence
+from model.transformer import Transformer
 from tests.model.reference import (
     EOS,
     best_by_enumeration,
@@ -44,6 +45,7 @@ def test_a_beam_that_holds_every_prefix_finds_what_enumeration_finds(
             "length_penalty": length_penalty,
             "normalization": normalization,
             "max_length": 4,
+            "lookahead": None,
         }
     )
     expected = best_by_enumeration(model, [4, 5, 6, EOS], options, limit=4)[:5]
@@ -53,27 +55,38 @@ def test_a_beam_that_holds_every_prefix_finds_what_enumeration_finds(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_it_stops_no_sooner_and_finds_no_less_than_a_search_that_never_stops_early(
-    seed: int,
-) -> None:
-    """Stopping early must not change the answer: compare with a plain beam run to the limit."""
+def test_without_a_lookahead_nothing_is_lost_by_stopping_early(seed: int) -> None:
+    """The search stops when nothing can win; a plain beam that runs to the limit agrees."""
     model = tiny_model(seed=seed)
     for src in SOURCES:
         for alpha in (0.0, 0.6, 1.0):
-            options = DecodingOptions(beam_size=3, n_best=2, length_penalty=alpha, max_length=12)
+            options = DecodingOptions(
+                beam_size=3, n_best=2, length_penalty=alpha, max_length=12, lookahead=None
+            )
             found = run_to_end(tiny_runner(model), [SourceSentence(src, options)])[0].hypotheses
-            assert [h.ids for h in found] == _beam_to_the_limit(model, src, options, 12)
+            assert [h.ids for h in found] == _plain_beam(model, src, options, 12)
 
 
-def _beam_to_the_limit(
-    model: object, src: list[int], options: DecodingOptions, limit: int
+@pytest.mark.parametrize("lookahead", [0, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_lookahead_ends_the_search_where_a_plain_beam_would(seed: int, lookahead: int) -> None:
+    model = tiny_model(seed=seed)
+    for src in SOURCES:
+        options = DecodingOptions(beam_size=3, n_best=2, max_length=12, lookahead=lookahead)
+        found = run_to_end(tiny_runner(model), [SourceSentence(src, options)])[0].hypotheses
+        assert [h.ids for h in found] == _plain_beam(model, src, options, 12)
+
+
+def _plain_beam(
+    model: Transformer, src: list[int], options: DecodingOptions, limit: int
 ) -> list[list[int]]:
+    """Beam search by lists; without a lookahead it always runs to the limit."""
     live: list[tuple[float, list[int]]] = [(0.0, [])]
     finished: list[tuple[float, list[int]]] = []
     for length in range(1, limit + 1):
         extensions = []
         for total, tokens in live:
-            log_probs = log_probs_after(model, src, tokens)  # type: ignore[arg-type]
+            log_probs = log_probs_after(model, src, tokens)
             extensions += [(total + float(p), [*tokens, t]) for t, p in enumerate(log_probs)]
         extensions.sort(reverse=True)
         best = extensions[: options.beam_size]
@@ -83,6 +96,11 @@ def _beam_to_the_limit(
             if tokens[-1] == EOS
         ]
         live = [e for e in extensions if e[1][-1] != EOS][: options.beam_size]
+        ranked = sorted((score for score, _ in finished), reverse=True)
+        if options.lookahead is not None and len(ranked) >= options.n_best:
+            needed = min(length + options.lookahead, limit)
+            if ranked[options.n_best - 1] >= live[0][0] / penalty(needed, options):
+                break
     if not finished:
         finished = [(total / penalty(limit, options), tokens) for total, tokens in best]
     finished.sort(reverse=True)
