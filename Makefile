@@ -17,7 +17,9 @@ help: ## list these targets
 
 install: $(INSTALLED) ## create .venv with everything for serving, training and testing
 
-$(INSTALLED): pyproject.toml
+NATIVE := $(wildcard model/native/*.cpp model/native/*.h model/native/*.inc)
+
+$(INSTALLED): pyproject.toml $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -e '.[dev]'

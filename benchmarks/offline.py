@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.sentences import ROOT, real_sentences
 from model.checkpoint import load_checkpoint
 from model.offline import translate_all
+from model.placement import resolve_precision
 from model.runner import Runner
 from model.sentence import SourceSentence
 
@@ -28,6 +29,7 @@ def throughput(model: Path, texts: list[str], repeats: int) -> float:
         max_rows=256,
         max_source_tokens=128,
         max_target_tokens=256,
+        precision=resolve_precision("auto", "cpu"),
     )
     sentences = [SourceSentence(tokenizer.encode_source(text, "en"), options) for text in texts]
     translate_all(runner, sentences[:32])

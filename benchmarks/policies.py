@@ -19,6 +19,7 @@ from pathlib import Path
 
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from model.checkpoint import load_checkpoint
+from model.placement import resolve_precision
 from model.runner import Runner
 from model.sentence import SourceSentence
 
@@ -92,6 +93,7 @@ def main() -> None:
         max_rows=MAX_SLOTS * options.beam_size,
         max_source_tokens=128,
         max_target_tokens=256,
+        precision=resolve_precision("auto", "cpu"),
     )
     best: dict[str, float] = {}
     for policy in ("single", "batch", "continuous"):

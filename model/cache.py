@@ -7,13 +7,13 @@ allocated once; live rows are 0..R-1 and live slots 0..N-1, so that steps read p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from model.config import ModelConfig
 from model.layers import KV, Attention
+from model.network import RowTable
 
 
 class RowCache:
@@ -22,12 +22,11 @@ class RowCache:
     keys, values: (n_layers, n_rows, H, max_length, E).
     """
 
-    def __init__(
-        self, config: ModelConfig, n_rows: int, max_length: int, device: torch.device
-    ) -> None:
+    def __init__(self, config: ModelConfig, n_rows: int, max_length: int, like: Tensor) -> None:
+        """Device and precision are those of `like`."""
         shape = (config.n_decoder_layers, n_rows, config.n_heads, max_length, config.head_dim)
-        self.keys = torch.zeros(shape, device=device)
-        self.values = torch.zeros(shape, device=device)
+        self.keys = like.new_zeros(shape)
+        self.values = like.new_zeros(shape)
 
     def append(self, layer: int, positions: Tensor, new: KV, length: int) -> KV:
         """Store one position of each live row and return the first `length` of the history.
@@ -52,13 +51,12 @@ class MemoryCache:
     keys, values: (n_layers, n_slots, H, max_length, E); lengths: (n_slots,) source tokens.
     """
 
-    def __init__(
-        self, config: ModelConfig, n_slots: int, max_length: int, device: torch.device
-    ) -> None:
+    def __init__(self, config: ModelConfig, n_slots: int, max_length: int, like: Tensor) -> None:
+        """Device and precision are those of `like`."""
         shape = (config.n_decoder_layers, n_slots, config.n_heads, max_length, config.head_dim)
-        self.keys = torch.zeros(shape, device=device)
-        self.values = torch.zeros(shape, device=device)
-        self.lengths = torch.zeros(n_slots, dtype=torch.int64, device=device)
+        self.keys = like.new_zeros(shape)
+        self.values = like.new_zeros(shape)
+        self.lengths = like.new_zeros(n_slots, dtype=torch.int64)
 
     def store(self, slots: Tensor, projected: Sequence[KV], lengths: Tensor) -> None:
         """Keep each layer's (B, H, S, E) for the slots (B,), whose lengths (B,) mask padding."""
@@ -72,15 +70,6 @@ class MemoryCache:
         self.keys[:, target, :, :length] = self.keys[:, source, :, :length]
         self.values[:, target, :, :length] = self.values[:, source, :, :length]
         self.lengths[target] = self.lengths[source]
-
-
-class RowTable(NamedTuple):
-    """Which rows belong to whom: by_slot (N, K) holds the row of each slot's k-th hypothesis
-    (its first row where it has fewer than K); slots and beams (R,) are the inverse."""
-
-    by_slot: Tensor
-    slots: Tensor
-    beams: Tensor
 
 
 class StepRows:

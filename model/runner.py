@@ -13,8 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.cache import MemoryCache, RowCache, RowTable, StepRows
 from model.layout import Layout
+from model.network import Precision, Room, RowCandidates, RowTable
+from model.placement import make_network
 from model.search import Search, Status
 from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
 from model.slots import Features
@@ -36,7 +37,6 @@ class _Members(NamedTuple):
     """What follows from who is running, computed anew only when that changes."""
 
     table: RowTable
-    longest_source: int
     features: Features
     streamed: list[int]
 
@@ -54,17 +54,19 @@ class Runner:
         max_source_tokens: int,
         max_target_tokens: int,
         max_beam_size: int = 16,
+        precision: Precision = "float32",
+        is_eager: bool = False,
     ) -> None:
+        """`is_eager`: PyTorch computes, even where our own CPU code could."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
         self.max_target_tokens = min(max_target_tokens, config.max_positions)
         self.max_beam_size = min(max_beam_size, max_rows)
-        self._model = model.eval()
+        self._config = config
         self._device = next(model.parameters()).device
-        self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self._device)
-        self._rows = RowCache(config, max_rows, self.max_target_tokens, self._device)
-        self._memory = MemoryCache(config, max_slots, self.max_source_tokens, self._device)
+        room = Room(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
+        self._network = make_network(model, control_ids, room, precision, is_eager)
         self._search = Search(
             max_slots,
             self.max_beam_size,
@@ -101,7 +103,8 @@ class Runner:
         self._check_room(sentences)
         handles = [next(self._handles) for _ in sentences]
         for handle, sentence in zip(handles, sentences, strict=True):
-            self._layout.add(handle, sentence.options.beam_size)
+            slot = self._layout.add(handle, sentence.options.beam_size)
+            self._network.reserve(slot, self._layout.rows[slot])
             self._running[handle] = _Running(sentence, self._num_steps)
         self._members = None
         try:
@@ -121,9 +124,8 @@ class Runner:
         members = self._members = self._members or self._describe()
         table, length = members.table, self._longest() + 1
         tokens = self._search.last[table.slots, table.beams]
-        logits = self._model.step(tokens, self._step_rows(members, length)).float()
-        logits[:, self._control_ids] = float("-inf")
-        parents = self._search.advance(logits, table, length, members.features)
+        self._network.step(tokens, self._search.length[table.slots], table, length)
+        parents = self._search.advance(self._candidates(members, length), table, length)
         self._reorder(parents, table, length)
         self._num_steps += 1
         streamed = self._stream(members, length)
@@ -131,17 +133,15 @@ class Runner:
 
     def release(self, handle: int) -> None:
         """Abandon a running sentence; KeyError if it is not running."""
+        slot = self._layout.slot(handle)
+        rows = self._layout.rows[slot]
+        longest = self._longest()
         moves = self._layout.remove(handle)
         del self._running[handle]
         self._members = None
-        if moves.rows:
-            targets, sources = torch.tensor(moves.rows, device=self._device).unbind(1)
-            self._rows.copy(targets, sources, self._longest())
+        self._network.release(slot, rows, moves, longest)
         if moves.slot:
-            target, source = moves.slot
-            moved = self._running[self._layout.handles[target]]
-            self._memory.move(target, source, len(moved.source.ids))
-            self._search.move(target, source)
+            self._search.move(*moves.slot)
 
     def _check_room(self, sentences: Sequence[SourceSentence]) -> None:
         for sentence in sentences:
@@ -168,21 +168,15 @@ class Runner:
             )
 
     def _encode(self, batch: list[tuple[int, SourceSentence]]) -> None:
-        lengths = [len(sentence.ids) for _, sentence in batch]
-        config = self._model.config
-        src = torch.full((len(batch), max(lengths)), config.pad_id, device=self._device)
-        for i, (_, sentence) in enumerate(batch):
-            src[i, : lengths[i]] = torch.tensor(sentence.ids, device=self._device)
-        projected = self._model.project_memory(self._model.encode(src))
-        slots = torch.tensor([self._layout.slot(handle) for handle, _ in batch])
-        slots = slots.to(self._device)
-        self._memory.store(slots, projected, torch.tensor(lengths, device=self._device))
+        slots = [self._layout.slot(handle) for handle, _ in batch]
         sentences = [sentence for _, sentence in batch]
+        self._network.encode(slots, [sentence.ids for sentence in sentences])
         limits = [
-            min(sentence.options.target_limit(length), self.max_target_tokens)
-            for sentence, length in zip(sentences, lengths, strict=True)
+            min(sentence.options.target_limit(len(sentence.ids)), self.max_target_tokens)
+            for sentence in sentences
         ]
-        self._search.admit(slots, sentences, limits, config.bos_id)
+        where = torch.tensor(slots, device=self._device)
+        self._search.admit(where, sentences, limits, self._config.bos_id)
 
     def _describe(self) -> _Members:
         slots, beams = torch.tensor(self._layout.owners(), device=self._device).unbind(1)
@@ -190,15 +184,15 @@ class Runner:
         sources = [state.source for state in self._running.values()]
         return _Members(
             RowTable(by_slot, slots, beams),
-            longest_source=max(len(source.ids) for source in sources),
             features=Features.of(sources),
             streamed=[h for h, state in self._running.items() if state.source.is_streamed],
         )
 
-    def _step_rows(self, members: _Members, length: int) -> StepRows:
-        table = members.table
-        positions = self._search.length[table.slots]
-        return StepRows(self._rows, self._memory, table, positions, length, members.longest_source)
+    def _candidates(self, members: _Members, length: int) -> RowCandidates:
+        features, table = members.features, members.table
+        if features.needs_logits:
+            return self._search.choose(self._network.logits(), table, length, features)
+        return self._network.rank(2 * table.by_slot.size(1))
 
     def _longest(self) -> int:
         """Tokens of the longest running hypothesis: the first one's, since all grow alike."""
@@ -212,7 +206,7 @@ class Runner:
         sources = table.by_slot.gather(1, parents)[table.slots, table.beams]
         targets = torch.arange(len(sources), device=self._device)
         is_moved = sources != targets
-        self._rows.copy(targets[is_moved], sources[is_moved], length)
+        self._network.reorder(targets[is_moved], sources[is_moved], length)
 
     def _stream(self, members: _Members, length: int) -> dict[int, list[int]]:
         """Newly settled tokens of the sentences that are streamed."""
@@ -260,15 +254,6 @@ class Runner:
             else:
                 is_limit = len(tokens) == self._search.options.limit[slot]
                 yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")
-
-
-def resolve_device(name: str) -> str:
-    """ "auto" becomes "cuda" where there is one, else "cpu"; ValueError if it cannot be had."""
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device 'cuda' was asked for, but torch finds no usable CUDA GPU")
-    return name
 
 
 def _by_length(

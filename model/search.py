@@ -14,7 +14,6 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 
-from model.cache import RowTable
 from model.guards import (
     LOOP_SPAN,
     forbid_repeated_ngrams,
@@ -23,6 +22,7 @@ from model.guards import (
     penalise_repetition,
 )
 from model.hypotheses import Candidates, Hypotheses, extend, keep
+from model.network import RowCandidates, RowTable, likeliest
 from model.sampling import gumbel_at, sample
 from model.sentence import SourceSentence
 from model.slots import Features, SlotOptions
@@ -91,28 +91,33 @@ class Search:
         for tensor in (*tensors, *single):
             tensor[target] = tensor[source]
 
-    def advance(
+    def choose(
         self, logits: Tensor, rows: RowTable, max_length: int, features: Features
-    ) -> Tensor:
-        """Extend every live hypothesis by one token: logits (R, V) -> parent beams (N, K).
+    ) -> RowCandidates:
+        """What the slots' options make of logits (R, V): guarded, forced, sampled or the best.
 
         `max_length` is L after this step. `features` says what any of the slots uses, which the
         caller knows without asking the device.
         """
         logits = self._guard(logits, rows, max_length - 1, features)
+        candidates = likeliest(logits, 2 * rows.by_slot.size(1))
+        return self._sample(logits, candidates, rows) if features.has_sampling else candidates
+
+    def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
+        """Extend every live hypothesis by one token -> parent beams (N, K).
+
+        Each row offers its candidates, at least 2K where the vocabulary has so many.
+        """
         n_slots, width = rows.by_slot.shape
-        log_probs, tokens, failed = self._row_candidates(
-            logits, rows, 2 * width, features.has_sampling
-        )
-        candidates = self._slot_candidates(log_probs, tokens, rows.by_slot, max_length)
+        candidates = self._slot_candidates(row_candidates, rows.by_slot, max_length)
         self.length[:n_slots] += 1
         self._settle(candidates, width)
         parents = self._survive(candidates, width)
         self._judge(n_slots, width)
         if max_length >= LOOP_SPAN:
             self._notice_loops(n_slots)
-        is_failed = torch.zeros(n_slots, dtype=torch.bool, device=logits.device)
-        is_failed.index_put_((rows.slots,), failed, accumulate=True)
+        is_failed = torch.zeros_like(self.is_stuck[:n_slots])
+        is_failed.index_put_((rows.slots,), row_candidates.is_failed, accumulate=True)
         self.status[:n_slots].masked_fill_(is_failed, Status.FAILED)
         return parents
 
@@ -146,24 +151,17 @@ class Search:
             logits = force(logits, self.prefix[rows.slots, place], is_forced)
         return logits
 
-    def _row_candidates(
-        self, logits: Tensor, rows: RowTable, count: int, has_sampling: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """The `count` likeliest tokens of every row, or a sampling row's one draw.
-
-        -> log_probs (R, C), tokens (R, C), and which rows are not finite (R,).
-        """
-        normaliser = logits.logsumexp(-1, keepdim=True)
-        values, tokens = logits.topk(min(count, logits.size(1)))
-        log_probs = values - normaliser
-        if has_sampling:
-            is_sampling = self.options.is_sampling[rows.slots]
-            drawn = self._draw(logits[is_sampling], rows.slots[is_sampling])
-            tokens[is_sampling, 0] = drawn
-            own = logits[is_sampling].gather(1, drawn[:, None]) - normaliser[is_sampling]
-            log_probs[is_sampling] = _NEVER
-            log_probs[is_sampling, 0] = own.squeeze(1)
-        return log_probs, tokens, ~normaliser.isfinite().squeeze(1)
+    def _sample(self, logits: Tensor, likeliest: RowCandidates, rows: RowTable) -> RowCandidates:
+        """Replace a sampling row's candidates by its one draw."""
+        log_probs, tokens, is_failed = likeliest
+        is_sampling = self.options.is_sampling[rows.slots]
+        own = logits[is_sampling]
+        drawn = self._draw(own, rows.slots[is_sampling])
+        tokens[is_sampling, 0] = drawn
+        log_probs[is_sampling] = _NEVER
+        chosen = own.gather(1, drawn[:, None]).squeeze(1)
+        log_probs[is_sampling, 0] = chosen - own.logsumexp(-1)
+        return RowCandidates(log_probs, tokens, is_failed)
 
     def _draw(self, logits: Tensor, slots: Tensor) -> Tensor:
         options = self.options
@@ -172,18 +170,18 @@ class Search:
         return sample(logits, *settings, noise)
 
     def _slot_candidates(
-        self, log_probs: Tensor, tokens: Tensor, by_slot: Tensor, max_length: int
+        self, row_candidates: RowCandidates, by_slot: Tensor, max_length: int
     ) -> Candidates:
         """The best 2K extensions of each slot's live hypotheses.
 
         Twice the beam: each hypothesis can offer the end of sentence once, so at least K go on.
         """
         n_slots, width = by_slot.shape
-        own = log_probs[by_slot]
+        own = row_candidates.log_probs[by_slot]
         totals = (self.live.score[:n_slots, :width, None] + own).flatten(1)
         total, index = totals.topk(min(2 * width, totals.size(1)))
         parent = index // own.size(2)
-        token = tokens[by_slot].flatten(1).gather(1, index)
+        token = row_candidates.tokens[by_slot].flatten(1).gather(1, index)
         spelled = extend(self.live.tokens, parent, token, self.length, max_length)
         own_log_prob = own.flatten(1).gather(1, index)
         scored = extend(self.live.log_probs, parent, own_log_prob, self.length, max_length)

@@ -20,6 +20,11 @@ class Features(NamedTuple):
     has_prefix: bool
     max_ngram_size: int
 
+    @property
+    def needs_logits(self) -> bool:
+        """Whether choosing the next token takes more than the likeliest ones."""
+        return self.has_sampling or self.has_guards or self.has_prefix
+
     @classmethod
     def of(cls, sentences: Sequence[SourceSentence]) -> Features:
         return cls(

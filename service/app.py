@@ -48,6 +48,7 @@ class LoadedModel:
     make_runner: Callable[[], Runner]
     max_source_tokens: int
     device: str
+    precision: str
     load_seconds: float
 
 
@@ -57,11 +58,12 @@ def load_model(settings: Settings) -> LoadedModel:
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
     from model.checkpoint import CheckpointError, load_checkpoint
+    from model.placement import resolve_device, resolve_precision
     from model.runner import Runner as ModelRunner
-    from model.runner import resolve_device
 
     try:
         device = resolve_device(settings.device)
+        precision = resolve_precision(settings.precision, device)
         checkpoint = load_checkpoint(settings.model, device)
     except (CheckpointError, ValueError) as error:
         raise StartupError(str(error)) from error
@@ -74,6 +76,7 @@ def load_model(settings: Settings) -> LoadedModel:
         max_source_tokens=settings.max_source_tokens,
         max_target_tokens=settings.max_target_tokens,
         max_beam_size=settings.max_beam_size,
+        precision=precision,
     )
     info = checkpoint.info
     return LoadedModel(
@@ -84,6 +87,7 @@ def load_model(settings: Settings) -> LoadedModel:
         make_runner=make_runner,
         max_source_tokens=min(settings.max_source_tokens, info.architecture.max_positions),
         device=device,
+        precision=precision,
         load_seconds=time.monotonic() - started,
     )
 
@@ -129,7 +133,7 @@ def _wire(settings: Settings, model: LoadedModel) -> ServerState:
         max_prefill_tokens=settings.max_prefill_tokens,
     )
     engine = Engine(model.make_runner, metrics_, bounds)
-    metrics_.describe_model(__version__, model.device, model.load_seconds)
+    metrics_.describe_model(__version__, model.device, model.precision, model.load_seconds)
     metrics_.watch_engine(
         running=lambda: engine.num_running,
         waiting=lambda: engine.backlog.num_sentences,

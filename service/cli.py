@@ -22,6 +22,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FAILED = 2
 _SHUTDOWN_SECONDS = 5
 _DEVICES = click.Choice(["auto", "cpu", "cuda"])
+_PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -116,6 +117,7 @@ def _bind(host: str, port: int) -> socket.socket:
 @click.option("--to", "target", required=True, help="Language code to translate into.")
 @click.option("--model", type=_DIRECTORY, default=Path("checkpoints/zh-en"), show_default=True)
 @click.option("--device", type=_DEVICES, default="auto", show_default=True)
+@click.option("--precision", type=_PRECISIONS, default="auto", show_default=True)
 @click.option("--beam-size", type=click.IntRange(1, 64), help="Default: the checkpoint's.")
 @click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default: the checkpoint's.")
 @click.option("--max-slots", type=click.IntRange(1, 65536), default=64, show_default=True)
@@ -126,6 +128,7 @@ def translate(
     target: str,
     model: Path,
     device: str,
+    precision: str,
     beam_size: int | None,
     length_penalty: float | None,
     max_slots: int,
@@ -139,7 +142,9 @@ def translate(
 
     text = _read_texts(files)
     try:
-        translator = OfflineTranslator(model, device, max_slots, beam_size, length_penalty)
+        translator = OfflineTranslator(
+            model, device, precision, max_slots, beam_size, length_penalty
+        )
         translation = translator.translate(text, source, target)
     except ValueError as error:
         _fail(str(error))
@@ -165,7 +170,7 @@ def train(recipe: Path, directory: Path, device: str) -> None:
     The run may be interrupted at any time; the same command goes on where it stopped. The finished
     checkpoint is left in the run's directory.
     """
-    from model.runner import resolve_device
+    from model.placement import resolve_device
     from model.training.loop import Trainer
     from model.training.recipe import load_recipe
 
@@ -181,13 +186,15 @@ def train(recipe: Path, directory: Path, device: str) -> None:
 @click.option("--recipe", type=_FILE, required=True, help="Names the corpora to measure on.")
 @click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
 @click.option("--device", type=_DEVICES, default="auto", show_default=True)
-def evaluate(checkpoint: Path, recipe: Path, split: str, device: str) -> None:
+@click.option("--precision", type=_PRECISIONS, default="float32", show_default=True)
+def evaluate(checkpoint: Path, recipe: Path, split: str, device: str, precision: str) -> None:
     """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus."""
-    from model.runner import resolve_device
+    from model.placement import resolve_device, resolve_precision
     from model.training.evaluation import evaluate as measure
 
     try:
-        scores = measure(checkpoint, recipe, split, resolve_device(device))
+        device = resolve_device(device)
+        scores = measure(checkpoint, recipe, split, device, resolve_precision(precision, device))
     except ValueError as error:
         _fail(str(error))
     header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")

@@ -80,13 +80,16 @@ class Metrics:
             _STEP_BUCKETS,
         ).labels(model)
 
-    def describe_model(self, version: str, device: str, load_seconds: float) -> None:
+    def describe_model(
+        self, version: str, device: str, precision: str, load_seconds: float
+    ) -> None:
         """Facts that do not change while the server runs."""
         self._gauge("model_load_seconds", "Time to load the model.").labels(self._model).set(
             load_seconds
         )
-        info = self._gauge("model_info", "Always 1; the labels tell.", "version", "device")
-        info.labels(self._model, version, device).set(1)
+        labels = ("version", "device", "precision")
+        info = self._gauge("model_info", "Always 1; the labels tell.", *labels)
+        info.labels(self._model, version, device, precision).set(1)
 
     def watch_engine(
         self,

@@ -10,7 +10,8 @@ from tqdm import tqdm
 
 from model.checkpoint import load_checkpoint
 from model.offline import translate_all
-from model.runner import Runner, resolve_device
+from model.placement import resolve_device, resolve_precision
+from model.runner import Runner
 from model.sentence import SourceSentence
 from service.text.segmentation import Document
 
@@ -25,11 +26,13 @@ class OfflineTranslator:
         self,
         model: Path,
         device: str,
+        precision: str,
         max_slots: int,
         beam_size: int | None,
         length_penalty: float | None,
     ) -> None:
-        checkpoint = load_checkpoint(model, resolve_device(device))
+        device = resolve_device(device)
+        checkpoint = load_checkpoint(model, device)
         self._tokenizer, self._pairs = checkpoint.tokenizer, checkpoint.info.pairs
         defaults = checkpoint.info.decoding
         self._options = dataclasses.replace(
@@ -47,6 +50,7 @@ class OfflineTranslator:
             max_source_tokens=_MAX_SOURCE_TOKENS,
             max_target_tokens=_MAX_TARGET_TOKENS,
             max_beam_size=self._options.beam_size,
+            precision=resolve_precision(precision, device),
         )
 
     def translate(self, text: str, source: str, target: str) -> str:

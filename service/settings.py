@@ -28,6 +28,10 @@ class Settings(BaseSettings):
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto", description="Where the model runs: auto, cpu or cuda; auto prefers a GPU."
     )
+    precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = Field(
+        "auto",
+        description="float32, bfloat16, float16 (GPU) or int8 (CPU); auto is what is fastest.",
+    )
     threads: int = Field(
         0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."
     )

@@ -27,7 +27,7 @@ def test_every_setting_is_documented_with_its_flag_and_default(readme: str) -> N
 
 def test_every_metric_is_documented_and_every_documented_one_exists(readme: str) -> None:
     metrics = Metrics("model")
-    metrics.describe_model("1", "cpu", 1.0)
+    metrics.describe_model("1", "cpu", "int8", 1.0)
     metrics.watch_engine(lambda: 0, lambda: 0, lambda: 0, lambda: True)
     existing = {
         family.name + ("_total" if family.type == "counter" else "")

@@ -11,6 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from model.checkpoint import load_checkpoint
+from model.network import Precision
 from model.offline import translate_all
 from model.options import DecodingOptions
 from model.runner import Runner
@@ -38,11 +39,13 @@ class Score:
     sentences_per_second: float
 
 
-def evaluate(checkpoint: Path, recipe: Path, split: str, device: str) -> list[Score]:
+def evaluate(
+    checkpoint: Path, recipe: Path, split: str, device: str, precision: Precision
+) -> list[Score]:
     """Translate a split of each of the recipe's corpora, both ways, with the checkpoint's
     decoding defaults."""
     loaded = load_checkpoint(checkpoint, device)
-    translator = TextTranslator(loaded.model, loaded.tokenizer, loaded.info.decoding)
+    translator = TextTranslator(loaded.model, loaded.tokenizer, loaded.info.decoding, precision)
     data = load_recipe(recipe).data
     scores = []
     for corpus in data.corpora:
@@ -72,7 +75,13 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
 class TextTranslator:
     """Whole lines in, whole lines out; a line over the model's limit is cut off at it."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, options: DecodingOptions) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        options: DecodingOptions,
+        precision: Precision = "float32",
+    ) -> None:
         self._tokenizer, self._options = tokenizer, options
         limit = model.config.max_positions
         self._runner = Runner(
@@ -82,6 +91,7 @@ class TextTranslator:
             max_rows=64 * options.beam_size,
             max_source_tokens=limit,
             max_target_tokens=limit,
+            precision=precision,
         )
 
     def translate(self, texts: Sequence[str], target: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from model.config import ModelConfig
+from model.network import Precision
 from model.options import DecodingOptions
 from model.runner import Runner
 from model.sentence import Finished, SourceSentence
@@ -38,7 +39,13 @@ def tiny_model(vocab_size: int = 13, seed: int = 0, **changes: object) -> Transf
     return model.eval()
 
 
-def tiny_runner(model: Transformer, max_slots: int = 16, max_rows: int = 64) -> Runner:
+def tiny_runner(
+    model: Transformer,
+    max_slots: int = 16,
+    max_rows: int = 64,
+    precision: Precision = "float32",
+    is_eager: bool = False,
+) -> Runner:
     return Runner(
         model,
         CONTROL_IDS,
@@ -47,6 +54,8 @@ def tiny_runner(model: Transformer, max_slots: int = 16, max_rows: int = 64) -> 
         max_source_tokens=32,
         max_target_tokens=48,
         max_beam_size=64,
+        precision=precision,
+        is_eager=is_eager,
     )
 
 

@@ -7,10 +7,12 @@ import random
 import pytest
 import torch
 
-from model.cache import MemoryCache, RowCache, RowTable, StepRows
+from model.cache import MemoryCache, RowCache, StepRows
+from model.network import Precision, RowTable
 from model.offline import translate_all
 from model.options import DecodingOptions
-from model.runner import Runner, resolve_device
+from model.placement import resolve_device
+from model.runner import Runner
 from model.sentence import Finished, SourceSentence
 from tests.model.reference import BOS, EOS, run_to_end, tiny_model, tiny_runner
 
@@ -50,10 +52,10 @@ def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object
     """Rows at different positions, two hypotheses over one memory, against teacher forcing."""
     model = tiny_model(**variant)
     config = model.config
-    device = torch.device("cpu")
+    like = model.output.weight
     src = torch.tensor([[5, 7, 9, EOS, 0, 0], [4, 6, 8, 10, 12, EOS]])
     tgt = torch.tensor([[BOS, 5, 6, 7, 8], [BOS, 9, 9, 4, 11], [BOS, 12, 4, 6, 10]])
-    rows, memory = RowCache(config, 3, 8, device), MemoryCache(config, 2, 8, device)
+    rows, memory = RowCache(config, 3, 8, like), MemoryCache(config, 2, 8, like)
     with torch.inference_mode():
         encoded = model.project_memory(model.encode(src))
         memory.store(torch.tensor([0, 1]), encoded, torch.tensor([4, 6]))
@@ -66,21 +68,33 @@ def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object
             torch.testing.assert_close(model.step(tgt[:, t], step), expected[:, t])
 
 
+@pytest.mark.parametrize("is_eager", [True, False])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_sentence_translates_alike_alone_and_in_a_crowd(variant: dict[str, object]) -> None:
+def test_a_sentence_translates_alike_alone_and_in_a_crowd(
+    variant: dict[str, object], is_eager: bool
+) -> None:
     model = tiny_model(seed=6, **variant)
     sentences = mixed_sentences(12, seed=1)
-    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
-    assert texts(run_to_end(tiny_runner(model), sentences)) == texts(alone)
+    alone = [run_to_end(tiny_runner(model, is_eager=True), [s])[0] for s in sentences]
+    assert texts(run_to_end(tiny_runner(model, is_eager=is_eager), sentences)) == texts(alone)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("precision", "is_eager"), [("float32", True), ("float32", False), ("int8", False)]
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(
+    seed: int, precision: Precision, is_eager: bool
+) -> None:
     model = tiny_model(seed=seed)
     rng = random.Random(seed)
     sentences = mixed_sentences(25, seed)
-    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
-    runner = tiny_runner(model, max_slots=6, max_rows=20)
+
+    def make_runner(**room: int) -> Runner:
+        return tiny_runner(model, precision=precision, is_eager=is_eager, **room)
+
+    alone = [run_to_end(make_runner(), [s])[0] for s in sentences]
+    runner = make_runner(max_slots=6, max_rows=20)
     waiting = list(range(len(sentences)))
     index_of: dict[int, int] = {}
     results: dict[int, Finished] = {}
@@ -97,9 +111,10 @@ def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(seed: int)
 
 
 def test_a_short_sentence_admitted_late_overtakes_a_long_one() -> None:
-    runner = tiny_runner(tiny_model())
+    model = tiny_model()
+    model.output.bias.data[EOS] = -50.0
+    runner = tiny_runner(model)
     long = SourceSentence([5, EOS], DecodingOptions(beam_size=1, max_length=40))
-    runner._model.output.bias.data[EOS] = -50.0
     first = runner.admit([long])[0]
     for _ in range(5):
         assert runner.step().finished == []
@@ -164,17 +179,18 @@ def test_streamed_tokens_are_a_growing_prefix_of_the_result(beam_size: int) -> N
 
 
 def test_the_encoder_runs_once_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_model()
+    runner = tiny_runner(tiny_model())
     encoded: list[int] = []
-    encode = model.encode
+    encode = runner._network.encode
 
-    def counting(src: torch.Tensor) -> torch.Tensor:
-        encoded.append(src.size(0))
-        return encode(src)
+    def counting(slots: list[int], sources: list[list[int]]) -> None:
+        encoded.extend(map(len, sources))
+        encode(slots, sources)
 
-    monkeypatch.setattr(model, "encode", counting)
-    run_to_end(tiny_runner(model), mixed_sentences(9, seed=5))
-    assert sum(encoded) == 9
+    monkeypatch.setattr(runner._network, "encode", counting)
+    sentences = mixed_sentences(9, seed=5)
+    run_to_end(runner, sentences)
+    assert sorted(encoded) == sorted(len(sentence.ids) for sentence in sentences)
 
 
 def test_an_idle_runner_steps_to_nothing() -> None:
@@ -199,14 +215,13 @@ def test_what_cannot_be_admitted_is_refused_whole(sentence: SourceSentence, mess
 
 
 def test_a_failure_while_encoding_gives_everything_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_model()
-    runner = tiny_runner(model, max_slots=4, max_rows=8)
+    runner = tiny_runner(tiny_model(), max_slots=4, max_rows=8)
 
-    def out_of_memory(src: torch.Tensor) -> torch.Tensor:
+    def out_of_memory(slots: list[int], sources: list[list[int]]) -> None:
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(model, "encode", out_of_memory)
+        patch.setattr(runner._network, "encode", out_of_memory)
         with pytest.raises(RuntimeError, match="out of memory"):
             runner.admit([SourceSentence([5, EOS], DecodingOptions())])
     assert (runner.num_free_slots, runner.num_free_rows) == (4, 8)

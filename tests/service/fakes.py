@@ -130,6 +130,7 @@ def fake_model(runner: FakeRunner) -> LoadedModel:
         make_runner=lambda: runner,
         max_source_tokens=runner.max_source_tokens,
         device="cpu",
+        precision="float32",
         load_seconds=0.1,
     )
 

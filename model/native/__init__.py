@@ -1,0 +1,11 @@
+"""The network as our own CPU code: one call a step, float32 or int8.
+
+The C++ beside this file is compiled when the package is installed. `parallel` shares loops among
+threads, `kernels` is the arithmetic for each instruction set, `linear` the linear layers, `network`
+the Transformer with its caches, `api` what is called from here.
+"""
+
+from model.native.library import has_fast_int8, is_available, kernels_name
+from model.native.network import NativeNetwork
+
+__all__ = ["NativeNetwork", "has_fast_int8", "is_available", "kernels_name"]

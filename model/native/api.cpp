@@ -1,0 +1,45 @@
+// What Python calls, through ctypes. Nothing here throws: a null network is the only failure.
+#include <new>
+
+#include "network.h"
+#include "parallel.h"
+
+extern "C" {
+
+const char *dragoman_kernels() { return best_kernels().name; }
+
+int32_t dragoman_is_fast_quantised() { return best_kernels().is_fast_quantised; }
+
+void dragoman_use_threads(int32_t threads) { parallel_resize(threads); }
+
+Network *dragoman_new(const Shape *shape, Weights weights) {
+    try {
+        return new Network(*shape, weights);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
+
+void dragoman_delete(Network *network) { delete network; }
+
+void dragoman_encode(Network *network, int32_t sentences, const int64_t *ids,
+                     const int32_t *lengths, const int32_t *slots, float *memory) {
+    network->encode(sentences, ids, lengths, slots, memory);
+}
+
+void dragoman_step(Network *network, int32_t rows, const int64_t *tokens, const int64_t *positions,
+                   const int32_t *row, const int32_t *slot, const int32_t *order) {
+    network->step(rows, tokens, positions, row, slot, order);
+}
+
+void dragoman_logits(Network *network, float *logits) { network->logits(logits); }
+
+void dragoman_rank(Network *network, int32_t count, float *log_probs, int64_t *tokens) {
+    network->rank(count, log_probs, tokens);
+}
+
+void dragoman_reorder(Network *network, int32_t count, const int32_t *targets,
+                      const int32_t *sources, int32_t length) {
+    network->reorder(count, targets, sources, length);
+}
+}

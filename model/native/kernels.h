@@ -1,0 +1,85 @@
+// The arithmetic of a network on the CPU, compiled once for each instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+constexpr int kLanes = 16;      // outputs in one panel of a packed matrix
+constexpr int kDepthStep = 64;  // quantised inputs are padded to a multiple of this
+constexpr int kRowStep = 32;    // rows of quantised inputs are padded to a multiple of this
+
+enum class Activation { kRelu, kGelu, kSilu, kNone };
+
+// y = x W^T + b, with W (outputs, inputs) packed in panels of 16 outputs.
+// float32: values[panel][input][16]. int8: codes[panel][input / 4][16][4] and one scale an output;
+// activations are stored as code + 128, so `offset` takes 128 times the sum of an output's codes
+// away again. Scale, offset and bias are padded to whole panels.
+struct Linear {
+    int inputs = 0, outputs = 0, panels = 0, depth = 0;
+    bool is_quantised = false;
+    std::vector<float> values, scale, bias;
+    std::vector<int8_t> codes;
+    std::vector<int32_t> offset;
+};
+
+// Rows of activations as a linear layer reads them: float32, or one byte an entry and one scale a
+// row, so that a row's result never depends on its neighbours.
+struct Inputs {
+    const float *values;
+    size_t stride;
+    const uint8_t *codes;
+    const float *scales;
+};
+
+// What multiply does with its results.
+struct Output {
+    float *values;
+    size_t stride;
+    Activation activation;
+    bool is_added;
+};
+
+// Keys and values of one sequence. Those of position i lie at base + rows[i] * row_stride +
+// i * stride, or in row 0 if `rows` is null: all heads' keys, then all heads' values.
+struct History {
+    const float *base;
+    size_t stride, row_stride;
+    const int32_t *rows;
+    int length;
+};
+
+struct Heads {
+    int count, size;
+    const float *slopes;  // null, or ALiBi's slope of each head
+};
+
+// The highest logits of a stretch of the vocabulary, best first, and what its softmax needs.
+struct Ranking {
+    float maximum, sum;  // sum of exp(logit - maximum)
+    float *logits;
+    int32_t *tokens;
+};
+
+struct Kernels {
+    const char *name;
+    bool is_fast_quantised;
+    // Rows [first, last) of x (rows, width) to codes (rows, depth) and scales (rows).
+    void (*quantise)(const float *x, size_t width, int depth, int first, int last, uint8_t *codes,
+                     float *scales);
+    // All rows of x times the panels [first, last).
+    void (*multiply)(const Linear &linear, const Inputs &x, int rows, int first, int last,
+                     const Output &y);
+    // Layer normalisation of one row.
+    void (*normalise)(const float *x, int width, const float *gain, const float *bias, float *y);
+    // Attention of one query (all heads). `scores` has room for heads * (length + 16) numbers.
+    void (*attend)(const float *query, int position, const History &history, const Heads &heads,
+                   float *scores, float *context);
+    // The `count` highest of logits[0..width), whose first is `first_token`.
+    void (*rank)(const float *logits, int width, int first_token, int count, Ranking &best);
+};
+
+extern const Kernels kernels_baseline;
+#if defined(__x86_64__)
+extern const Kernels kernels_avx2, kernels_avx512, kernels_vnni, kernels_amx;
+#endif

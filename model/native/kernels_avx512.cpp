@@ -1,0 +1,22 @@
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels.h"
+
+#if defined(__x86_64__)
+#pragma GCC target("arch=x86-64-v4")
+#include <immintrin.h>
+
+#define VECTOR_BYTES 64
+#define HAS_BYTE_PRODUCTS 0
+#define HAS_TILES 0
+
+namespace avx512 {
+#include "kernels.inc"
+}
+
+const Kernels kernels_avx512 = {
+    "avx512", false, avx512::quantise, avx512::multiply, avx512::normalise, avx512::attend, avx512::rank,
+};
+#endif

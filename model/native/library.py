@@ -1,0 +1,53 @@
+"""Find and load the compiled library."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+
+_MODULE = "model.native._library"
+_pointer = ctypes.c_void_p
+_int = ctypes.c_int32
+_SIGNATURES: dict[str, tuple[object, list[object]]] = {
+    "dragoman_kernels": (ctypes.c_char_p, []),
+    "dragoman_is_fast_quantised": (_int, []),
+    "dragoman_use_threads": (None, [_int]),
+    "dragoman_new": (_pointer, [_pointer, _pointer]),
+    "dragoman_delete": (None, [_pointer]),
+    "dragoman_encode": (None, [_pointer, _int, *[_pointer] * 4]),
+    "dragoman_step": (None, [_pointer, _int, *[_pointer] * 5]),
+    "dragoman_logits": (None, [_pointer, _pointer]),
+    "dragoman_rank": (None, [_pointer, _int, _pointer, _pointer]),
+    "dragoman_reorder": (None, [_pointer, _int, _pointer, _pointer, _int]),
+}
+
+
+@functools.cache
+def load_library() -> ctypes.CDLL | None:
+    """The library with its signatures; None where it was not compiled."""
+    spec = importlib.util.find_spec(_MODULE)
+    if spec is None or spec.origin is None:
+        return None
+    library = ctypes.CDLL(spec.origin)
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def is_available() -> bool:
+    """Whether the library was compiled when the package was installed."""
+    return load_library() is not None
+
+
+def has_fast_int8() -> bool:
+    """Whether this CPU multiplies bytes faster than floats (AVX-512 VNNI or AMX)."""
+    library = load_library()
+    return library is not None and bool(library.dragoman_is_fast_quantised())
+
+
+def kernels_name() -> str:
+    """Which instruction set is used; "none" without the library."""
+    library = load_library()
+    return "none" if library is None else library.dragoman_kernels().decode()

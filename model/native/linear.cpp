@@ -1,0 +1,131 @@
+#include "linear.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "parallel.h"
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace {
+
+constexpr double kCostWorthThreads = 3e5;
+constexpr int kChunksPerThread = 3;
+
+int rounded_up(int n, int step) { return (n + step - 1) / step * step; }
+
+#if defined(__x86_64__)
+// Tile registers must be asked for: Linux keeps their state only for processes that use them.
+bool may_use_tiles() {
+#if defined(__linux__)
+    constexpr int kRequestPermission = 0x1023, kTileData = 18;
+    return __builtin_cpu_supports("amx-int8") &&
+           syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+    return false;
+#endif
+}
+#endif
+
+const Kernels &choose_kernels() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (has_avx512 && __builtin_cpu_supports("avx512vnni"))
+        return may_use_tiles() ? kernels_amx : kernels_vnni;
+    if (has_avx512) return kernels_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kernels_avx2;
+#endif
+    return kernels_baseline;
+}
+
+void pack_floats(Linear &linear, const float *weight) {
+    linear.values.assign(static_cast<size_t>(linear.panels) * linear.depth * kLanes, 0.0f);
+    for (int n = 0; n < linear.outputs; n++)
+        for (int k = 0; k < linear.inputs; k++) {
+            size_t place = static_cast<size_t>(n / kLanes) * linear.depth + k;
+            linear.values[place * kLanes + n % kLanes] =
+                weight[static_cast<size_t>(n) * linear.inputs + k];
+        }
+}
+
+void pack_codes(Linear &linear, const float *weight) {
+    linear.codes.assign(static_cast<size_t>(linear.panels) * linear.depth * kLanes, 0);
+    linear.scale.assign(linear.panels * kLanes, 0.0f);
+    linear.offset.assign(linear.panels * kLanes, 0);
+    for (int n = 0; n < linear.outputs; n++) {
+        const float *row = weight + static_cast<size_t>(n) * linear.inputs;
+        float most = 0;
+        for (int k = 0; k < linear.inputs; k++) most = std::max(most, std::fabs(row[k]));
+        linear.scale[n] = most / 127.0f;
+        for (int k = 0; k < linear.inputs; k++) {
+            int code = most > 0 ? static_cast<int>(std::lround(row[k] / most * 127.0f)) : 0;
+            size_t line = static_cast<size_t>(n / kLanes) * linear.depth + k / 4 * 4;
+            linear.codes[line * kLanes + n % kLanes * 4 + k % 4] = static_cast<int8_t>(code);
+            linear.offset[n] += 128 * code;
+        }
+    }
+}
+
+}  // namespace
+
+const Kernels &best_kernels() {
+    static const Kernels &best = choose_kernels();
+    return best;
+}
+
+Linear pack(const float *weight, const float *bias, int outputs, int inputs, bool is_quantised) {
+    Linear linear;
+    linear.inputs = inputs;
+    linear.outputs = outputs;
+    linear.panels = rounded_up(outputs, kLanes) / kLanes;
+    linear.depth = is_quantised ? rounded_up(inputs, kDepthStep) : inputs;
+    linear.is_quantised = is_quantised;
+    linear.bias.assign(linear.panels * kLanes, 0.0f);
+    if (bias) std::copy(bias, bias + outputs, linear.bias.begin());
+    is_quantised ? pack_codes(linear, weight) : pack_floats(linear, weight);
+    return linear;
+}
+
+Scratch::Scratch(int rows, int width)
+    : codes(static_cast<size_t>(rounded_up(rows, kRowStep)) * rounded_up(width, kDepthStep)),
+      scales(rounded_up(rows, kRowStep)) {}
+
+void spread_over_threads(int count, double cost, const std::function<void(int, int, int)> &body) {
+    int threads = parallel_threads();
+    if (threads == 1 || cost * count < kCostWorthThreads) return body(0, count, 0);
+    int chunks = std::min(count, threads * kChunksPerThread);
+    parallel_for(chunks, [&](int chunk, int thread) {
+        int64_t first = static_cast<int64_t>(count) * chunk / chunks;
+        int64_t last = static_cast<int64_t>(count) * (chunk + 1) / chunks;
+        body(static_cast<int>(first), static_cast<int>(last), thread);
+    });
+}
+
+Inputs prepare(const Kernels &kernels, const Linear &linear, const float *x, int rows,
+               Scratch &scratch) {
+    Inputs inputs{x, static_cast<size_t>(linear.inputs), nullptr, nullptr};
+    if (!linear.is_quantised) return inputs;
+    spread_over_threads(rows, 8.0 * linear.inputs, [&](int first, int last, int) {
+        kernels.quantise(x, linear.inputs, linear.depth, first, last, scratch.codes.data(),
+                         scratch.scales.data());
+    });
+    inputs.codes = scratch.codes.data();
+    inputs.scales = scratch.scales.data();
+    return inputs;
+}
+
+void apply(const Kernels &kernels, const Linear &linear, const float *x, int rows, Scratch &scratch,
+           float *y, Activation activation, bool is_added) {
+    Inputs inputs = prepare(kernels, linear, x, rows, scratch);
+    Output output{y, static_cast<size_t>(linear.outputs), activation, is_added};
+    double cost = static_cast<double>(rows) * linear.depth * kLanes / (linear.is_quantised ? 4 : 1);
+    int pairs = (linear.panels + 1) / 2;  // tiles take two panels at once
+    spread_over_threads(pairs, 2 * cost, [&](int first, int last, int) {
+        kernels.multiply(linear, inputs, rows, 2 * first, std::min(2 * last, linear.panels), output);
+    });
+}

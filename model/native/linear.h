@@ -1,0 +1,31 @@
+// Linear layers: packing, and the whole product with its threads.
+#pragma once
+
+#include <functional>
+
+#include "kernels.h"
+
+// The fastest kernels that this machine runs.
+const Kernels &best_kernels();
+
+// weight (outputs, inputs) and bias (outputs, or null for none) -> packed.
+Linear pack(const float *weight, const float *bias, int outputs, int inputs, bool is_quantised);
+
+// Room for the codes of at most `rows` rows of at most `width` inputs.
+struct Scratch {
+    std::vector<uint8_t> codes;
+    std::vector<float> scales;
+    Scratch(int rows, int width);
+};
+
+// x (rows, inputs) as the layer reads it; valid until the scratch is used again.
+Inputs prepare(const Kernels &kernels, const Linear &linear, const float *x, int rows,
+               Scratch &scratch);
+
+// y = or += activation(x W^T + b); x (rows, inputs), y (rows, outputs).
+void apply(const Kernels &kernels, const Linear &linear, const float *x, int rows, Scratch &scratch,
+           float *y, Activation activation, bool is_added);
+
+// Call body(first, last, thread) for stretches of 0..count-1, on several threads if all `count` are
+// worth more than a hand-over; `cost` is the multiplications of one.
+void spread_over_threads(int count, double cost, const std::function<void(int, int, int)> &body);

@@ -1,0 +1,306 @@
+#include "network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "parallel.h"
+
+namespace {
+
+constexpr int kBlockPanels = 32;  // of the vocabulary, ranked while they are in the cache
+
+size_t widest(const Shape &shape) { return std::max(3 * shape.d_model, shape.d_ff); }
+
+}  // namespace
+
+Network::Network(const Shape &shape, Weights weights)
+    : shape_(shape),
+      kernels_(best_kernels()),
+      next_(weights),
+      scratch_(shape.max_batch_tokens, std::max(shape.d_model, shape.d_ff)) {
+    int d = shape.d_model;
+    source_ = {next_[0], next_[1]};
+    target_ = {next_[2], next_[3]};
+    slopes_ = next_[4];
+    next_ += 5;
+    for (int i = 0; i < shape.n_encoder_layers; i++) {
+        EncoderLayer layer;
+        layer.attention_norm = next_norm();
+        layer.qkv = next_linear(3 * d, d);
+        layer.out = next_linear(d, d);
+        layer.feed_forward_norm = next_norm();
+        layer.expand = next_linear(shape.d_ff, d);
+        layer.contract = next_linear(d, shape.d_ff);
+        encoder_.push_back(std::move(layer));
+    }
+    encoder_norm_ = next_norm();
+    for (int i = 0; i < shape.n_decoder_layers; i++) {
+        DecoderLayer layer;
+        layer.attention_norm = next_norm();
+        layer.qkv = next_linear(3 * d, d);
+        layer.out = next_linear(d, d);
+        layer.memory_norm = next_norm();
+        layer.memory_query = next_linear(d, d);
+        memory_kv_.push_back(next_linear(2 * d, d));
+        layer.memory_out = next_linear(d, d);
+        layer.feed_forward_norm = next_norm();
+        layer.expand = next_linear(shape.d_ff, d);
+        layer.contract = next_linear(d, shape.d_ff);
+        decoder_.push_back(std::move(layer));
+    }
+    decoder_norm_ = next_norm();
+    output_ = next_linear(shape.tgt_vocab_size, d);
+
+    size_t tokens = shape.max_batch_tokens, layers = shape.n_decoder_layers;
+    x_.resize(tokens * d);
+    normed_.resize(tokens * d);
+    context_.resize(tokens * d);
+    wide_.resize(tokens * widest(shape));
+    history_.resize(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
+    memory_.resize(layers * shape.max_slots * shape.max_source_tokens * 2 * d);
+    ancestors_.resize(static_cast<size_t>(shape.max_rows) * shape.max_target_tokens);
+    old_ancestors_.resize(ancestors_.size());
+    memory_lengths_.resize(shape.max_slots);
+}
+
+Linear Network::next_linear(int outputs, int inputs) {
+    Linear linear = pack(next_[0], next_[1], outputs, inputs, shape_.is_quantised);
+    next_ += 2;
+    return linear;
+}
+
+// No gain: there is no such norm.
+Norm Network::next_norm() {
+    Norm norm;
+    if (next_[0]) {
+        norm.gain.assign(next_[0], next_[0] + shape_.d_model);
+        norm.bias.assign(next_[1], next_[1] + shape_.d_model);
+    }
+    next_ += 2;
+    return norm;
+}
+
+void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {
+    size_t d = shape_.d_model;
+    spread_over_threads(rows, 8.0 * d, [&](int first, int last, int) {
+        for (int i = first; i < last; i++)
+            kernels_.normalise(x + i * d, static_cast<int>(d), norm.gain.data(), norm.bias.data(),
+                               y + i * d);
+    });
+}
+
+// What a sublayer reads, and what is done with its sum: pre-norm or post-norm.
+const float *Network::enter(const Norm &norm, int rows) {
+    if (!shape_.is_pre_norm) return x_.data();
+    normalise(norm, x_.data(), rows, normed_.data());
+    return normed_.data();
+}
+
+void Network::leave(const Norm &norm, int rows) {
+    if (!shape_.is_pre_norm) normalise(norm, x_.data(), rows, x_.data());
+}
+
+void Network::embed(const Embedding &embedding, int count, const int64_t *ids,
+                    const int64_t *positions) {
+    size_t d = shape_.d_model;
+    for (int i = 0; i < count; i++) {
+        const float *token = embedding.tokens + ids[i] * d;
+        const float *place = embedding.positions ? embedding.positions + positions[i] * d : nullptr;
+        float *out = &x_[i * d];
+        for (size_t j = 0; j < d; j++)
+            out[j] = token[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
+    }
+}
+
+void Network::feed_forward(const Norm &norm, const Linear &expand, const Linear &contract,
+                           int rows) {
+    const float *in = enter(norm, rows);
+    Activation activation = static_cast<Activation>(shape_.activation);
+    apply(kernels_, expand, in, rows, scratch_, wide_.data(), activation, false);
+    apply(kernels_, contract, wide_.data(), rows, scratch_, x_.data(), Activation::kNone, true);
+    leave(norm, rows);
+}
+
+// One thread's room for the scores of one query.
+float *Network::scores(int thread, int length) {
+    std::vector<float> &room = scores_[thread];
+    room.resize(std::max(room.size(), static_cast<size_t>(shape_.n_heads) * (length + kLanes)));
+    return room.data();
+}
+
+void Network::attend_to_sentence(int sentences, const int32_t *lengths) {
+    size_t d = shape_.d_model;
+    Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, slopes_};
+    std::vector<int> starts(sentences, 0);
+    for (int i = 1; i < sentences; i++) starts[i] = starts[i - 1] + lengths[i - 1];
+    double cost = 2.0 * d * lengths[0] * lengths[0];
+    spread_over_threads(sentences, cost, [&](int first, int last, int thread) {
+        for (int s = first; s < last; s++)
+            for (int i = 0; i < lengths[s]; i++) {
+                const float *qkv = &wide_[starts[s] * 3 * d];
+                History history{qkv + d, 3 * d, 0, nullptr, lengths[s]};
+                kernels_.attend(qkv + i * 3 * d, i, history, heads, scores(thread, lengths[s]),
+                                &context_[(starts[s] + i) * d]);
+            }
+    });
+}
+
+void Network::keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots) {
+    size_t width = 2 * shape_.d_model, room = shape_.max_source_tokens * width;
+    const float *in = wide_.data();
+    for (int i = 0; i < sentences; i++) {
+        float *out = &memory_[(static_cast<size_t>(layer) * shape_.max_slots + slots[i]) * room];
+        std::memcpy(out, in, lengths[i] * width * sizeof *in);
+        in += lengths[i] * width;
+        memory_lengths_[slots[i]] = lengths[i];
+    }
+}
+
+void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
+                     const int32_t *slots, float *memory) {
+    scores_.resize(parallel_threads());
+    std::vector<int64_t> positions;
+    for (int i = 0; i < sentences; i++)
+        for (int j = 0; j < lengths[i]; j++) positions.push_back(j);
+    int rows = static_cast<int>(positions.size());
+    embed(source_, rows, ids, positions.data());
+    for (const EncoderLayer &layer : encoder_) {
+        const float *in = enter(layer.attention_norm, rows);
+        apply(kernels_, layer.qkv, in, rows, scratch_, wide_.data(), Activation::kNone, false);
+        attend_to_sentence(sentences, lengths);
+        apply(kernels_, layer.out, context_.data(), rows, scratch_, x_.data(), Activation::kNone,
+              true);
+        leave(layer.attention_norm, rows);
+        feed_forward(layer.feed_forward_norm, layer.expand, layer.contract, rows);
+    }
+    if (!encoder_norm_.gain.empty()) normalise(encoder_norm_, x_.data(), rows, x_.data());
+    for (size_t layer = 0; layer < decoder_.size(); layer++) {
+        apply(kernels_, memory_kv_[layer], x_.data(), rows, scratch_, wide_.data(),
+              Activation::kNone, false);
+        keep_memory(static_cast<int>(layer), sentences, lengths, slots);
+    }
+    if (memory) std::copy_n(x_.data(), static_cast<size_t>(rows) * shape_.d_model, memory);
+}
+
+void Network::attend_to_history(int layer, int rows, const int64_t *positions, const int32_t *row,
+                                const int32_t *order) {
+    size_t d = shape_.d_model, stride = 2 * d, room = shape_.max_target_tokens * stride;
+    Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, slopes_};
+    float *store = &history_[layer * shape_.max_rows * room];
+    for (int i = 0; i < rows; i++) {
+        std::memcpy(store + row[i] * room + positions[i] * stride, &wide_[i * 3 * d + d],
+                    stride * sizeof *store);
+        ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens + positions[i]] = row[i];
+    }
+    double cost = 2.0 * d * (positions[order[0]] + 1);
+    spread_over_threads(rows, cost, [&](int first, int last, int thread) {
+        for (int place = first; place < last; place++) {
+            int i = order[place], length = static_cast<int>(positions[i]) + 1;
+            const int32_t *ancestors =
+                &ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens];
+            History history{store, stride, room, ancestors, length};
+            kernels_.attend(&wide_[i * 3 * d], length - 1, history, heads, scores(thread, length),
+                            &context_[i * d]);
+        }
+    });
+}
+
+void Network::attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order) {
+    size_t d = shape_.d_model, stride = 2 * d, room = shape_.max_source_tokens * stride;
+    Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, nullptr};
+    const float *store = &memory_[layer * shape_.max_slots * room];
+    double cost = 2.0 * d * memory_lengths_[slot[order[0]]];
+    spread_over_threads(rows, cost, [&](int first, int last, int thread) {
+        for (int place = first; place < last; place++) {
+            int i = order[place], length = memory_lengths_[slot[i]];
+            History history{store + slot[i] * room, stride, 0, nullptr, length};
+            kernels_.attend(&wide_[i * d], 0, history, heads, scores(thread, length),
+                            &context_[i * d]);
+        }
+    });
+}
+
+void Network::step(int rows, const int64_t *tokens, const int64_t *positions, const int32_t *row,
+                   const int32_t *slot, const int32_t *order) {
+    scores_.resize(parallel_threads());
+    embed(target_, rows, tokens, positions);
+    for (size_t i = 0; i < decoder_.size(); i++) {
+        const DecoderLayer &layer = decoder_[i];
+        const float *in = enter(layer.attention_norm, rows);
+        apply(kernels_, layer.qkv, in, rows, scratch_, wide_.data(), Activation::kNone, false);
+        attend_to_history(static_cast<int>(i), rows, positions, row, order);
+        apply(kernels_, layer.out, context_.data(), rows, scratch_, x_.data(), Activation::kNone,
+              true);
+        leave(layer.attention_norm, rows);
+        in = enter(layer.memory_norm, rows);
+        apply(kernels_, layer.memory_query, in, rows, scratch_, wide_.data(), Activation::kNone,
+              false);
+        attend_to_memory(static_cast<int>(i), rows, slot, order);
+        apply(kernels_, layer.memory_out, context_.data(), rows, scratch_, x_.data(),
+              Activation::kNone, true);
+        leave(layer.memory_norm, rows);
+        feed_forward(layer.feed_forward_norm, layer.expand, layer.contract, rows);
+    }
+    if (!decoder_norm_.gain.empty()) normalise(decoder_norm_, x_.data(), rows, x_.data());
+    stepped_rows_ = rows;
+}
+
+void Network::logits(float *out) {
+    apply(kernels_, output_, x_.data(), stepped_rows_, scratch_, out, Activation::kNone, false);
+}
+
+void Network::rank(int count, float *log_probs, int64_t *tokens) {
+    int rows = stepped_rows_, blocks = (output_.panels + kBlockPanels - 1) / kBlockPanels;
+    constexpr int kWidth = kBlockPanels * kLanes;
+    Inputs inputs = prepare(kernels_, output_, x_.data(), rows, scratch_);
+    blocks_.resize(parallel_threads());
+    std::vector<Ranking> best(static_cast<size_t>(blocks) * rows);
+    std::vector<float> best_logits(best.size() * count);
+    std::vector<int32_t> best_tokens(best_logits.size());
+    for (size_t i = 0; i < best.size(); i++)
+        best[i] = {0, 0, &best_logits[i * count], &best_tokens[i * count]};
+    auto rank_block = [&](int block, int thread) {
+        int first = block * kBlockPanels, last = std::min(first + kBlockPanels, output_.panels);
+        int start = first * kLanes, width = std::min(kWidth, output_.outputs - start);
+        std::vector<float> &room = blocks_[thread];
+        room.resize(std::max(room.size(), static_cast<size_t>(rows) * kWidth));
+        Output output{room.data() - start, kWidth, Activation::kNone, false};
+        kernels_.multiply(output_, inputs, rows, first, last, output);
+        for (int i = 0; i < rows; i++)
+            kernels_.rank(&room[static_cast<size_t>(i) * kWidth], width, start, count,
+                          best[static_cast<size_t>(block) * rows + i]);
+    };
+    parallel_for(blocks, rank_block);
+    for (int i = 0; i < rows; i++) {
+        float peak = -std::numeric_limits<float>::infinity(), sum = 0;
+        for (int b = 0; b < blocks; b++)
+            if (best[b * rows + i].sum != 0) peak = std::max(peak, best[b * rows + i].maximum);
+        for (int b = 0; b < blocks; b++)
+            if (best[b * rows + i].sum != 0)
+                sum += best[b * rows + i].sum * std::exp(best[b * rows + i].maximum - peak);
+        float normaliser = peak + std::log(sum);
+        std::vector<int> next(blocks, 0);
+        for (int c = 0; c < count; c++) {
+            int winner = -1;
+            for (int b = 0; b < blocks; b++) {
+                if (next[b] == count) continue;
+                if (winner < 0 || best[b * rows + i].logits[next[b]] >
+                                      best[winner * rows + i].logits[next[winner]])
+                    winner = b;
+            }
+            const Ranking &ranking = best[winner * rows + i];
+            log_probs[i * count + c] = ranking.logits[next[winner]] - normaliser;
+            tokens[i * count + c] = ranking.tokens[next[winner]++];
+        }
+    }
+}
+
+void Network::reorder(int count, const int32_t *targets, const int32_t *sources, int length) {
+    size_t room = shape_.max_target_tokens;
+    for (int i = 0; i < count; i++)
+        std::copy_n(&ancestors_[sources[i] * room], length, &old_ancestors_[i * room]);
+    for (int i = 0; i < count; i++)
+        std::copy_n(&old_ancestors_[i * room], length, &ancestors_[targets[i] * room]);
+}

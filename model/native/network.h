@@ -1,0 +1,94 @@
+// An encoder-decoder Transformer on the CPU: encodes whole sentences, then takes cached steps.
+#pragma once
+
+#include <memory>
+
+#include "linear.h"
+
+// What model.config.ModelConfig says, as far as arithmetic is concerned.
+struct Shape {
+    int32_t d_model, n_heads, d_ff, n_encoder_layers, n_decoder_layers;
+    int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, activation, is_quantised;
+    float embedding_scale;
+    int32_t max_rows, max_slots, max_source_tokens, max_target_tokens, max_batch_tokens;
+};
+
+// Weights (float32, rows of outputs), in the order that Network's constructor reads them.
+using Weights = const float *const *;
+
+struct Norm {
+    std::vector<float> gain, bias;
+};
+
+struct Embedding {
+    const float *tokens, *positions;  // (V, D) and (P, D), or null for no positions; not owned
+};
+
+struct EncoderLayer {
+    Norm attention_norm, feed_forward_norm;
+    Linear qkv, out, expand, contract;
+};
+
+struct DecoderLayer {
+    Norm attention_norm, memory_norm, feed_forward_norm;
+    Linear qkv, out, memory_query, memory_out, expand, contract;
+};
+
+class Network {
+  public:
+    Network(const Shape &shape, Weights weights);
+
+    // Encode sentences whose `ids` follow each other; each one's memory goes into its slot.
+    // `memory`, if not null, gets the encoder's output (all tokens, D).
+    void encode(int sentences, const int64_t *ids, const int32_t *lengths, const int32_t *slots,
+                float *memory);
+
+    // Extend `rows` hypotheses by one token each: hypothesis i lives in row[i] of the cache, belongs
+    // to slot[i], and puts tokens[i] at positions[i]. `order` lists them with those of one slot
+    // together. Leaves the decoder's states for `logits` or `rank`.
+    void step(int rows, const int64_t *tokens, const int64_t *positions, const int32_t *row,
+              const int32_t *slot, const int32_t *order);
+
+    // The last step's logits (rows, V).
+    void logits(float *out);
+
+    // The last step's `count` likeliest tokens of each row, and their log-probabilities. A row whose
+    // scores are not finite gets NaN.
+    void rank(int count, float *log_probs, int64_t *tokens);
+
+    // Row targets[i] takes over the first `length` tokens of row sources[i], as these were before.
+    void reorder(int count, const int32_t *targets, const int32_t *sources, int length);
+
+  private:
+    Linear next_linear(int outputs, int inputs);
+    Norm next_norm();
+    void embed(const Embedding &embedding, int count, const int64_t *ids, const int64_t *positions);
+    const float *enter(const Norm &norm, int rows);
+    void leave(const Norm &norm, int rows);
+    void normalise(const Norm &norm, const float *x, int rows, float *y);
+    void feed_forward(const Norm &norm, const Linear &expand, const Linear &contract, int rows);
+    void attend_to_sentence(int sentences, const int32_t *lengths);
+    void attend_to_history(int layer, int rows, const int64_t *positions, const int32_t *row,
+                           const int32_t *order);
+    void attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order);
+    void keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots);
+    float *scores(int thread, int length);
+
+    Shape shape_;
+    const Kernels &kernels_;
+    Weights next_;
+    Embedding source_, target_;
+    const float *slopes_;
+    std::vector<EncoderLayer> encoder_;
+    std::vector<DecoderLayer> decoder_;
+    std::vector<Linear> memory_kv_;
+    Norm encoder_norm_, decoder_norm_;
+    Linear output_;
+    Scratch scratch_;
+    std::vector<float> x_, normed_, wide_, context_;
+    std::vector<float> history_, memory_;  // (layer, row or slot, position, keys and values 2 D)
+    std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
+    std::vector<int32_t> memory_lengths_;
+    std::vector<std::vector<float>> scores_, blocks_;
+    int stepped_rows_ = 0;
+};

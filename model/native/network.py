@@ -1,0 +1,248 @@
+"""`model.network.Network` by our own CPU code.
+
+Rows and slots of the compiled network never move: what a sentence is known by outside (live slots
+0..N-1, live rows 0..R-1) is looked up here, and a hypothesis that goes on from another one copies
+only the list of which row holds which position.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from model.config import Activation, ModelConfig
+from model.layers import Attention, DecoderLayer, Embedding, EncoderLayer
+from model.layout import Moves
+from model.native.library import load_library
+from model.network import Room, RowCandidates, RowTable
+from model.transformer import Transformer
+
+_ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
+_BATCH_TOKENS = 1024
+_INTEGERS = (
+    *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
+    *("tgt_vocab_size", "is_pre_norm", "activation", "is_quantised"),
+)
+_BOUNDS = ("max_rows", "max_slots", "max_source_tokens", "max_target_tokens", "max_batch_tokens")
+
+
+class _Shape(ctypes.Structure):
+    """`Shape` of network.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in _INTEGERS),
+        ("embedding_scale", ctypes.c_float),
+        *((name, ctypes.c_int32) for name in _BOUNDS),
+    )
+
+
+class _Membership(NamedTuple):
+    """Who takes part in a step, as the compiled network knows them: (R,) int32 each."""
+
+    table: RowTable
+    rows: Tensor
+    slots: Tensor
+    order: Tensor
+
+
+class NativeNetwork:
+    """Computes with a packed copy of the model's weights: bytes if `is_quantised`, else float32."""
+
+    def __init__(
+        self, model: Transformer, control_ids: Sequence[int], room: Room, is_quantised: bool
+    ) -> None:
+        """Raises MemoryError if the copy and the caches do not fit."""
+        library = load_library()
+        if library is None:
+            raise RuntimeError("model/native was not compiled")
+        self._library = library
+        self._config = model.config
+        self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
+        self._embeddings = [*_tables(model.src_embedding), *_tables(model.tgt_embedding)]
+        weights = [*self._embeddings, *_weights(model, control_ids)]
+        addresses = (ctypes.c_void_p * len(weights))(*(_address(weight) for weight in weights))
+        shape = _shape(model, room, self._batch_tokens, is_quantised)
+        library.dragoman_use_threads(torch.get_num_threads())
+        self._network = library.dragoman_new(ctypes.byref(shape), addresses)
+        if self._network is None:
+            raise MemoryError("the model's weights and caches do not fit into memory")
+        weakref.finalize(self, library.dragoman_delete, self._network)
+        self._rows: list[int] = []
+        self._slots: list[int] = []
+        self._free_rows = list(reversed(range(room.max_rows)))
+        self._free_slots = list(reversed(range(room.max_slots)))
+        self._members: _Membership | None = None
+        self._num_rows = 0
+
+    def reserve(self, slot: int, rows: Sequence[int]) -> None:
+        self._slots.append(self._free_slots.pop())
+        self._rows += [self._free_rows.pop() for _ in rows]
+
+    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """In batches that fit the compiled network's buffers; nothing is padded."""
+        start, num_tokens = 0, 0
+        for end, source in enumerate(sources):
+            if num_tokens + len(source) > self._batch_tokens:
+                self._encode(slots[start:end], sources[start:end])
+                start, num_tokens = end, 0
+            num_tokens += len(source)
+        self._encode(slots[start:], sources[start:])
+
+    def encoded(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> Tensor:
+        """As `encode`, and the encoder's output (all tokens, D)."""
+        num_tokens = sum(map(len, sources))
+        memory = torch.empty(num_tokens, self._config.d_model)
+        self._encode(slots, sources, memory)
+        return memory
+
+    def _encode(
+        self,
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        memory: Tensor | None = None,
+    ) -> None:
+        ids = torch.tensor([token for source in sources for token in source], dtype=torch.int64)
+        lengths = _ints([len(source) for source in sources])
+        places = _ints([self._slots[slot] for slot in slots])
+        arguments = (_address(ids), _address(lengths), _address(places), _address(memory))
+        self._library.dragoman_encode(self._network, len(sources), *arguments)
+
+    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, length: int) -> None:
+        members = self._members
+        if members is None or members.table is not table:
+            members = self._members = self._membership(table)
+        self._num_rows = len(tokens)
+        tensors = (tokens, positions, members.rows, members.slots, members.order)
+        addresses = [_address(tensor) for tensor in tensors]
+        self._library.dragoman_step(self._network, self._num_rows, *addresses)
+
+    def logits(self) -> Tensor:
+        logits = torch.empty(self._num_rows, self._config.tgt_vocab_size)
+        self._library.dragoman_logits(self._network, _address(logits))
+        return logits
+
+    def rank(self, count: int) -> RowCandidates:
+        count = min(count, self._config.tgt_vocab_size)
+        log_probs = torch.empty(self._num_rows, count)
+        tokens = torch.empty(self._num_rows, count, dtype=torch.int64)
+        self._library.dragoman_rank(self._network, count, _address(log_probs), _address(tokens))
+        return RowCandidates(log_probs, tokens, log_probs[:, 0].isnan())
+
+    def reorder(self, targets: Tensor, sources: Tensor, length: int) -> None:
+        assert self._members is not None
+        rows = self._members.rows
+        moved = (rows[targets], rows[sources])
+        addresses = [_address(tensor) for tensor in moved]
+        self._library.dragoman_reorder(self._network, len(targets), *addresses, length)
+
+    def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
+        self._free_slots.append(self._slots[slot])
+        self._free_rows += [self._rows[row] for row in rows]
+        for target, source in moves.rows:
+            self._rows[target] = self._rows[source]
+        if moves.slot:
+            target, source = moves.slot
+            self._slots[target] = self._slots[source]
+        self._slots.pop()
+        del self._rows[len(self._rows) - len(rows) :]
+
+    def _membership(self, table: RowTable) -> _Membership:
+        slots = _ints(self._slots)[table.slots]
+        return _Membership(table, _ints(self._rows), slots, table.slots.argsort().int())
+
+
+def _shape(model: Transformer, room: Room, batch_tokens: int, is_quantised: bool) -> _Shape:
+    config: ModelConfig = model.config
+    return _Shape(
+        d_model=config.d_model,
+        n_heads=config.n_heads,
+        d_ff=config.d_ff,
+        n_encoder_layers=config.n_encoder_layers,
+        n_decoder_layers=config.n_decoder_layers,
+        src_vocab_size=config.src_vocab_size,
+        tgt_vocab_size=config.tgt_vocab_size,
+        is_pre_norm=config.norm == "pre",
+        activation=_ACTIVATIONS[config.activation],
+        is_quantised=is_quantised,
+        embedding_scale=model.src_embedding.scale,
+        max_rows=room.max_rows,
+        max_slots=room.max_slots,
+        max_source_tokens=room.max_source_tokens,
+        max_target_tokens=room.max_target_tokens,
+        max_batch_tokens=batch_tokens,
+    )
+
+
+def _weights(model: Transformer, control_ids: Sequence[int]) -> list[Tensor | None]:
+    """In the order that network.cpp reads them."""
+    weights: list[Tensor | None] = [model.slopes if model.slopes.numel() else None]
+    for encoder_layer in model.encoder:
+        assert isinstance(encoder_layer, EncoderLayer)
+        weights += _norm(encoder_layer.self_attention_residual.norm)
+        weights += _self_attention(encoder_layer.self_attention)
+        weights += _norm(encoder_layer.feed_forward_residual.norm)
+        weights += _joined(encoder_layer.feed_forward.expand)
+        weights += _joined(encoder_layer.feed_forward.contract)
+    weights += _norm(model.encoder_norm)
+    for layer in model.decoder:
+        assert isinstance(layer, DecoderLayer)
+        memory = layer.memory_attention
+        weights += _norm(layer.self_attention_residual.norm)
+        weights += _self_attention(layer.self_attention)
+        weights += _norm(layer.memory_attention_residual.norm)
+        weights += _joined(memory.q_proj)
+        weights += _joined(memory.k_proj, memory.v_proj)
+        weights += _joined(memory.out_proj)
+        weights += _norm(layer.feed_forward_residual.norm)
+        weights += _joined(layer.feed_forward.expand)
+        weights += _joined(layer.feed_forward.contract)
+    weights += _norm(model.decoder_norm)
+    return [*weights, model.output.weight.detach(), _output_bias(model, control_ids)]
+
+
+def _tables(embedding: Embedding) -> list[Tensor | None]:
+    positions: Tensor | None = embedding.table if embedding.table.numel() else None
+    if embedding.learned is not None:
+        positions = embedding.learned.weight.detach()
+    return [embedding.tokens.weight.detach(), positions]
+
+
+def _self_attention(attention: Attention) -> list[Tensor]:
+    joined = _joined(attention.q_proj, attention.k_proj, attention.v_proj)
+    return [*joined, *_joined(attention.out_proj)]
+
+
+def _joined(*layers: nn.Linear) -> list[Tensor]:
+    """Layers with the same input as one: weight and bias."""
+    weight = torch.cat([layer.weight.detach() for layer in layers])
+    return [weight, torch.cat([layer.bias.detach() for layer in layers])]
+
+
+def _norm(norm: nn.Module) -> list[Tensor | None]:
+    if not isinstance(norm, nn.LayerNorm):
+        return [None, None]
+    return [norm.weight.detach(), norm.bias.detach()]
+
+
+def _output_bias(model: Transformer, control_ids: Sequence[int]) -> Tensor:
+    """A bias of -inf keeps control ids from ever being chosen."""
+    bias = model.output.bias
+    out = torch.zeros(model.config.tgt_vocab_size) if bias is None else bias.detach().clone()
+    out[list(control_ids)] = float("-inf")
+    return out
+
+
+def _address(tensor: Tensor | None) -> int | None:
+    if tensor is None:
+        return None
+    assert tensor.is_contiguous()
+    return tensor.data_ptr()
+
+
+def _ints(values: Sequence[int]) -> Tensor:
+    return torch.tensor(values, dtype=torch.int32)

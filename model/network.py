@@ -1,0 +1,76 @@
+"""What the runner needs of whoever computes: PyTorch (`model.eager`) or our own CPU code
+(`model.native`).
+
+Live slots are 0..N-1 and live rows 0..R-1 as in `model.layout`; V is the target vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from torch import Tensor
+
+from model.layout import Moves
+
+Precision = Literal["float32", "bfloat16", "float16", "int8"]
+
+
+class RowTable(NamedTuple):
+    """Which rows belong to whom: by_slot (N, K) holds the row of each slot's k-th hypothesis
+    (its first row where it has fewer than K); slots and beams (R,) are the inverse."""
+
+    by_slot: Tensor
+    slots: Tensor
+    beams: Tensor
+
+
+class RowCandidates(NamedTuple):
+    """The likeliest next tokens of every row, best first: log_probs and tokens (R, C), and which
+    rows' scores are not finite (R,)."""
+
+    log_probs: Tensor
+    tokens: Tensor
+    is_failed: Tensor
+
+
+class Room(NamedTuple):
+    """How much a network must be able to hold."""
+
+    max_slots: int
+    max_rows: int
+    max_source_tokens: int
+    max_target_tokens: int
+
+
+class Network(Protocol):
+    """Weights, and the memory of what they have read and written."""
+
+    def reserve(self, slot: int, rows: Sequence[int]) -> None:
+        """A sentence takes the next slot and rows."""
+
+    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """Encode sources and keep what the decoder attends to in their slots."""
+
+    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, length: int) -> None:
+        """Give row i its next token tokens[i] (R,) at positions[i] (R,); length: the longest
+        history, this token included."""
+
+    def logits(self) -> Tensor:
+        """The last step's scores (R, V), control ids at -inf."""
+
+    def rank(self, count: int) -> RowCandidates:
+        """The last step's `count` likeliest tokens."""
+
+    def reorder(self, targets: Tensor, sources: Tensor, length: int) -> None:
+        """Rows `targets` (n,) take over the first `length` tokens of rows `sources` (n,)."""
+
+    def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
+        """A sentence leaves its slot and rows, and `moves` fill the holes; length as above."""
+
+
+def likeliest(logits: Tensor, count: int) -> RowCandidates:
+    """The `count` likeliest tokens of logits (R, V)."""
+    normaliser = logits.logsumexp(-1, keepdim=True)
+    values, tokens = logits.topk(min(count, logits.size(1)))
+    return RowCandidates(values - normaliser, tokens, ~normaliser.isfinite().squeeze(1))

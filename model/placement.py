@@ -1,0 +1,69 @@
+"""Which device computes, how precisely, and by which code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import torch
+
+from model.eager import EagerNetwork
+from model.native import NativeNetwork, has_fast_int8, is_available
+from model.network import Network, Precision, Room
+from model.transformer import Transformer
+
+
+def resolve_device(name: str) -> str:
+    """ "auto" becomes "cuda" where there is one, else "cpu"; ValueError if it cannot be had."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device 'cuda' was asked for, but torch finds no usable CUDA GPU")
+    return name
+
+
+def default_precision(device: str) -> Precision:
+    """What is fastest on the device and loses next to no quality."""
+    if device.startswith("cuda"):
+        return "float16"
+    return "int8" if has_fast_int8() else "float32"
+
+
+def resolve_precision(name: str, device: str) -> Precision:
+    """ "auto" becomes the device's default; ValueError if the device cannot compute so."""
+    if name == "auto":
+        return default_precision(device)
+    for precision in get_args(Precision):
+        if precision == name:
+            _check(name, device)
+            checked: Precision = precision
+            return checked
+    allowed = ", ".join(get_args(Precision))
+    raise ValueError(f"precision must be one of auto, {allowed}, got {name!r}")
+
+
+def _check(precision: str, device: str) -> None:
+    if precision == "int8" and device != "cpu":
+        raise ValueError(f"precision int8 is for the CPU; on {device} use float16 or bfloat16")
+    if precision == "float16" and device == "cpu":
+        raise ValueError("precision float16 needs a GPU; on the CPU use int8 or float32")
+    if precision == "int8" and not is_available():
+        raise ValueError("precision int8 needs model/native, which was not compiled here")
+
+
+def make_network(
+    model: Transformer,
+    control_ids: Sequence[int],
+    room: Room,
+    precision: Precision,
+    is_eager: bool = False,
+) -> Network:
+    """Our own code on the CPU if it was compiled and has the precision, else PyTorch's."""
+    is_on_cpu = next(model.parameters()).device.type == "cpu"
+    is_int8 = precision == "int8"
+    if is_on_cpu and is_available() and (is_int8 or precision == "float32") and not is_eager:
+        return NativeNetwork(model, control_ids, room, is_quantised=is_int8)
+    if is_int8:
+        raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
+    dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    return EagerNetwork(model.to(dtypes[precision]), control_ids, room)
