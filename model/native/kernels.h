@@ -32,10 +32,11 @@ struct Inputs {
     const float *scales;
 };
 
-// What multiply does with its results.
+// What multiply does with its results; `first` is the output that values[0] belongs to.
 struct Output {
     float *values;
     size_t stride;
+    int first;
     Activation activation;
     bool is_added;
 };
@@ -75,8 +76,10 @@ struct Kernels {
     // Attention of one query (all heads). `scores` has room for heads * (length + 16) numbers.
     void (*attend)(const float *query, int position, const History &history, const Heads &heads,
                    float *scores, float *context);
-    // The `count` highest of logits[0..width), whose first is `first_token`.
-    void (*rank)(const float *logits, int width, int first_token, int count, Ranking &best);
+    // The `count` highest of logits[0..width), whose first is `first_token`; those below `floor`
+    // may be left out.
+    void (*rank)(const float *logits, int width, int first_token, int count, float floor,
+                 Ranking &best);
 };
 
 extern const Kernels kernels_baseline;

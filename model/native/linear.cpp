@@ -122,7 +122,7 @@ Inputs prepare(const Kernels &kernels, const Linear &linear, const float *x, int
 void apply(const Kernels &kernels, const Linear &linear, const float *x, int rows, Scratch &scratch,
            float *y, Activation activation, bool is_added) {
     Inputs inputs = prepare(kernels, linear, x, rows, scratch);
-    Output output{y, static_cast<size_t>(linear.outputs), activation, is_added};
+    Output output{y, static_cast<size_t>(linear.outputs), 0, activation, is_added};
     double cost = static_cast<double>(rows) * linear.depth * kLanes / (linear.is_quantised ? 4 : 1);
     int pairs = (linear.panels + 1) / 2;  // tiles take two panels at once
     spread_over_threads(pairs, 2 * cost, [&](int first, int last, int) {

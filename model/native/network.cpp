@@ -11,7 +11,30 @@ namespace {
 
 constexpr int kBlockPanels = 32;  // of the vocabulary, ranked while they are in the cache
 
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
 size_t widest(const Shape &shape) { return std::max(3 * shape.d_model, shape.d_ff); }
+
+float log_sum(const std::vector<Ranking> &blocks) {
+    float peak = kNever, sum = 0;
+    for (const Ranking &block : blocks) peak = std::max(peak, block.sum ? block.maximum : kNever);
+    for (const Ranking &block : blocks)
+        if (block.sum) sum += block.sum * std::exp(block.maximum - peak);
+    return peak + std::log(sum);
+}
+
+// The best of one row's blocks, best first; of equals the lower token. NaN if a score was one.
+void merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *tokens) {
+    float normaliser = log_sum(blocks);
+    for (int i = 0; i < count; i++) {
+        Ranking *winner = &blocks[0];
+        for (Ranking &block : blocks)
+            if (*block.logits > *winner->logits) winner = &block;
+        log_probs[i] = *winner->logits - normaliser;
+        tokens[i] = *winner->tokens;
+        if (*winner->logits > kNever) winner->logits++, winner->tokens++;
+    }
+}
 
 }  // namespace
 
@@ -251,50 +274,44 @@ void Network::logits(float *out) {
     apply(kernels_, output_, x_.data(), stepped_rows_, scratch_, out, Activation::kNone, false);
 }
 
+// Score one block of the vocabulary for all rows. What a thread has seen of a row bounds from below
+// what can still be among its best.
+void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
+                         std::vector<Ranking> &best) {
+    constexpr int kWidth = kBlockPanels * kLanes;
+    int rows = stepped_rows_, start = block * kWidth;
+    int first = block * kBlockPanels, last = std::min(first + kBlockPanels, output_.panels);
+    std::vector<float> &room = blocks_[thread], &floors = floors_[thread];
+    room.resize(std::max(room.size(), static_cast<size_t>(rows) * kWidth));
+    Output output{room.data(), kWidth, start, Activation::kNone, false};
+    kernels_.multiply(output_, inputs, rows, first, last, output);
+    for (int i = 0; i < rows; i++) {
+        Ranking &ranking = best[static_cast<size_t>(block) * rows + i];
+        kernels_.rank(&room[static_cast<size_t>(i) * kWidth],
+                      std::min(kWidth, output_.outputs - start), start, count, floors[i], ranking);
+        floors[i] = std::max(floors[i], ranking.logits[count - 1]);
+    }
+}
+
 void Network::rank(int count, float *log_probs, int64_t *tokens) {
     int rows = stepped_rows_, blocks = (output_.panels + kBlockPanels - 1) / kBlockPanels;
-    constexpr int kWidth = kBlockPanels * kLanes;
     Inputs inputs = prepare(kernels_, output_, x_.data(), rows, scratch_);
     blocks_.resize(parallel_threads());
+    floors_.assign(parallel_threads(), std::vector<float>(rows, kNever));
     std::vector<Ranking> best(static_cast<size_t>(blocks) * rows);
-    std::vector<float> best_logits(best.size() * count);
-    std::vector<int32_t> best_tokens(best_logits.size());
-    for (size_t i = 0; i < best.size(); i++)
-        best[i] = {0, 0, &best_logits[i * count], &best_tokens[i * count]};
-    auto rank_block = [&](int block, int thread) {
-        int first = block * kBlockPanels, last = std::min(first + kBlockPanels, output_.panels);
-        int start = first * kLanes, width = std::min(kWidth, output_.outputs - start);
-        std::vector<float> &room = blocks_[thread];
-        room.resize(std::max(room.size(), static_cast<size_t>(rows) * kWidth));
-        Output output{room.data() - start, kWidth, Activation::kNone, false};
-        kernels_.multiply(output_, inputs, rows, first, last, output);
-        for (int i = 0; i < rows; i++)
-            kernels_.rank(&room[static_cast<size_t>(i) * kWidth], width, start, count,
-                          best[static_cast<size_t>(block) * rows + i]);
-    };
-    parallel_for(blocks, rank_block);
-    for (int i = 0; i < rows; i++) {
-        float peak = -std::numeric_limits<float>::infinity(), sum = 0;
-        for (int b = 0; b < blocks; b++)
-            if (best[b * rows + i].sum != 0) peak = std::max(peak, best[b * rows + i].maximum);
-        for (int b = 0; b < blocks; b++)
-            if (best[b * rows + i].sum != 0)
-                sum += best[b * rows + i].sum * std::exp(best[b * rows + i].maximum - peak);
-        float normaliser = peak + std::log(sum);
-        std::vector<int> next(blocks, 0);
-        for (int c = 0; c < count; c++) {
-            int winner = -1;
-            for (int b = 0; b < blocks; b++) {
-                if (next[b] == count) continue;
-                if (winner < 0 || best[b * rows + i].logits[next[b]] >
-                                      best[winner * rows + i].logits[next[winner]])
-                    winner = b;
-            }
-            const Ranking &ranking = best[winner * rows + i];
-            log_probs[i * count + c] = ranking.logits[next[winner]] - normaliser;
-            tokens[i * count + c] = ranking.tokens[next[winner]++];
+    std::vector<float> logits(best.size() * count);
+    std::vector<int32_t> ids(logits.size());
+    for (size_t i = 0; i < best.size(); i++) best[i] = {0, 0, &logits[i * count], &ids[i * count]};
+    parallel_for(blocks, [&](int block, int thread) {
+        rank_block(block, thread, count, inputs, best);
+    });
+    spread_over_threads(rows, 20.0 * blocks * count, [&](int first, int last, int) {
+        std::vector<Ranking> of_row(blocks);
+        for (int i = first; i < last; i++) {
+            for (int b = 0; b < blocks; b++) of_row[b] = best[static_cast<size_t>(b) * rows + i];
+            merge(of_row, count, log_probs + i * count, tokens + i * count);
         }
-    }
+    });
 }
 
 void Network::reorder(int count, const int32_t *targets, const int32_t *sources, int length) {

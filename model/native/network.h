@@ -73,6 +73,8 @@ class Network {
     void attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order);
     void keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots);
     float *scores(int thread, int length);
+    void rank_block(int block, int thread, int count, const Inputs &inputs,
+                    std::vector<Ranking> &best);
 
     Shape shape_;
     const Kernels &kernels_;
@@ -89,6 +91,6 @@ class Network {
     std::vector<float> history_, memory_;  // (layer, row or slot, position, keys and values 2 D)
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
-    std::vector<std::vector<float>> scores_, blocks_;
+    std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a thread
     int stepped_rows_ = 0;
 };
