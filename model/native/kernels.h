@@ -41,13 +41,12 @@ struct Output {
     bool is_added;
 };
 
-// Keys and values of one sequence. Those of position i lie at base + rows[i] * row_stride +
-// i * stride, or in row 0 if `rows` is null: all heads' keys, then all heads' values.
-struct History {
+// Row i of a matrix that may lie scattered: at base + index[i] * row_stride + i * stride, or with a
+// null index at base + i * stride.
+struct Rows {
     const float *base;
     size_t stride, row_stride;
-    const int32_t *rows;
-    int length;
+    const int32_t *index;
 };
 
 struct Heads {
@@ -73,9 +72,14 @@ struct Kernels {
                      const Output &y);
     // Layer normalisation of one row.
     void (*normalise)(const float *x, int width, const float *gain, const float *bias, float *y);
-    // Attention of one query (all heads). `scores` has room for heads * (length + 16) numbers.
-    void (*attend)(const float *query, int position, const History &history, const Heads &heads,
-                   float *scores, float *context);
+    // Attention of one query, all heads, to the `length` keys and values up to its own position.
+    // `scores` has room for heads * (length + kLanes) numbers.
+    void (*attend_rows)(const float *query, int length, const Rows &keys, const Rows &values,
+                        const Heads &heads, float *scores, float *context);
+    // The same with keys stored by column, (all heads, stride), stride a multiple of kLanes.
+    void (*attend_columns)(const float *query, int position, int length, const float *keys,
+                           size_t stride, const Rows &values, const Heads &heads, float *scores,
+                           float *context);
     // The `count` highest of logits[0..width), whose first is `first_token`; those below `floor`
     // may be left out.
     void (*rank)(const float *logits, int width, int first_token, int count, float floor,

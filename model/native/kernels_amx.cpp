@@ -17,6 +17,13 @@ namespace amx {
 }
 
 const Kernels kernels_amx = {
-    "amx", true, amx::quantise, amx::multiply, amx::normalise, amx::attend, amx::rank,
+    "amx",
+    true,
+    amx::quantise,
+    amx::multiply,
+    amx::normalise,
+    amx::attend_rows,
+    amx::attend_columns,
+    amx::rank,
 };
 #endif

@@ -17,6 +17,13 @@ namespace avx2 {
 }
 
 const Kernels kernels_avx2 = {
-    "avx2", false, avx2::quantise, avx2::multiply, avx2::normalise, avx2::attend, avx2::rank,
+    "avx2",
+    false,
+    avx2::quantise,
+    avx2::multiply,
+    avx2::normalise,
+    avx2::attend_rows,
+    avx2::attend_columns,
+    avx2::rank,
 };
 #endif

@@ -17,6 +17,13 @@ namespace avx512 {
 }
 
 const Kernels kernels_avx512 = {
-    "avx512", false, avx512::quantise, avx512::multiply, avx512::normalise, avx512::attend, avx512::rank,
+    "avx512",
+    false,
+    avx512::quantise,
+    avx512::multiply,
+    avx512::normalise,
+    avx512::attend_rows,
+    avx512::attend_columns,
+    avx512::rank,
 };
 #endif

@@ -13,5 +13,12 @@ namespace baseline {
 }
 
 const Kernels kernels_baseline = {
-    "baseline", false, baseline::quantise, baseline::multiply, baseline::normalise, baseline::attend, baseline::rank,
+    "baseline",
+    false,
+    baseline::quantise,
+    baseline::multiply,
+    baseline::normalise,
+    baseline::attend_rows,
+    baseline::attend_columns,
+    baseline::rank,
 };

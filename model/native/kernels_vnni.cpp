@@ -17,6 +17,13 @@ namespace vnni {
 }
 
 const Kernels kernels_vnni = {
-    "vnni", true, vnni::quantise, vnni::multiply, vnni::normalise, vnni::attend, vnni::rank,
+    "vnni",
+    true,
+    vnni::quantise,
+    vnni::multiply,
+    vnni::normalise,
+    vnni::attend_rows,
+    vnni::attend_columns,
+    vnni::rank,
 };
 #endif

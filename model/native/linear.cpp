@@ -15,8 +15,6 @@ namespace {
 constexpr double kCostWorthThreads = 3e5;
 constexpr int kChunksPerThread = 3;
 
-int rounded_up(int n, int step) { return (n + step - 1) / step * step; }
-
 #if defined(__x86_64__)
 // Tile registers must be asked for: Linux keeps their state only for processes that use them.
 bool may_use_tiles() {

@@ -5,6 +5,8 @@
 
 #include "kernels.h"
 
+inline int rounded_up(int n, int step) { return (n + step - 1) / step * step; }
+
 // The fastest kernels that this machine runs.
 const Kernels &best_kernels();
 

@@ -82,7 +82,9 @@ Network::Network(const Shape &shape, Weights weights)
     context_.resize(tokens * d);
     wide_.resize(tokens * widest(shape));
     history_.resize(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
-    memory_.resize(layers * shape.max_slots * shape.max_source_tokens * 2 * d);
+    source_columns_ = rounded_up(shape.max_source_tokens, kLanes);
+    memory_keys_.resize(layers * shape.max_slots * source_columns_ * d);
+    memory_values_.resize(layers * shape.max_slots * shape.max_source_tokens * d);
     ancestors_.resize(static_cast<size_t>(shape.max_rows) * shape.max_target_tokens);
     old_ancestors_.resize(ancestors_.size());
     memory_lengths_.resize(shape.max_slots);
@@ -153,37 +155,61 @@ float *Network::scores(int thread, int length) {
     return room.data();
 }
 
+// Keys of one sentence by column, so that 16 of them are scored at once.
+void Network::turn_keys(const float *keys, size_t stride, int length, size_t columns, float *out) {
+    for (int i = 0; i < length; i++)
+        for (int j = 0; j < shape_.d_model; j++) out[j * columns + i] = keys[i * stride + j];
+}
+
 void Network::attend_to_sentence(int sentences, const int32_t *lengths) {
-    size_t d = shape_.d_model;
+    size_t d = shape_.d_model, stride = 3 * d;
     Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, slopes_};
     std::vector<int> starts(sentences, 0);
     for (int i = 1; i < sentences; i++) starts[i] = starts[i - 1] + lengths[i - 1];
     double cost = 2.0 * d * lengths[0] * lengths[0];
     spread_over_threads(sentences, cost, [&](int first, int last, int thread) {
-        for (int s = first; s < last; s++)
-            for (int i = 0; i < lengths[s]; i++) {
-                const float *qkv = &wide_[starts[s] * 3 * d];
-                History history{qkv + d, 3 * d, 0, nullptr, lengths[s]};
-                kernels_.attend(qkv + i * 3 * d, i, history, heads, scores(thread, lengths[s]),
-                                &context_[(starts[s] + i) * d]);
-            }
+        for (int s = first; s < last; s++) {
+            const float *qkv = &wide_[starts[s] * stride];
+            size_t columns = rounded_up(lengths[s], kLanes);
+            std::vector<float> &keys = blocks_[thread];
+            keys.resize(std::max(keys.size(), d * columns));
+            turn_keys(qkv + d, stride, lengths[s], columns, keys.data());
+            Rows values{qkv + 2 * d, stride, 0, nullptr};
+            for (int i = 0; i < lengths[s]; i++)
+                kernels_.attend_columns(qkv + i * stride, i, lengths[s], keys.data(), columns,
+                                        values, heads, scores(thread, lengths[s]),
+                                        &context_[(starts[s] + i) * d]);
+        }
     });
 }
 
+float *Network::memory_keys(int layer, int slot) {
+    size_t place = static_cast<size_t>(layer) * shape_.max_slots + slot;
+    return &memory_keys_[place * source_columns_ * shape_.d_model];
+}
+
+float *Network::memory_values(int layer, int slot) {
+    size_t place = static_cast<size_t>(layer) * shape_.max_slots + slot;
+    return &memory_values_[place * shape_.max_source_tokens * shape_.d_model];
+}
+
 void Network::keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots) {
-    size_t width = 2 * shape_.d_model, room = shape_.max_source_tokens * width;
+    size_t d = shape_.d_model;
     const float *in = wide_.data();
-    for (int i = 0; i < sentences; i++) {
-        float *out = &memory_[(static_cast<size_t>(layer) * shape_.max_slots + slots[i]) * room];
-        std::memcpy(out, in, lengths[i] * width * sizeof *in);
-        in += lengths[i] * width;
-        memory_lengths_[slots[i]] = lengths[i];
+    for (int s = 0; s < sentences; s++) {
+        turn_keys(in, 2 * d, lengths[s], source_columns_, memory_keys(layer, slots[s]));
+        float *values = memory_values(layer, slots[s]);
+        for (int i = 0; i < lengths[s]; i++)
+            std::copy_n(in + i * 2 * d + d, d, values + i * d);
+        in += lengths[s] * 2 * d;
+        memory_lengths_[slots[s]] = lengths[s];
     }
 }
 
 void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots, float *memory) {
     scores_.resize(parallel_threads());
+    blocks_.resize(parallel_threads());
     std::vector<int64_t> positions;
     for (int i = 0; i < sentences; i++)
         for (int j = 0; j < lengths[i]; j++) positions.push_back(j);
@@ -223,24 +249,24 @@ void Network::attend_to_history(int layer, int rows, const int64_t *positions, c
             int i = order[place], length = static_cast<int>(positions[i]) + 1;
             const int32_t *ancestors =
                 &ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens];
-            History history{store, stride, room, ancestors, length};
-            kernels_.attend(&wide_[i * 3 * d], length - 1, history, heads, scores(thread, length),
-                            &context_[i * d]);
+            Rows keys{store, stride, room, ancestors}, values{store + d, stride, room, ancestors};
+            kernels_.attend_rows(&wide_[i * 3 * d], length, keys, values, heads,
+                                 scores(thread, length), &context_[i * d]);
         }
     });
 }
 
 void Network::attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order) {
-    size_t d = shape_.d_model, stride = 2 * d, room = shape_.max_source_tokens * stride;
+    size_t d = shape_.d_model;
     Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, nullptr};
-    const float *store = &memory_[layer * shape_.max_slots * room];
     double cost = 2.0 * d * memory_lengths_[slot[order[0]]];
     spread_over_threads(rows, cost, [&](int first, int last, int thread) {
         for (int place = first; place < last; place++) {
             int i = order[place], length = memory_lengths_[slot[i]];
-            History history{store + slot[i] * room, stride, 0, nullptr, length};
-            kernels_.attend(&wide_[i * d], 0, history, heads, scores(thread, length),
-                            &context_[i * d]);
+            Rows values{memory_values(layer, slot[i]), d, 0, nullptr};
+            kernels_.attend_columns(&wide_[i * d], 0, length, memory_keys(layer, slot[i]),
+                                    source_columns_, values, heads, scores(thread, length),
+                                    &context_[i * d]);
         }
     });
 }

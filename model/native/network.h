@@ -71,6 +71,9 @@ class Network {
     void attend_to_history(int layer, int rows, const int64_t *positions, const int32_t *row,
                            const int32_t *order);
     void attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order);
+    void turn_keys(const float *keys, size_t stride, int length, size_t columns, float *out);
+    float *memory_keys(int layer, int slot);
+    float *memory_values(int layer, int slot);
     void keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots);
     float *scores(int thread, int length);
     void rank_block(int block, int thread, int count, const Inputs &inputs,
@@ -88,9 +91,12 @@ class Network {
     Linear output_;
     Scratch scratch_;
     std::vector<float> x_, normed_, wide_, context_;
-    std::vector<float> history_, memory_;  // (layer, row or slot, position, keys and values 2 D)
+    std::vector<float> history_;        // (layer, row, position, keys and values: 2 D)
+    std::vector<float> memory_keys_;    // (layer, slot, D, position)
+    std::vector<float> memory_values_;  // (layer, slot, position, D)
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
     std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a thread
+    size_t source_columns_ = 0;
     int stepped_rows_ = 0;
 };
