@@ -1,4 +1,4 @@
-"""dragoman serve | translate | train | evaluate.
+"""dragoman serve | translate | train | evaluate | import | export.
 
 A wrong setting, file or checkpoint is one line on stderr and exit code 2. What a command needs of
 torch and of the training code is imported when that command runs.
@@ -37,6 +37,7 @@ def main() -> None:
     dragoman translate --from zh --to en FILE    translate a file, or standard input
     dragoman train RECIPE --run DIRECTORY        train a checkpoint
     dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
+    dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
     """
 
 
@@ -208,6 +209,42 @@ def evaluate(checkpoint: Path, recipe: Path, split: str, device: str, precision:
         {s for row in scores for s in (row.bleu_signature, row.chrf_signature)}
     ):
         click.echo(signature)
+
+
+@main.command("import")
+@click.argument("source")
+@click.argument("destination", type=_DIRECTORY)
+@click.option("--revision", help="Branch, tag or commit of a Hub model; default: its main branch.")
+@click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
+@click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")
+def import_(
+    source: str,
+    destination: Path,
+    revision: str | None,
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+) -> None:
+    """Write the model SOURCE as the checkpoint DESTINATION.
+
+    SOURCE is a directory in Hugging Face layout, a fairseq archive, or a Hub id:
+
+    \b
+    dragoman import Helsinki-NLP/opus-mt-de-en checkpoints/de-en
+    dragoman import facebook/nllb-200-distilled-600M checkpoints/nllb
+    dragoman import models/wmt/model.pt checkpoints/wmt --source-lang en --target-lang de
+
+    Families: Marian, M2M-100 and NLLB-200, mBART-50, fairseq Transformers. The languages are named
+    where the model does not say them, and otherwise choose among those that it has. Each option
+    may be given several times.
+    """
+    from model.importers.resolve import import_source
+    from model.importers.source import Wanted
+
+    try:
+        import_source(source, destination, revision, Wanted(sources, targets))
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    click.echo(f"imported: {destination}")
 
 
 def _fail(message: str) -> NoReturn:

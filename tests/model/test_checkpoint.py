@@ -24,6 +24,7 @@ from model.checkpoint import (
 )
 from model.config import ModelConfig
 from model.options import DecodingOptions
+from model.tokenizer import TokenizerConfig
 from model.transformer import Transformer, initialise
 
 Damage = Callable[[Path], None]
@@ -34,8 +35,7 @@ def info_for(config: ModelConfig) -> CheckpointInfo:
         name="tiny",
         architecture=config,
         pairs=(("zh", "en"), ("en", "zh")),
-        source_tokenizer="tiny.model",
-        target_tokenizer="tiny.model",
+        tokenizer=TokenizerConfig("tiny.model", "tiny.model"),
         decoding=DecodingOptions(beam_size=2, length_penalty=0.6),
     )
 
