@@ -7,12 +7,11 @@ from pathlib import Path
 from model.config import ModelConfig
 from model.importers.names import convert
 from model.importers.pieces import (
-    fairseq_pieces,
-    language_tokens,
     listed,
     many_to_many,
     padded,
     position_of,
+    tagged_pieces,
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
 from model.tokenizer import TokenizerConfig
@@ -67,9 +66,8 @@ def _m2m_pieces(source: SourceDirectory) -> tuple[list[str], dict[str, str]]:
 
 def _nllb_pieces(source: SourceDirectory) -> tuple[list[str], dict[str, str]]:
     """NLLB-200: sentencepiece's pieces, then `eng_Latn` and the like -> pieces, {language: tag}."""
-    codes = language_tokens(source)
-    pieces = fairseq_pieces(source.file(MODEL))
-    return [*pieces, *codes, "<mask>"], {code: code for code in codes}
+    pieces, codes = tagged_pieces(source, source.file(MODEL))
+    return pieces, {code: code for code in codes}
 
 
 def _architecture(source: SourceDirectory, pieces: list[str]) -> ModelConfig:

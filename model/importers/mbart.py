@@ -7,11 +7,10 @@ from pathlib import Path
 from model.config import ModelConfig
 from model.importers.names import convert
 from model.importers.pieces import (
-    fairseq_pieces,
-    language_tokens,
     many_to_many,
     padded,
     position_of,
+    tagged_pieces,
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
 from model.tokenizer import TokenizerConfig
@@ -23,8 +22,7 @@ def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
     """Read the model; raises SourceError."""
     _refuse_mbart_25(source)
     model = source.file(MODEL)
-    codes = language_tokens(source)
-    pieces = [*fairseq_pieces(model), *codes, "<mask>"]
+    pieces, codes = tagged_pieces(source, model)
     pieces, fillers = padded(pieces, source.number("vocab_size"))
     if not wanted.targets and (forced := source.generation.get("forced_bos_token_id")):
         wanted = Wanted(wanted.sources, (pieces[forced],))

@@ -61,10 +61,27 @@ def position_of(piece: str, pieces: Sequence[str]) -> int:
     return pieces.index(piece)
 
 
-def language_tokens(source: SourceDirectory) -> list[str]:
-    """The language codes that the tokenizer's files list, in the order of their ids."""
-    tables = (source.json("special_tokens_map.json"), source.tokenizer)
-    for table in tables:
+def tagged_pieces(source: SourceDirectory, model: Path) -> tuple[list[str], list[str]]:
+    """A sentencepiece model's pieces, then the languages' codes and <mask> -> pieces, codes.
+
+    The tokenizer's configuration tells their order by ids, or else by the order of its list.
+    """
+    pieces = fairseq_pieces(model)
+    numbered = source.tokenizer.get("added_tokens_decoder", {}).items()
+    added = {int(i): _content(token) for i, token in numbered if int(i) >= len(pieces)}
+    if not any(map(_LANGUAGE_CODE.fullmatch, added.values())):
+        added = dict(enumerate([*_listed_codes(source), "<mask>"], len(pieces)))
+    if sorted(added) != list(range(len(pieces), len(pieces) + len(added))):
+        raise SourceError(
+            f"{source.path}: added_tokens_decoder must number on from {len(pieces)}, "
+            f"the size of {model.name}, got {min(added)} to {max(added)}"
+        )
+    tokens = [added[i] for i in sorted(added)]
+    return [*pieces, *tokens], [token for token in tokens if _LANGUAGE_CODE.fullmatch(token)]
+
+
+def _listed_codes(source: SourceDirectory) -> list[str]:
+    for table in (source.json("special_tokens_map.json"), source.tokenizer):
         for key in ("additional_special_tokens", "extra_special_tokens"):
             tokens = [_content(token) for token in table.get(key) or ()]
             if codes := [token for token in tokens if _LANGUAGE_CODE.fullmatch(token)]:
