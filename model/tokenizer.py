@@ -127,6 +127,16 @@ class Tokenizer:
         return len(self._target.pieces)
 
     @property
+    def source_pieces(self) -> list[str]:
+        """The source vocabulary in the order of its ids."""
+        return self._source.pieces
+
+    @property
+    def target_pieces(self) -> list[str]:
+        """The target vocabulary in the order of its ids."""
+        return self._target.pieces
+
+    @property
     def pad_id(self) -> int:
         return self._target.pad_id
 
@@ -140,7 +150,7 @@ class Tokenizer:
 
     def tag_id(self, language: str) -> int | None:
         """Source id of the language's tag; None if the model has none (a one-pair model)."""
-        return self._source.ids.get(self._tag(language))
+        return self._source.ids.get(self.tag(language))
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
@@ -192,12 +202,13 @@ class Tokenizer:
         """What one target id spells: text with spaces, a raw byte, or "" for control symbols."""
         return self._target.spelled[token]
 
-    def _tag(self, language: str) -> str:
+    def tag(self, language: str) -> str:
+        """The piece that stands for the language, if the vocabulary has it."""
         return self._config.tags.get(language, language_tag(language))
 
     def _tags(self, side: Vocabulary, language: str | None) -> list[int]:
         """The language's tag, or nothing where the model has no tags."""
-        if language is None or (tag := self._tag(language)) not in side.ids:
+        if language is None or (tag := self.tag(language)) not in side.ids:
             return []
         return [side.ids[tag]]
 

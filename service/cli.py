@@ -38,6 +38,7 @@ def main() -> None:
     dragoman train RECIPE --run DIRECTORY        train a checkpoint
     dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
     dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
+    dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
     """
 
 
@@ -245,6 +246,31 @@ def import_(
     except (ValueError, OSError) as error:
         _fail(str(error))
     click.echo(f"imported: {destination}")
+
+
+@main.command()
+@click.argument("checkpoint", type=_DIRECTORY)
+@click.argument("destination", type=_DIRECTORY)
+@click.option(
+    "--format", "name", type=click.Choice(["marian", "m2m_100", "pegasus"]), required=True
+)
+def export(checkpoint: Path, destination: Path, name: str) -> None:
+    """Write CHECKPOINT as the Hugging Face directory DESTINATION, in float32.
+
+    transformers loads it, and ct2-transformers-converter makes a CTranslate2 model of it. The
+    format follows from the architecture: marian for post-norm, pegasus for pre-norm checkpoints,
+    m2m_100 for what was imported from M2M-100 or NLLB-200.
+
+    \b
+    dragoman export checkpoints/zh-en exported --format pegasus
+    """
+    from model.exporters.huggingface import export_checkpoint
+
+    try:
+        export_checkpoint(checkpoint, destination, name)
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    click.echo(f"exported: {destination}")
 
 
 def _fail(message: str) -> NoReturn:

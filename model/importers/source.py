@@ -49,6 +49,7 @@ class Sizes(TypedDict):
     d_model: int
     n_heads: int
     d_ff: int
+    dropout: float
     n_encoder_layers: int
     n_decoder_layers: int
     max_positions: int
@@ -133,6 +134,7 @@ class SourceDirectory:
             "d_model": self.number("d_model"),
             "n_heads": self.number("encoder_attention_heads", "decoder_attention_heads"),
             "d_ff": self.number("encoder_ffn_dim", "decoder_ffn_dim"),
+            "dropout": float(self.config.get("dropout", 0.1)),
             "n_encoder_layers": self.number("encoder_layers"),
             "n_decoder_layers": self.number("decoder_layers"),
             "max_positions": self.number("max_position_embeddings"),

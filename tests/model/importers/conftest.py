@@ -55,13 +55,14 @@ def originals(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> dict[
 
 
 @pytest.fixture(scope="session")
-def imported(
-    tmp_path_factory: pytest.TempPathFactory, originals: dict[str, Original]
-) -> dict[str, Checkpoint]:
-    """Our import of every original."""
+def imported_root(tmp_path_factory: pytest.TempPathFactory, originals: dict[str, Original]) -> Path:
+    """A directory with our import of every original."""
     root = tmp_path_factory.mktemp("imported")
-    checkpoints = {}
     for name, original in originals.items():
         import_source(str(original.directory), root / name, None, Wanted())
-        checkpoints[name] = load_checkpoint(root / name)
-    return checkpoints
+    return root
+
+
+@pytest.fixture(scope="session")
+def imported(imported_root: Path, originals: dict[str, Original]) -> dict[str, Checkpoint]:
+    return {name: load_checkpoint(imported_root / name) for name in originals}
