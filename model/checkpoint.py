@@ -181,6 +181,8 @@ def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:
     source, target = directory / info.tokenizer.source, directory / info.tokenizer.target
     try:
         tokenizer = Tokenizer(source, target, info.tokenizer)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"cannot read the tokenizer's files: {error}") from error
     except (OSError, RuntimeError) as error:
         raise CheckpointError(f"cannot read the sentencepiece model {source}: {error}") from error
     except ValueError as error:
