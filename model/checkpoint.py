@@ -204,7 +204,8 @@ def _load_model(directory: Path, config: ModelConfig) -> Transformer:
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path} is not a safetensors file: {error}") from error
     with torch.device("meta"):
-        expected = {name: p.shape for name, p in Transformer(config).named_parameters()}
+        model = Transformer(config)
+    expected = {name: parameter.shape for name, parameter in model.named_parameters()}
     if different := sorted(set(expected) ^ set(weights)):
         raise CheckpointError(
             f"{path} does not fit {CONFIG_FILE}: tensor {different[0]!r} is only in "
@@ -216,8 +217,9 @@ def _load_model(directory: Path, config: ModelConfig) -> Transformer:
                 f"{path} does not fit {CONFIG_FILE}: {name} has shape "
                 f"{tuple(weights[name].shape)}, expected {tuple(shape)}"
             )
-    model = Transformer(config)
-    model.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+    own = {name: weights[name].to(torch.float32, copy=True) for name in expected}
+    model.load_state_dict(own, strict=False, assign=True)
+    model.share_output()
     return model
 
 

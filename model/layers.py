@@ -173,7 +173,8 @@ class DecoderLayer(nn.Module):
 class Embedding(nn.Module):
     """Token embeddings plus absolute positions (sections 3.4, 3.5), with dropout on their sum.
 
-    The sum has a layer norm of its own where the configuration says so.
+    The sum has a layer norm of its own where the configuration says so. Tables are made in memory
+    even under the meta device, so that a model built there only lacks its parameters.
     """
 
     def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
@@ -190,7 +191,7 @@ class Embedding(nn.Module):
                 config.max_positions, config.d_model, config.sinusoids, config.position_offset
             )
         else:
-            table = torch.empty(0)
+            table = torch.empty(0, device="cpu")
         self.table: Tensor
         self.register_buffer("table", table, persistent=False)
 
@@ -215,8 +216,9 @@ def sinusoids(
     """
     half = d_model // 2
     steps = max(half - 1, 1) if layout == "tensor2tensor" else half
-    positions = torch.arange(first, first + n_positions, dtype=torch.float64)[:, None]
-    angles = positions / 10000.0 ** (torch.arange(half, dtype=torch.float64) / steps)
+    places = torch.arange(first, first + n_positions, dtype=torch.float64, device="cpu")
+    exponents = torch.arange(half, dtype=torch.float64, device="cpu") / steps
+    angles = places[:, None] / 10000.0**exponents
     if layout == "interleaved":
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
@@ -231,7 +233,7 @@ def alibi_slopes(n_heads: int) -> Tensor:
     power = 2 ** math.floor(math.log2(n_heads))
     slopes = [2.0 ** (-8.0 * (i + 1) / power) for i in range(power)]
     slopes += [2.0 ** (-4.0 * (2 * i + 1) / power) for i in range(n_heads - power)]
-    return torch.tensor(slopes)
+    return torch.tensor(slopes, device="cpu")
 
 
 def alibi_bias(slopes: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:

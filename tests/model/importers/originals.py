@@ -134,24 +134,14 @@ class Original(NamedTuple):
 
 
 def marian(directory: Path, corpus: Corpus, tags: Sequence[str]) -> Original:
-    """English to Chinese with a joint vocabulary in Marian's order: eos and unknown first, pad
-    last. With tags the target language is asked for, the first one in training."""
+    """English to Chinese. With tags the target language is asked for, the first in training."""
     from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
-    directory.mkdir()
-    for model, name in zip(corpus.models, ("source.spm", "target.spm"), strict=True):
-        shutil.copyfile(model, directory / name)
-    joint = dict.fromkeys(piece for model in corpus.models for piece in pieces_of(model))
-    pieces = ["</s>", "<unk>", *joint, *(f">>{tag}<<" for tag in tags), "<pad>"]
-    write_json(directory / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
-    languages = {"source_lang": "eng", "target_lang": "mul" if tags else "zho"}
-    settings = {"tokenizer_class": "MarianTokenizer", **languages}
-    write_json(directory / "tokenizer_config.json", settings)
+    pad = write_marian_tokenizer(directory, corpus, tags)
     tokenizer = MarianTokenizer.from_pretrained(directory)
-    pad = len(pieces) - 1
     config = MarianConfig(
         **SIZES,
-        vocab_size=len(pieces),
+        vocab_size=pad + 1,
         activation_function="swish",
         eos_token_id=0,
         pad_token_id=pad,
@@ -164,6 +154,23 @@ def marian(directory: Path, corpus: Corpus, tags: Sequence[str]) -> Original:
         for source, target in corpus.pairs
     ]
     return _save(directory, train_briefly(MarianMTModel(config), pairs), tokenizer)
+
+
+def write_marian_tokenizer(
+    directory: Path, corpus: Corpus, tags: Sequence[str], vocab_size: int = 0
+) -> int:
+    """A joint vocabulary in Marian's order: eos and unknown first, pad last -> its id."""
+    directory.mkdir()
+    for model, name in zip(corpus.models, ("source.spm", "target.spm"), strict=True):
+        shutil.copyfile(model, directory / name)
+    joint = dict.fromkeys(piece for model in corpus.models for piece in pieces_of(model))
+    pieces = ["</s>", "<unk>", *joint, *(f">>{tag}<<" for tag in tags)]
+    pieces += [f"unused{i}" for i in range(vocab_size - len(pieces) - 1)]
+    write_json(directory / "vocab.json", {p: i for i, p in enumerate([*pieces, "<pad>"])})
+    languages = {"source_lang": "eng", "target_lang": "mul" if tags else "zho"}
+    settings = {"tokenizer_class": "MarianTokenizer", **languages}
+    write_json(directory / "tokenizer_config.json", settings)
+    return len(pieces)
 
 
 def m2m_100(directory: Path, corpus: Corpus) -> Original:
@@ -184,19 +191,24 @@ def nllb(directory: Path, corpus: Corpus) -> Original:
     """NLLB-200's layout: sentencepiece of the BPE kind, language codes after its pieces."""
     from transformers import NllbTokenizer
 
-    directory.mkdir()
-    shutil.copyfile(corpus.bpe_model, directory / "sentencepiece.bpe.model")
-    codes = ["ace_Arab", "ace_Latn", "arb_Arab", "eng_Latn", "zho_Hans", "zho_Hant", "zul_Latn"]
-    size = len(pieces_of(corpus.bpe_model)) + 4
-    numbered = {
-        str(i): {"content": t, "special": True} for i, t in enumerate([*codes, "<mask>"], size)
-    }
-    settings = {"tokenizer_class": "NllbTokenizer", "additional_special_tokens": codes}
-    settings |= {"added_tokens_decoder": numbered}
-    write_json(directory / "tokenizer_config.json", settings)
+    write_nllb_tokenizer(directory, corpus)
     languages = {"src_lang": "eng_Latn", "tgt_lang": "zho_Hans"}
     tokenizer = NllbTokenizer.from_pretrained(directory, **languages)
     return _m2m_model(directory, corpus, tokenizer, len(tokenizer) + 2)
+
+
+def write_nllb_tokenizer(directory: Path, corpus: Corpus) -> None:
+    directory.mkdir()
+    shutil.copyfile(corpus.bpe_model, directory / "sentencepiece.bpe.model")
+    codes = ["ace_Arab", "ace_Latn", "arb_Arab", "eng_Latn", "zho_Hans", "zho_Hant", "zul_Latn"]
+    first = len(pieces_of(corpus.bpe_model)) + 4
+    added = enumerate([*codes, "<mask>"], first)
+    settings = {
+        "tokenizer_class": "NllbTokenizer",
+        "additional_special_tokens": codes,
+        "added_tokens_decoder": {str(i): {"content": t, "special": True} for i, t in added},
+    }
+    write_json(directory / "tokenizer_config.json", settings)
 
 
 def mbart(directory: Path, corpus: Corpus) -> Original:
