@@ -24,6 +24,7 @@ _SHUTDOWN_SECONDS = 5
 _DEVICES = click.Choice(["auto", "cpu", "cuda"])
 _PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
+_MODEL = click.Path(path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -62,7 +63,7 @@ def _bounds(constraint: object) -> list[tuple[str, object]]:
 @main.command()
 @_settings_options
 def serve(**flags: str | None) -> None:
-    """Serve a checkpoint over HTTP until interrupted.
+    """Serve a checkpoint, or a model that is imported first, over HTTP until interrupted.
 
     Flags win over DRAGOMAN_* environment variables, these over the defaults. Try it:
 
@@ -117,7 +118,7 @@ def _bind(host: str, port: int) -> socket.socket:
 @click.argument("files", nargs=-1, type=_FILE)
 @click.option("--from", "source", required=True, help="Language code of the text, such as zh.")
 @click.option("--to", "target", required=True, help="Language code to translate into.")
-@click.option("--model", type=_DIRECTORY, default=Path("checkpoints/zh-en"), show_default=True)
+@click.option("--model", type=_MODEL, default=Path("checkpoints/zh-en"), show_default=True)
 @click.option("--device", type=_DEVICES, default="auto", show_default=True)
 @click.option("--precision", type=_PRECISIONS, default="auto", show_default=True)
 @click.option("--beam-size", type=click.IntRange(1, 64), help="Default: the checkpoint's.")

@@ -160,7 +160,21 @@ def _write_config(directory: Path, checkpoint: Checkpoint, name: str) -> None:
         "decoder_start_token_id": config.pad_id if name == "pegasus" else config.bos_id,
         "forced_eos_token_id": None,
     }
-    architecture = {
+    generation = {
+        "num_beams": decoding.beam_size,
+        "length_penalty": decoding.length_penalty,
+        "repetition_penalty": decoding.repetition_penalty,
+        "no_repeat_ngram_size": decoding.no_repeat_ngram_size,
+        "max_length": config.max_positions,
+        "bad_words_ids": [[token] for token in checkpoint.tokenizer.control_ids()],
+    }
+    write_json(directory / "config.json", {**_architecture(config, name), **ids})
+    write_json(directory / "generation_config.json", {**generation, **ids})
+
+
+def _architecture(config: ModelConfig, name: str) -> dict[str, Any]:
+    """The network in the words of config.json; the last two lines are for CTranslate2."""
+    return {
         "model_type": name,
         "architectures": [FORMATS[name].architecture],
         "is_encoder_decoder": True,
@@ -179,16 +193,7 @@ def _write_config(directory: Path, checkpoint: Checkpoint, name: str) -> None:
         "scale_embedding": config.scale_embeddings,
         "share_encoder_decoder_embeddings": config.shared_embeddings == "all",
         "tie_word_embeddings": True,
+        "torch_dtype": "float32",
         "normalize_before": config.norm == "pre",
         "normalize_embedding": False,
-        "torch_dtype": "float32",
     }
-    generation = {
-        "num_beams": decoding.beam_size,
-        "length_penalty": decoding.length_penalty,
-        "max_length": config.max_positions,
-        "early_stopping": False,
-        "bad_words_ids": [[token] for token in checkpoint.tokenizer.control_ids()],
-    }
-    write_json(directory / "config.json", {**architecture, **ids})
-    write_json(directory / "generation_config.json", {**generation, **ids})

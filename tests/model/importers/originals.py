@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,12 +94,15 @@ def pieces_of(model: Path) -> list[str]:
     return [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
 
 
-def train_briefly(model: Any, pairs: list[tuple[list[int], list[int]]], steps: int = 150) -> Any:
+def train_briefly(
+    build: Callable[[], Any], pairs: list[tuple[list[int], list[int]]], steps: int = 200
+) -> Any:
     """A model that has learned a little: its sentences end, and differ, as random ones do not.
 
     Biases, norms and the logits' bias are made random first, so that none is without effect.
     """
     torch.manual_seed(7)
+    model = build()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:
@@ -153,7 +156,7 @@ def marian(directory: Path, corpus: Corpus, tags: Sequence[str]) -> Original:
         (tokenizer(tag + source).input_ids, tokenizer(text_target=target).input_ids)
         for source, target in corpus.pairs
     ]
-    return _save(directory, train_briefly(MarianMTModel(config), pairs), tokenizer)
+    return _save(directory, train_briefly(lambda: MarianMTModel(config), pairs), tokenizer)
 
 
 def write_marian_tokenizer(
@@ -230,7 +233,7 @@ def mbart(directory: Path, corpus: Corpus) -> Original:
         forced_bos_token_id=None,
     )
     pairs = tagged_pairs(corpus, tokenizer)
-    model = train_briefly(MBartForConditionalGeneration(config), pairs, steps=300)
+    model = train_briefly(lambda: MBartForConditionalGeneration(config), pairs, steps=300)
     return _save(directory, model, tokenizer)
 
 
@@ -248,7 +251,9 @@ def _m2m_model(directory: Path, corpus: Corpus, tokenizer: Any, vocab_size: int)
     config = M2M100Config(
         **SIZES, vocab_size=vocab_size, activation_function="relu", decoder_start_token_id=2
     )
-    model = train_briefly(M2M100ForConditionalGeneration(config), tagged_pairs(corpus, tokenizer))
+    model = train_briefly(
+        lambda: M2M100ForConditionalGeneration(config), tagged_pairs(corpus, tokenizer)
+    )
     return _save(directory, model, tokenizer)
 
 

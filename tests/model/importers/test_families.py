@@ -127,14 +127,19 @@ def test_a_hundred_sentences_decode_as_generate_decodes_them(
         output_scores=True,
     )
     eos = ours.info.architecture.eos_id
-    expected = [row[1 : row.index(eos, 1)] for row in theirs.sequences.tolist()]
+    expected = {
+        i: row[1 : row.index(eos, 1)]
+        for i, row in enumerate(theirs.sequences.tolist())
+        if eos in row[1:]  # at the limit generate prefers what has not ended
+    }
+    assert len(expected) > 90
+    assert len({tuple(ids) for ids in expected.values()}) > 5
     rows = [row[: int(n)] for row, n in zip(src.tolist(), mask.sum(1), strict=True)]
     best = [result.hypotheses[0] for result in translate(ours, rows, beam_size)]
-    assert [hypothesis.ids for hypothesis in best] == expected
-    assert len({tuple(ids) for ids in expected}) > 5
+    assert {i: best[i].ids for i in expected} == expected
     if beam_size > 1:
-        scores = torch.tensor([hypothesis.score for hypothesis in best])
-        assert (scores - theirs.sequences_scores).abs().max() < 1e-4
+        scores = torch.tensor([best[i].score for i in expected])
+        assert (scores - theirs.sequences_scores[list(expected)]).abs().max() < 1e-4
 
 
 def test_a_translation_reads_as_the_originals(

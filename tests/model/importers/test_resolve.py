@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from fastapi.testclient import TestClient
 
 from model.checkpoint import read_info
 from model.importers.resolve import cache_directory, resolve_checkpoint
 from model.importers.source import SourceError
-from service.app import StartupError, load_model
+from service.app import StartupError, create_app, load_model
 from service.offline import OfflineTranslator
 from service.settings import Settings
 from tests.model.importers.originals import Original
 
+TEXT = "The hospital has three birds."
 BUNDLED = Path(__file__).parents[3] / "checkpoints" / "zh-en"
 
 
@@ -77,7 +80,7 @@ def test_it_translates_from_the_command_line_under_any_name_of_its_languages(
 ) -> None:
     translator = OfflineTranslator(foreign, "cpu", 4, 1, None)
     texts = {
-        translator.translate("The hospital has three birds.", source, target)
+        translator.translate(TEXT, source, target)
         for source, target in [("en", "zh"), ("eng_Latn", "zh_CN"), ("en-GB", "zho_Hans")]
     }
     assert len(texts) == 1
@@ -92,3 +95,20 @@ def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) ->
     model = load_model(Settings(model=foreign, device="cpu"))
     assert model.own_codes["zho_Hant"] == "zh-Hant"
     assert ("en", "zh-Hant") in model.pairs
+
+
+def test_the_server_translates_and_streams_without_showing_tags(foreign: Path) -> None:
+    """The tag that the translation is forced to begin with is no text, whole or streamed."""
+    settings = Settings(model=foreign, device="cpu")
+    expected = OfflineTranslator(foreign, "cpu", 1, None, None).translate(TEXT, "en", "zh")
+    body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": expected[:2]}
+    with TestClient(create_app(settings, load_model(settings))) as client:
+        whole = client.post("/translate", json={**body, "details": True}).json()
+        streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
+        languages = client.get("/languages").json()
+    events = [json.loads(line[6:]) for line in streamed.text.splitlines() if line[:5] == "data:"]
+    assert whole["translatedText"] == expected
+    assert "".join(event.get("text", "") for event in events) == expected
+    assert events[-1]["translatedText"] == expected
+    assert whole["details"][0]["sentences"][0]["tokens"][0] == "zho_Hans"
+    assert [language["code"] for language in languages][:4] == ["ace-Arab", "ace", "ar", "en"]
