@@ -68,7 +68,7 @@ def translate(ours: Checkpoint, rows: list[list[int]], beam_size: int) -> list[F
         max_source_tokens=64,
         max_target_tokens=64,
     )
-    options = DecodingOptions(beam_size=beam_size, max_length=LIMIT)
+    options = DecodingOptions(beam_size=beam_size, max_length=LIMIT, lookahead=None)
     start = ours.tokenizer.target_start("zh")
     return translate_all(runner, [SourceSentence(ids, options, prefix=start) for ids in rows])
 

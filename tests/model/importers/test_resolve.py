@@ -78,7 +78,7 @@ def test_a_foreign_model_that_cannot_be_imported_leaves_no_cache(
 def test_it_translates_from_the_command_line_under_any_name_of_its_languages(
     foreign: Path,
 ) -> None:
-    translator = OfflineTranslator(foreign, "cpu", 4, 1, None)
+    translator = OfflineTranslator(foreign, "cpu", "float32", 4, 1, None)
     texts = {
         translator.translate(TEXT, source, target)
         for source, target in [("en", "zh"), ("eng_Latn", "zh_CN"), ("en-GB", "zho_Hans")]
@@ -99,8 +99,10 @@ def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) ->
 
 def test_the_server_translates_and_streams_without_showing_tags(foreign: Path) -> None:
     """The tag that the translation is forced to begin with is no text, whole or streamed."""
-    settings = Settings(model=foreign, device="cpu")
-    expected = OfflineTranslator(foreign, "cpu", 1, None, None).translate(TEXT, "en", "zh")
+    settings = Settings(model=foreign, device="cpu", precision="float32")
+    expected = OfflineTranslator(foreign, "cpu", "float32", 1, None, None).translate(
+        TEXT, "en", "zh"
+    )
     body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": expected[:2]}
     with TestClient(create_app(settings, load_model(settings))) as client:
         whole = client.post("/translate", json={**body, "details": True}).json()
