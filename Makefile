@@ -10,10 +10,10 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench gpu-check
+.PHONY: help install serve test lint train bench gpu-check importers-check
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(INSTALLED) ## create .venv with everything for serving, training and testing
 
@@ -43,6 +43,9 @@ train: $(INSTALLED) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go 
 gpu-check: $(INSTALLED) ## run the tests that need a GPU; without one they skip and say so
 	@$(BIN)/python -c 'import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else "No GPU here: the tests below skip themselves.")'
 	$(BIN)/pytest -m gpu -rs || test $$? -eq 5
+
+importers-check: $(INSTALLED) ## import models of the real sizes, and compare with transformers
+	$(BIN)/python -m tests.model.importers.check
 
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies

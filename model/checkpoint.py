@@ -15,7 +15,8 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from model.config import ConfigError, ModelConfig
+from model.languages import Languages, parse_pairs, render_pairs
 from model.options import DecodingOptions, OptionsError
-from model.tokenizer import Tokenizer
+from model.tokenizer import Tokenizer, TokenizerConfig
 from model.transformer import Transformer
 
 FORMAT_VERSION = 1
@@ -46,9 +48,21 @@ class CheckpointInfo:
     name: str
     architecture: ModelConfig
     pairs: tuple[tuple[str, str], ...]
-    source_tokenizer: str
-    target_tokenizer: str
+    tokenizer: TokenizerConfig
     decoding: DecodingOptions
+    origin: Mapping[str, str] = field(default_factory=dict)
+    """Where an imported checkpoint comes from, such as its Hub id and commit."""
+
+    @property
+    def own_codes(self) -> dict[str, str]:
+        """What the model family calls the languages -> their public codes."""
+        return {tag.strip("_<>"): code for code, tag in self.tokenizer.tags.items()}
+
+    @property
+    def languages(self) -> Languages:
+        """Sources first, then what else is a target."""
+        sides = [*(source for source, _ in self.pairs), *(target for _, target in self.pairs)]
+        return Languages(sides, self.own_codes)
 
 
 @dataclass(frozen=True)
@@ -140,20 +154,13 @@ def _parse_info(raw: Any) -> CheckpointInfo:
         raise ValueError(f"it must hold one JSON object, got {type(raw).__name__}")
     if raw.get("format") != FORMAT_VERSION:
         raise ValueError(f"format must be {FORMAT_VERSION}, got {raw.get('format')!r}")
-    pairs = tuple((str(source), str(target)) for source, target in raw["pairs"])
-    if not pairs:
-        raise ValueError("pairs must name at least one [source, target]")
-    files = (str(raw["tokenizer"]["source"]), str(raw["tokenizer"]["target"]))
-    for name in files:
-        if Path(name).name != name:
-            raise ValueError(f"tokenizer files must lie in the directory itself, got {name!r}")
     return CheckpointInfo(
         name=str(raw["name"]),
         architecture=ModelConfig.from_dict(raw["architecture"]),
-        pairs=pairs,
-        source_tokenizer=files[0],
-        target_tokenizer=files[1],
+        pairs=parse_pairs(raw["pairs"]),
+        tokenizer=TokenizerConfig.from_dict(raw["tokenizer"]),
         decoding=DecodingOptions.from_dict(raw["decoding"]),
+        origin=dict(raw.get("origin", {})),
     )
 
 
@@ -161,20 +168,25 @@ def _render_info(info: CheckpointInfo) -> str:
     raw = {
         "format": FORMAT_VERSION,
         "name": info.name,
-        "pairs": info.pairs,
-        "tokenizer": {"source": info.source_tokenizer, "target": info.target_tokenizer},
+        "pairs": render_pairs(info.pairs),
+        "tokenizer": info.tokenizer.to_dict(),
         "architecture": dataclasses.asdict(info.architecture),
         "decoding": info.decoding.to_dict(),
+        **({"origin": dict(info.origin)} if info.origin else {}),
     }
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
 
 
 def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:
-    source, target = directory / info.source_tokenizer, directory / info.target_tokenizer
+    source, target = directory / info.tokenizer.source, directory / info.tokenizer.target
     try:
-        tokenizer = Tokenizer(source, target)
+        tokenizer = Tokenizer(source, target, info.tokenizer)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"cannot read the tokenizer's files: {error}") from error
     except (OSError, RuntimeError) as error:
         raise CheckpointError(f"cannot read the sentencepiece model {source}: {error}") from error
+    except ValueError as error:
+        raise CheckpointError(f"cannot read the vocabulary of {directory}: {error}") from error
     sizes = (tokenizer.source_vocab_size, tokenizer.target_vocab_size)
     expected = (info.architecture.src_vocab_size, info.architecture.tgt_vocab_size)
     if sizes != expected:
@@ -192,7 +204,8 @@ def _load_model(directory: Path, config: ModelConfig) -> Transformer:
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path} is not a safetensors file: {error}") from error
     with torch.device("meta"):
-        expected = {name: p.shape for name, p in Transformer(config).named_parameters()}
+        model = Transformer(config)
+    expected = {name: parameter.shape for name, parameter in model.named_parameters()}
     if different := sorted(set(expected) ^ set(weights)):
         raise CheckpointError(
             f"{path} does not fit {CONFIG_FILE}: tensor {different[0]!r} is only in "
@@ -204,8 +217,9 @@ def _load_model(directory: Path, config: ModelConfig) -> Transformer:
                 f"{path} does not fit {CONFIG_FILE}: {name} has shape "
                 f"{tuple(weights[name].shape)}, expected {tuple(shape)}"
             )
-    model = Transformer(config)
-    model.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+    own = {name: weights[name].to(torch.float32, copy=True) for name in expected}
+    model.load_state_dict(own, strict=False, assign=True)
+    model.share_output()
     return model
 
 

@@ -10,12 +10,14 @@ from typing import Any, Literal, get_args
 
 Norm = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "learned", "alibi"]
+Sinusoids = Literal["interleaved", "halves", "tensor2tensor"]
 Activation = Literal["relu", "gelu", "silu"]
 SharedEmbeddings = Literal["all", "target", "none"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "norm": get_args(Norm),
     "positions": get_args(Positions),
+    "sinusoids": get_args(Sinusoids),
     "activation": get_args(Activation),
     "shared_embeddings": get_args(SharedEmbeddings),
 }
@@ -31,7 +33,11 @@ class ModelConfig:
 
     The defaults are the paper's base model. `shared_embeddings`: "all" uses one matrix for source,
     target and output (section 3.4), "target" shares target and output only, "none" shares nothing.
-    `max_positions` bounds both source and target length in tokens.
+    `max_positions` bounds both source and target length in tokens; the first one is numbered
+    `position_offset`. `sinusoids`: "interleaved" is section 3.5; "halves" has all sines before all
+    cosines; "tensor2tensor" is the authors' code, halves whose longest wavelength is 10000 itself.
+    `embedding_norm` puts a layer norm on the sum of embedding and position (Liu et al. 2020).
+    Decoding starts from `bos_id`, which may be the id of eos or pad.
     """
 
     src_vocab_size: int
@@ -49,6 +55,9 @@ class ModelConfig:
     shared_embeddings: SharedEmbeddings = "all"
     scale_embeddings: bool = True
     output_bias: bool = False
+    sinusoids: Sinusoids = "interleaved"
+    position_offset: int = 0
+    embedding_norm: bool = False
     pad_id: int = 0
     bos_id: int = 2
     eos_id: int = 3
@@ -80,8 +89,9 @@ class ModelConfig:
                 raise ConfigError(f"{field.name} must be a whole number, got {value!r}")
             if field.type == "bool" and not isinstance(value, bool):
                 raise ConfigError(f"{field.name} must be true or false, got {value!r}")
-            if field.type == "int" and not field.name.endswith("_id") and value < 1:
-                raise ConfigError(f"{field.name} must be at least 1, got {value}")
+            least = 0 if field.name == "position_offset" else 1
+            if field.type == "int" and not field.name.endswith("_id") and value < least:
+                raise ConfigError(f"{field.name} must be at least {least}, got {value}")
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float):
             raise ConfigError(f"dropout must be a number, got {self.dropout!r}")
         if self.d_model % self.n_heads:
@@ -90,6 +100,8 @@ class ModelConfig:
             )
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ConfigError(f"sinusoidal positions need an even d_model, got {self.d_model}")
+        if self.positions != "sinusoidal" and self.position_offset:
+            raise ConfigError(f"position_offset needs sinusoidal positions, got {self.positions}")
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout must be in [0, 1), got {self.dropout}")
 

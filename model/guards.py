@@ -41,9 +41,8 @@ def forbid_repeated_ngrams(
 
 
 def force(logits: Tensor, token: Tensor, is_forced: Tensor) -> Tensor:
-    """Where is_forced (R,), only token (R,) keeps its logit."""
-    chosen = token[:, None]
-    only = torch.full_like(logits, _NEVER).scatter(1, chosen, logits.gather(1, chosen))
+    """Where is_forced (R,), token (R,) is certain, even if it is one that is never generated."""
+    only = torch.full_like(logits, _NEVER).scatter(1, token[:, None], 0.0)
     return torch.where(is_forced[:, None], only, logits)
 
 

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import Activation, ModelConfig
+from model.config import Activation, ModelConfig, Sinusoids
 
 _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -171,20 +171,27 @@ class DecoderLayer(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Token embeddings plus absolute positions (sections 3.4, 3.5), with dropout on their sum."""
+    """Token embeddings plus absolute positions (sections 3.4, 3.5), with dropout on their sum.
+
+    The sum has a layer norm of its own where the configuration says so. Tables are made in memory
+    even under the meta device, so that a model built there only lacks its parameters.
+    """
 
     def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         self.tokens = tokens
         self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
+        self.norm = nn.LayerNorm(config.d_model) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.learned: nn.Embedding | None = None
         if config.positions == "learned":
             self.learned = nn.Embedding(config.max_positions, config.d_model)
         if config.positions == "sinusoidal":
-            table = sinusoids(config.max_positions, config.d_model)
+            table = sinusoids(
+                config.max_positions, config.d_model, config.sinusoids, config.position_offset
+            )
         else:
-            table = torch.empty(0)
+            table = torch.empty(0, device="cpu")
         self.table: Tensor
         self.register_buffer("table", table, persistent=False)
 
@@ -195,18 +202,26 @@ class Embedding(nn.Module):
             x = x + self.learned(positions)
         elif self.table.numel():
             x = x + self.table[positions]
-        return self.dropout(x)
+        return self.dropout(self.norm(x))
 
 
-def sinusoids(n_positions: int, d_model: int) -> Tensor:
-    """Sinusoidal positions (section 3.5) -> (n_positions, D): sine at even, cosine at odd places.
+def sinusoids(
+    n_positions: int, d_model: int, layout: Sinusoids = "interleaved", first: int = 0
+) -> Tensor:
+    """Sinusoidal positions (section 3.5) first, first + 1, ... -> (n_positions, D).
 
-    PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)).
+    "interleaved": PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)).
+    "halves" has the sines in the first D/2 places and the cosines in the last. "tensor2tensor" has
+    halves too, with the exponent i / (D/2 - 1): the paper's authors' code, which fairseq follows.
     """
-    positions = torch.arange(n_positions, dtype=torch.float64)[:, None]
-    wavelengths = 10000.0 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angles = positions / wavelengths
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
+    half = d_model // 2
+    steps = max(half - 1, 1) if layout == "tensor2tensor" else half
+    places = torch.arange(first, first + n_positions, dtype=torch.float64, device="cpu")
+    exponents = torch.arange(half, dtype=torch.float64, device="cpu") / steps
+    angles = places[:, None] / 10000.0**exponents
+    if layout == "interleaved":
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
@@ -218,7 +233,7 @@ def alibi_slopes(n_heads: int) -> Tensor:
     power = 2 ** math.floor(math.log2(n_heads))
     slopes = [2.0 ** (-8.0 * (i + 1) / power) for i in range(power)]
     slopes += [2.0 ** (-4.0 * (2 * i + 1) / power) for i in range(n_heads - power)]
-    return torch.tensor(slopes)
+    return torch.tensor(slopes, device="cpu")
 
 
 def alibi_bias(slopes: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:

@@ -6,13 +6,24 @@ Knows nothing of tensors or of the network.
 from __future__ import annotations
 
 import codecs
+import dataclasses
+import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 from sentencepiece import SentencePieceProcessor
 
-_WORD_START = "▁"
+from model.vocabulary import Vocabulary
+
+Part = Literal["source_tag", "target_tag", "text", "eos"]
+Normalization = Literal["nfc", "none"]
+
+
+class TokenizerError(ValueError):
+    """A tokenizer that cannot be built; the message says what was got and what is allowed."""
 
 
 def language_tag(language: str) -> str:
@@ -20,60 +31,155 @@ def language_tag(language: str) -> str:
     return f"<2{language}>"
 
 
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """The `tokenizer` table of a checkpoint's config.json. Files are named, not paths.
+
+    `source` and `target` are sentencepiece models. Where their ids are not the network's, the
+    `..._vocabulary` files are JSON lists that hold each id's piece. `tags` maps languages to their
+    pieces, which are `<2language>` where it is empty. A source sentence is written as
+    `source_layout` says, without the tags that the model lacks; a translation begins with the tags
+    of `target_layout`. `control` lists pieces that are no text besides the tags and the usual four.
+    """
+
+    source: str
+    target: str
+    source_vocabulary: str | None = None
+    target_vocabulary: str | None = None
+    normalization: Normalization = "nfc"
+    source_layout: tuple[Part, ...] = ("target_tag", "text", "eos")
+    target_layout: tuple[Part, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    control: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TokenizerConfig:
+        """Build from parsed JSON; raises TokenizerError, or KeyError if a file is not named."""
+        known = [f.name for f in dataclasses.fields(cls)]
+        if unknown := sorted(set(values) - set(known)):
+            raise TokenizerError(f"unknown tokenizer option {unknown[0]!r}; known: {known}")
+        lists: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
+        config = cls(lists.pop("source"), lists.pop("target"), **lists)
+        config._check()
+        return config
+
+    def to_dict(self) -> dict[str, Any]:
+        """What differs from the defaults, for JSON."""
+        defaults = TokenizerConfig("", "")
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {k: v for k, v in values.items() if v != getattr(defaults, k)}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every file that the tokenizer is read from, each once."""
+        names = (self.source, self.target, self.source_vocabulary, self.target_vocabulary)
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    def _check(self) -> None:
+        for name in self.files:
+            if not isinstance(name, str) or Path(name).name != name:
+                raise TokenizerError(
+                    f"tokenizer files must lie in the directory itself, got {name!r}"
+                )
+        if self.normalization not in get_args(Normalization):
+            allowed = list(get_args(Normalization))
+            raise TokenizerError(
+                f"normalization must be one of {allowed}, got {self.normalization!r}"
+            )
+        for layout in (self.source_layout, self.target_layout):
+            if not isinstance(layout, tuple) or not set(layout) <= set(get_args(Part)):
+                raise TokenizerError(
+                    f"a layout is a list of {list(get_args(Part))}, got {layout!r}"
+                )
+        if not isinstance(self.tags, Mapping) or not isinstance(self.control, tuple):
+            raise TokenizerError("tags must map languages to pieces, and control must be a list")
+
+
 class Tokenizer:
     """A sentencepiece model for each side, which may be the same file.
 
-    Source sentences are written [tag of the target language] pieces... eos; target sentences are
-    plain pieces. Tags are control symbols, so no text can spell one.
+    Source sentences are written as the configuration's `source_layout` says; target sentences are
+    plain pieces, after the tags of its `target_layout` where it has any. Tags are control symbols,
+    so no text can spell one.
     """
 
-    def __init__(self, source_model: Path, target_model: Path) -> None:
-        self._source = SentencePieceProcessor(model_file=str(source_model))
-        self._target = (
-            self._source
-            if target_model == source_model
-            else SentencePieceProcessor(model_file=str(target_model))
-        )
+    def __init__(
+        self, source_model: Path, target_model: Path, config: TokenizerConfig | None = None
+    ) -> None:
+        """Vocabulary files lie beside the models. Raises OSError, RuntimeError or ValueError."""
+        self._config = config or TokenizerConfig(source_model.name, target_model.name)
+        files = [
+            (source_model, self._config.source_vocabulary),
+            (target_model, self._config.target_vocabulary),
+        ]
+        control = (*self._config.tags.values(), *self._config.control)
+        sides = {file: _read_vocabulary(*file, control) for file in dict.fromkeys(files)}
+        self._source, self._target = sides[files[0]], sides[files[1]]
 
     @property
     def source_vocab_size(self) -> int:
-        return int(self._source.get_piece_size())
+        return len(self._source.pieces)
 
     @property
     def target_vocab_size(self) -> int:
-        return int(self._target.get_piece_size())
+        return len(self._target.pieces)
+
+    @property
+    def source_pieces(self) -> list[str]:
+        """The source vocabulary in the order of its ids."""
+        return self._source.pieces
+
+    @property
+    def target_pieces(self) -> list[str]:
+        """The target vocabulary in the order of its ids."""
+        return self._target.pieces
 
     @property
     def pad_id(self) -> int:
-        return int(self._target.pad_id())
+        return self._target.pad_id
 
     @property
     def bos_id(self) -> int:
-        return int(self._target.bos_id())
+        return self._target.bos_id
 
     @property
     def eos_id(self) -> int:
-        return int(self._target.eos_id())
+        return self._target.eos_id
 
     def tag_id(self, language: str) -> int | None:
         """Source id of the language's tag; None if the model has none (a one-pair model)."""
-        tag = language_tag(language)
-        token = int(self._source.piece_to_id(tag))
-        return token if self._source.id_to_piece(token) == tag else None
+        return self._source.ids.get(self.tag(language))
 
-    def encode_source(self, text: str, target_language: str) -> list[int]:
-        """Source ids with the target language's tag in front and eos at the end."""
-        tag = self.tag_id(target_language)
-        ids = self._source.encode(normalise(text))
-        return [*([] if tag is None else [tag]), *ids, int(self._source.eos_id())]
+    def encode_source(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[int]:
+        """Source ids with tags and eos in their places.
+
+        The source language matters only to models whose layout has its tag.
+        """
+        (ids,) = self.encode_source_batch([text])
+        parts = {
+            "text": ids,
+            "eos": [self._source.eos_id],
+            "source_tag": self._tags(self._source, source_language),
+            "target_tag": self._tags(self._source, target_language),
+        }
+        return [token for part in self._config.source_layout for token in parts[part]]
+
+    def target_start(self, target_language: str) -> list[int]:
+        """Target ids that every translation into this language must begin with."""
+        tags = self._tags(self._target, target_language)
+        return [token for _ in self._config.target_layout for token in tags]
 
     def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Bare source ids of many texts, without tag and eos."""
-        return list(self._source.encode([normalise(text) for text in texts]))
+        return self._source.encode([self._normalise(text) for text in texts])
 
     def encode_target_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Bare target ids of many texts, without bos and eos."""
-        return list(self._target.encode([normalise(text) for text in texts]))
+        return self._target.encode([self._normalise(text) for text in texts])
 
     def decode(self, ids: Sequence[int]) -> str:
         """Target ids to text; control symbols vanish, byte pieces join into characters."""
@@ -86,25 +192,28 @@ class Tokenizer:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The target vocabulary's spelling of each id."""
-        return [str(self._target.id_to_piece(token)) for token in ids]
+        return [self._target.pieces[token] for token in ids]
 
     def control_ids(self) -> list[int]:
         """Target ids that must never be generated: pad, bos, unknown and the language tags."""
-        sp = self._target
-        return [
-            token
-            for token in range(sp.get_piece_size())
-            if (sp.is_control(token) or sp.is_unknown(token)) and token != sp.eos_id()
-        ]
+        return [token for token in self._target.silent_ids if token != self._target.eos_id]
 
     def text_of(self, token: int) -> str | bytes:
         """What one target id spells: text with spaces, a raw byte, or "" for control symbols."""
-        sp = self._target
-        if sp.is_byte(token):
-            return bytes([int(sp.id_to_piece(token)[3:5], 16)])
-        if sp.is_control(token) or sp.is_unknown(token):
-            return ""
-        return str(sp.id_to_piece(token)).replace(_WORD_START, " ")
+        return self._target.spelled[token]
+
+    def tag(self, language: str) -> str:
+        """The piece that stands for the language, if the vocabulary has it."""
+        return self._config.tags.get(language, language_tag(language))
+
+    def _tags(self, side: Vocabulary, language: str | None) -> list[int]:
+        """The language's tag, or nothing where the model has no tags."""
+        if language is None or (tag := self.tag(language)) not in side.ids:
+            return []
+        return [side.ids[tag]]
+
+    def _normalise(self, text: str) -> str:
+        return normalise(text) if self._config.normalization == "nfc" else text
 
 
 class StreamDecoder:
@@ -140,3 +249,13 @@ class StreamDecoder:
 def normalise(text: str) -> str:
     """Unicode NFC; full-width punctuation is kept, because Chinese is written with it."""
     return unicodedata.normalize("NFC", text)
+
+
+def _read_vocabulary(model: Path, pieces_file: str | None, control: Sequence[str]) -> Vocabulary:
+    processor = SentencePieceProcessor(model_file=str(model))
+    if pieces_file is None:
+        return Vocabulary(processor, None, control)
+    pieces = json.loads((model.parent / pieces_file).read_text(encoding="utf-8"))
+    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+        raise TokenizerError(f"{pieces_file} must hold one JSON list of strings")
+    return Vocabulary(processor, pieces, control)

@@ -58,11 +58,16 @@ class Transformer(nn.Module):
         self.encoder_norm = _final_norm(config)
         self.decoder_norm = _final_norm(config)
         self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
-        if config.shared_embeddings != "none":
-            self.output.weight = tgt_tokens.weight
-        slopes = alibi_slopes(config.n_heads) if config.positions == "alibi" else torch.empty(0)
+        self.share_output()
+        n_slopes = config.n_heads if config.positions == "alibi" else 0
+        slopes = alibi_slopes(n_slopes) if n_slopes else torch.empty(0, device="cpu")
         self.slopes: Tensor
         self.register_buffer("slopes", slopes, persistent=False)
+
+    def share_output(self) -> None:
+        """Make the target embeddings the output matrix, where the configuration says so."""
+        if self.config.shared_embeddings != "none":
+            self.output.weight = self.tgt_embedding.tokens.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Teacher-forced logits: src (B, S), tgt (B, T) starting with bos -> (B, T, V)."""

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -43,6 +43,7 @@ class LoadedModel:
 
     name: str
     pairs: Sequence[tuple[str, str]]
+    own_codes: Mapping[str, str]
     decoding: DecodingOptions
     tokenizer: Tokenizer
     make_runner: Callable[[], Runner]
@@ -58,13 +59,14 @@ def load_model(settings: Settings) -> LoadedModel:
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
     from model.checkpoint import CheckpointError, load_checkpoint
+    from model.importers.resolve import resolve_checkpoint
     from model.placement import resolve_device, resolve_precision
     from model.runner import Runner as ModelRunner
 
     try:
         device = resolve_device(settings.device)
         precision = resolve_precision(settings.precision, device)
-        checkpoint = load_checkpoint(settings.model, device)
+        checkpoint = load_checkpoint(resolve_checkpoint(settings.model), device)
     except (CheckpointError, ValueError) as error:
         raise StartupError(str(error)) from error
     make_runner = functools.partial(
@@ -82,6 +84,7 @@ def load_model(settings: Settings) -> LoadedModel:
     return LoadedModel(
         name=info.name,
         pairs=info.pairs,
+        own_codes=info.own_codes,
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
         make_runner=make_runner,
@@ -140,7 +143,9 @@ def _wire(settings: Settings, model: LoadedModel) -> ServerState:
         waiting_tokens=lambda: engine.backlog.num_tokens,
         is_ready=lambda: engine.is_ready,
     )
-    translator = Translator(engine, model.tokenizer, model.pairs, model.max_source_tokens)
+    translator = Translator(
+        engine, model.tokenizer, model.pairs, model.max_source_tokens, model.own_codes
+    )
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,

@@ -1,4 +1,4 @@
-"""dragoman serve | translate | train | evaluate.
+"""dragoman serve | translate | train | evaluate | import | export.
 
 A wrong setting, file or checkpoint is one line on stderr and exit code 2. What a command needs of
 torch and of the training code is imported when that command runs.
@@ -24,6 +24,7 @@ _SHUTDOWN_SECONDS = 5
 _DEVICES = click.Choice(["auto", "cpu", "cuda"])
 _PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
+_MODEL = click.Path(path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -37,6 +38,8 @@ def main() -> None:
     dragoman translate --from zh --to en FILE    translate a file, or standard input
     dragoman train RECIPE --run DIRECTORY        train a checkpoint
     dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
+    dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
+    dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
     """
 
 
@@ -60,7 +63,7 @@ def _bounds(constraint: object) -> list[tuple[str, object]]:
 @main.command()
 @_settings_options
 def serve(**flags: str | None) -> None:
-    """Serve a checkpoint over HTTP until interrupted.
+    """Serve a checkpoint, or a model that is imported first, over HTTP until interrupted.
 
     Flags win over DRAGOMAN_* environment variables, these over the defaults. Try it:
 
@@ -115,7 +118,7 @@ def _bind(host: str, port: int) -> socket.socket:
 @click.argument("files", nargs=-1, type=_FILE)
 @click.option("--from", "source", required=True, help="Language code of the text, such as zh.")
 @click.option("--to", "target", required=True, help="Language code to translate into.")
-@click.option("--model", type=_DIRECTORY, default=Path("checkpoints/zh-en"), show_default=True)
+@click.option("--model", type=_MODEL, default=Path("checkpoints/zh-en"), show_default=True)
 @click.option("--device", type=_DEVICES, default="auto", show_default=True)
 @click.option("--precision", type=_PRECISIONS, default="auto", show_default=True)
 @click.option("--beam-size", type=click.IntRange(1, 64), help="Default: the checkpoint's.")
@@ -208,6 +211,67 @@ def evaluate(checkpoint: Path, recipe: Path, split: str, device: str, precision:
         {s for row in scores for s in (row.bleu_signature, row.chrf_signature)}
     ):
         click.echo(signature)
+
+
+@main.command("import")
+@click.argument("source")
+@click.argument("destination", type=_DIRECTORY)
+@click.option("--revision", help="Branch, tag or commit of a Hub model; default: its main branch.")
+@click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
+@click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")
+def import_(
+    source: str,
+    destination: Path,
+    revision: str | None,
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+) -> None:
+    """Write the model SOURCE as the checkpoint DESTINATION.
+
+    SOURCE is a directory in Hugging Face layout, a fairseq archive, or a Hub id:
+
+    \b
+    dragoman import Helsinki-NLP/opus-mt-de-en checkpoints/de-en
+    dragoman import facebook/nllb-200-distilled-600M checkpoints/nllb
+    dragoman import models/wmt/model.pt checkpoints/wmt --source-lang en --target-lang de
+
+    Families: Marian, M2M-100 and NLLB-200, mBART-50, fairseq Transformers. The languages are named
+    where the model does not say them, and otherwise choose among those that it has. Each option
+    may be given several times.
+    """
+    from model.importers.resolve import import_source
+    from model.importers.source import Wanted
+
+    try:
+        import_source(source, destination, revision, Wanted(sources, targets))
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    click.echo(f"imported: {destination}")
+
+
+@main.command()
+@click.argument("checkpoint", type=_DIRECTORY)
+@click.argument("destination", type=_DIRECTORY)
+@click.option(
+    "--format", "name", type=click.Choice(["marian", "m2m_100", "pegasus"]), required=True
+)
+def export(checkpoint: Path, destination: Path, name: str) -> None:
+    """Write CHECKPOINT as the Hugging Face directory DESTINATION, in float32.
+
+    transformers loads it, and ct2-transformers-converter makes a CTranslate2 model of it. The
+    format follows from the architecture: marian for post-norm, pegasus for pre-norm checkpoints,
+    m2m_100 for what was imported from M2M-100 or NLLB-200.
+
+    \b
+    dragoman export checkpoints/zh-en exported --format pegasus
+    """
+    from model.exporters.huggingface import export_checkpoint
+
+    try:
+        export_checkpoint(checkpoint, destination, name)
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    click.echo(f"exported: {destination}")
 
 
 def _fail(message: str) -> NoReturn:

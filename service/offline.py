@@ -9,6 +9,8 @@ from typing import Any
 from tqdm import tqdm
 
 from model.checkpoint import load_checkpoint
+from model.importers.resolve import resolve_checkpoint
+from model.languages import shown_pairs
 from model.offline import translate_all
 from model.placement import resolve_device, resolve_precision
 from model.runner import Runner
@@ -32,8 +34,9 @@ class OfflineTranslator:
         length_penalty: float | None,
     ) -> None:
         device = resolve_device(device)
-        checkpoint = load_checkpoint(model, device)
+        checkpoint = load_checkpoint(resolve_checkpoint(model), device)
         self._tokenizer, self._pairs = checkpoint.tokenizer, checkpoint.info.pairs
+        self._languages = checkpoint.info.languages
         defaults = checkpoint.info.decoding
         self._options = dataclasses.replace(
             defaults,
@@ -55,13 +58,20 @@ class OfflineTranslator:
 
     def translate(self, text: str, source: str, target: str) -> str:
         """The text's translation; progress is shown on stderr."""
+        source, target = self._languages.resolve(source), self._languages.resolve(target)
         if (source, target) not in self._pairs:
-            pairs = ", ".join(f"{a} to {b}" for a, b in self._pairs)
-            raise ValueError(f"cannot translate {source!r} to {target!r}; supported: {pairs}")
+            raise ValueError(
+                f"cannot translate {source!r} to {target!r}; supported: {shown_pairs(self._pairs)}"
+            )
         max_tokens = self._runner.max_source_tokens - _TAG_AND_EOS
         document = Document(text, source, max_tokens, self._count_tokens)
+        start = self._tokenizer.target_start(target)
         sentences = [
-            SourceSentence(self._tokenizer.encode_source(sentence, target), self._options)
+            SourceSentence(
+                self._tokenizer.encode_source(sentence, target, source),
+                self._options,
+                prefix=start,
+            )
             for sentence in document.sentences
         ]
         with tqdm(total=len(sentences), unit="sentence") as bar:

@@ -20,7 +20,10 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
 
-    model: Path = Field(Path("checkpoints/zh-en"), description="Checkpoint directory to serve.")
+    model: Path = Field(
+        Path("checkpoints/zh-en"),
+        description="Checkpoint directory, or a model to import: a directory, archive or Hub id.",
+    )
     host: str = Field(
         "127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in."
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import dataclasses
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from model.languages import Languages, shown_pairs
 from model.options import DecodingOptions
 from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
@@ -69,6 +71,7 @@ class _Plan:
     """One text and what is to be done with it; no document: it stays as it is."""
 
     text: str
+    source: str
     detection: Detection | None
     document: Document | None
 
@@ -86,35 +89,46 @@ class Translator:
         tokenizer: Tokenizer,
         pairs: Sequence[tuple[str, str]],
         max_source_tokens: int,
+        own_codes: Mapping[str, str] | None = None,
     ) -> None:
+        """`own_codes`: other names of the pairs' languages, mapped to them."""
         self._engine, self._tokenizer = engine, tokenizer
         self._pairs = frozenset(pairs)
         self._detector = LanguageDetector()
         self._max_sentence_tokens = max_source_tokens - _TAG_AND_EOS
         self.sources = list(dict.fromkeys(source for source, _ in pairs))
         self.languages = list(dict.fromkeys([*self.sources, *(target for _, target in pairs)]))
+        self._known = Languages(self.languages, own_codes)
 
     def targets_of(self, source: str) -> list[str]:
         """The languages that `source` can be translated into."""
         return [code for code in self.languages if (source, code) in self._pairs]
 
-    def check_pair(self, source: str, target: str) -> None:
-        """Raise UnsupportedLanguage unless source (or "auto") to target can be answered."""
+    def resolve_pair(self, source: str, target: str) -> tuple[str, str]:
+        """The model's own codes for source (or "auto") and target, however they are written.
+
+        Raises UnsupportedLanguage unless they can be answered.
+        """
         allowed = ", ".join(self.languages)
-        if source not in {AUTO, *self.languages}:
+        known_source = AUTO if source == AUTO else self._known.find(source)
+        if known_source is None:
             raise UnsupportedLanguage(
                 f"source language {shown(source)} is not supported; supported: auto, {allowed}"
             )
-        if target not in self.languages:
+        known_target = self._known.find(target)
+        if known_target is None:
             raise UnsupportedLanguage(
                 f"target language {shown(target)} is not supported; supported: {allowed}"
             )
-        if source not in (AUTO, target) and (source, target) not in self._pairs:
-            pairs = ", ".join(f"{a} to {b}" for a, b in sorted(self._pairs))
+        pair = (known_source, known_target)
+        if known_source not in (AUTO, known_target) and pair not in self._pairs:
+            pairs = shown_pairs(sorted(self._pairs))
             raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
+        return pair
 
     async def translate(self, job: Job) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
+        job = self._resolve(job)
         plans, sentences = self._prepare(job)
         outcomes = await self._engine.translate(sentences, job.deadline_seconds)
         return self._assemble_all(plans, outcomes, job.target)
@@ -127,6 +141,7 @@ class Translator:
 
         Every text's pieces joined are its translation. Raises as `translate`.
         """
+        job = self._resolve(job)
         plans, sentences = self._prepare(job, is_streamed=True)
         async with self._engine.stream(sentences, job.deadline_seconds) as updates:
             yield self._follow(plans, updates, job.target)
@@ -155,11 +170,14 @@ class Translator:
         gaps = plan.document.gaps(target) if plan.document else [plan.text]
         return GrowingText(gaps, [self._tokenizer.stream() for _ in plan.sentences])
 
+    def _resolve(self, job: Job) -> Job:
+        source, target = self.resolve_pair(job.source, job.target)
+        return dataclasses.replace(job, source=source, target=target)
+
     def _prepare(
         self, job: Job, is_streamed: bool = False
     ) -> tuple[list[_Plan], list[SourceSentence]]:
         """What to do with each text, and the sentences to translate for it."""
-        self.check_pair(job.source, job.target)
         self._engine.require_room(1 if any(job.texts) else 0)
         plans = [self._plan(text, job.source, job.target) for text in job.texts]
         texts = [sentence for plan in plans for sentence in plan.sentences]
@@ -168,13 +186,18 @@ class Translator:
             raise InvalidField(
                 f"target_prefix has {len(job.prefixes)} beginnings for {len(texts)} sentences"
             )
-        prefixes = [tuple(ids) for ids in self._tokenizer.encode_target_batch(job.prefixes)]
-        prefixes += [()] * (len(texts) - len(prefixes))
+        sources = [plan.source for plan in plans for _ in plan.sentences]
+        start = self._tokenizer.target_start(job.target)
+        prefixes = [(*start, *ids) for ids in self._tokenizer.encode_target_batch(job.prefixes)]
+        prefixes += [tuple(start)] * (len(texts) - len(prefixes))
         return plans, [
             SourceSentence(
-                self._tokenizer.encode_source(text, job.target), job.options, is_streamed, prefix
+                self._tokenizer.encode_source(text, job.target, source),
+                job.options,
+                is_streamed,
+                prefix,
             )
-            for text, prefix in zip(texts, prefixes, strict=True)
+            for text, source, prefix in zip(texts, sources, prefixes, strict=True)
         ]
 
     def _plan(self, text: str, source: str, target: str) -> _Plan:
@@ -183,11 +206,11 @@ class Translator:
             candidates = list(dict.fromkeys([*self.sources, target]))
             detection = self._detector.detect(text, candidates)
             source = detection.language
-            self.check_pair(source, target)
+            self.resolve_pair(source, target)
         if source == target:
-            return _Plan(text, detection, None)
+            return _Plan(text, source, detection, None)
         document = Document(text, source, self._max_sentence_tokens, self._count_tokens)
-        return _Plan(text, detection, document)
+        return _Plan(text, source, detection, document)
 
     def _count_tokens(self, text: str) -> int:
         return len(self._tokenizer.encode_source_batch([text])[0])

@@ -44,10 +44,12 @@ Network::Network(const Shape &shape, Weights weights)
       next_(weights),
       scratch_(shape.max_batch_tokens, std::max(shape.d_model, shape.d_ff)) {
     int d = shape.d_model;
-    source_ = {next_[0], next_[1]};
-    target_ = {next_[2], next_[3]};
+    source_ = {next_[0], next_[1], {}};
+    target_ = {next_[2], next_[3], {}};
     slopes_ = next_[4];
     next_ += 5;
+    source_.norm = next_norm();
+    target_.norm = next_norm();
     for (int i = 0; i < shape.n_encoder_layers; i++) {
         EncoderLayer layer;
         layer.attention_norm = next_norm();
@@ -137,6 +139,7 @@ void Network::embed(const Embedding &embedding, int count, const int64_t *ids,
         for (size_t j = 0; j < d; j++)
             out[j] = token[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
     }
+    if (!embedding.norm.gain.empty()) normalise(embedding.norm, x_.data(), count, x_.data());
 }
 
 void Network::feed_forward(const Norm &norm, const Linear &expand, const Linear &contract,

@@ -22,6 +22,7 @@ struct Norm {
 
 struct Embedding {
     const float *tokens, *positions;  // (V, D) and (P, D), or null for no positions; not owned
+    Norm norm;
 };
 
 struct EncoderLayer {

@@ -181,6 +181,7 @@ def _shape(model: Transformer, room: Room, batch_tokens: int, is_quantised: bool
 def _weights(model: Transformer, control_ids: Sequence[int]) -> list[Tensor | None]:
     """In the order that network.cpp reads them."""
     weights: list[Tensor | None] = [model.slopes if model.slopes.numel() else None]
+    weights += [*_norm(model.src_embedding.norm), *_norm(model.tgt_embedding.norm)]
     for encoder_layer in model.encoder:
         assert isinstance(encoder_layer, EncoderLayer)
         weights += _norm(encoder_layer.self_attention_residual.norm)

@@ -67,7 +67,7 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
             pairs = read_pairs(corpus.dev)[:sentences]
             for source, target in (data.languages, data.languages[::-1]):
                 sources, references = _sides(pairs, source, data.languages)
-                translations = translator.translate(sources, target)
+                translations = translator.translate(sources, source, target)
                 scores.append(_bleu(target).corpus_score(translations, [references]).score)
     return sum(scores) / len(scores)
 
@@ -94,12 +94,11 @@ class TextTranslator:
             precision=precision,
         )
 
-    def translate(self, texts: Sequence[str], target: str) -> list[str]:
+    def translate(self, texts: Sequence[str], source: str, target: str) -> list[str]:
         limit = self._runner.max_source_tokens
-        sentences = [
-            SourceSentence(self._tokenizer.encode_source(text, target)[:limit], self._options)
-            for text in texts
-        ]
+        encoded = [self._tokenizer.encode_source(text, target, source)[:limit] for text in texts]
+        start = self._tokenizer.target_start(target)
+        sentences = [SourceSentence(ids, self._options, prefix=start) for ids in encoded]
         results = translate_all(self._runner, sentences)
         return [self._tokenizer.decode(result.hypotheses[0].ids) for result in results]
 
@@ -113,7 +112,7 @@ def _score(
 ) -> Score:
     sources, references = sides
     started = time.monotonic()
-    translations = translator.translate(sources, target)
+    translations = translator.translate(sources, source, target)
     seconds = time.monotonic() - started
     bleu, chrf = _bleu(target), CHRF()
     return Score(

@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from model.checkpoint import CheckpointInfo, save_checkpoint, unique_weights
 from model.options import DecodingOptions
-from model.tokenizer import Tokenizer
+from model.tokenizer import Tokenizer, TokenizerConfig
 from model.training.data import BatchMaker, Examples, tokenize_corpora
 from model.training.evaluation import dev_bleu
 from model.training.log import TrainingLog
@@ -255,8 +255,7 @@ class Trainer:
             name=self.recipe.name,
             architecture=self.model.config,
             pairs=((source, target), (target, source)),
-            source_tokenizer=TOKENIZER_FILE,
-            target_tokenizer=TOKENIZER_FILE,
+            tokenizer=TokenizerConfig(TOKENIZER_FILE, TOKENIZER_FILE),
             decoding=DecodingOptions.from_dict(self.recipe.decoding),
         )
         directory = self.directory / CHECKPOINT_DIRECTORY

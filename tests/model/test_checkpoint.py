@@ -23,7 +23,9 @@ from model.checkpoint import (
     unique_weights,
 )
 from model.config import ModelConfig
+from model.languages import every_pair
 from model.options import DecodingOptions
+from model.tokenizer import TokenizerConfig
 from model.transformer import Transformer, initialise
 
 Damage = Callable[[Path], None]
@@ -34,8 +36,7 @@ def info_for(config: ModelConfig) -> CheckpointInfo:
         name="tiny",
         architecture=config,
         pairs=(("zh", "en"), ("en", "zh")),
-        source_tokenizer="tiny.model",
-        target_tokenizer="tiny.model",
+        tokenizer=TokenizerConfig("tiny.model", "tiny.model"),
         decoding=DecodingOptions(beam_size=2, length_penalty=0.6),
     )
 
@@ -94,6 +95,24 @@ def test_a_loaded_model_computes_what_the_saved_one_did(
     src, tgt = torch.randint(4, 450, (2, 7)), torch.randint(4, 450, (2, 5))
     assert torch.equal(loaded(src, tgt), model(src, tgt))
     assert not loaded.training
+
+
+def test_many_pairs_are_written_as_languages_and_come_back(
+    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    pairs = every_pair(["en", "zh", "de", "fr"], ["en", "zh", "de", "fr"])
+    origin = {"source": "someone/model", "revision": "abc"}
+    info = dataclasses.replace(info_for(tiny_config), pairs=pairs, origin=origin)
+    weights = unique_weights(random_model(tiny_config))
+    save_checkpoint(saved, info, weights, [tiny_tokenizer_file], torch.float32)
+    raw = json.loads((saved / "config.json").read_text())
+    assert raw["pairs"] == {
+        "sources": ["en", "zh", "de", "fr"],
+        "targets": ["zh", "de", "fr", "en"],
+    }
+    read = load_checkpoint(saved).info
+    assert set(read.pairs) == set(pairs)
+    assert read.origin == origin
 
 
 def test_a_loaded_description_is_the_saved_one(saved: Path, tiny_config: ModelConfig) -> None:
@@ -198,6 +217,21 @@ def write_sums(text: str) -> Damage:
         (change_config("decoding", "top_p", value=2), "top_p must be a number from 0.0 to 1.0"),
         (change_config("tokenizer", "source", value="../x"), "must lie in the directory itself"),
         (change_config("tokenizer", "source", value="x.model"), "sentencepiece model .*x.model"),
+        (change_config("tokenizer", "rule", value=1), "unknown tokenizer option 'rule'; known"),
+        (change_config("tokenizer", "source", value=3), "must lie in the directory itself, got 3"),
+        (
+            change_config("tokenizer", "normalization", value="nfkd"),
+            r"normalization must be one of \['nfc', 'none'\], got 'nfkd'",
+        ),
+        (
+            change_config("tokenizer", "source_layout", value=["text", "end"]),
+            r"a layout is a list of \['source_tag', .*, got \('text', 'end'\)",
+        ),
+        (change_config("tokenizer", "tags", value=["<2zh>"]), "tags must map languages to pieces"),
+        (
+            change_config("tokenizer", "source_vocabulary", value="absent.json"),
+            "cannot read the tokenizer's files: .*absent.json",
+        ),
         (
             change_config("architecture", "d_ff", value=48),
             r"encoder.0.feed_forward.expand.weight has shape \(32, 16\), expected \(48, 16\)",

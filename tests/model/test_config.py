@@ -44,6 +44,13 @@ def test_a_config_survives_its_dictionary(tiny_config: ModelConfig) -> None:
         ({"dropout": "0.1"}, "dropout must be a number, got '0.1'"),
         ({"norm": "layer"}, r"norm must be one of \['post', 'pre'\], got 'layer'"),
         ({"positions": "rotary"}, r"positions must be one of .*'alibi'\], got 'rotary'"),
+        ({"sinusoids": "even"}, r"sinusoids must be one of .*'tensor2tensor'\], got 'even'"),
+        ({"position_offset": -1}, "position_offset must be at least 0, got -1"),
+        (
+            {"position_offset": 2, "positions": "learned"},
+            "position_offset needs sinusoidal positions, got learned",
+        ),
+        ({"embedding_norm": 1}, "embedding_norm must be true or false, got 1"),
         ({"activation": ["relu"]}, r"activation must be one of .*'silu'\], got \['relu'\]"),
         ({"shared_embeddings": True}, r"shared_embeddings must be one of .*, got True"),
         ({"scale_embeddings": 1}, "scale_embeddings must be true or false, got 1"),

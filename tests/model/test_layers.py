@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import get_args
 
 import pytest
 import torch
 from torch import nn
 
-from model.config import ModelConfig
+from model.config import ModelConfig, Sinusoids
 from model.layers import KV, Attention, Embedding, alibi_bias, alibi_slopes, sinusoids
 
 
@@ -30,6 +31,28 @@ def test_sinusoids_follow_section_3_5(d_model: int) -> None:
             angle = position / 10_000 ** (2 * i / d_model)
             assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
             assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+@pytest.mark.parametrize("d_model", [4, 6, 16])
+def test_sinusoids_in_halves_are_the_same_in_another_order(d_model: int) -> None:
+    interleaved, halves = sinusoids(50, d_model), sinusoids(50, d_model, "halves")
+    torch.testing.assert_close(halves[:, : d_model // 2], interleaved[:, 0::2])
+    torch.testing.assert_close(halves[:, d_model // 2 :], interleaved[:, 1::2])
+
+
+@pytest.mark.parametrize("d_model", [4, 6, 16])
+def test_tensor2tensors_sinusoids_reach_the_wavelength_of_10000(d_model: int) -> None:
+    table, half = sinusoids(50, d_model, "tensor2tensor"), d_model // 2
+    for position in (0, 1, 49):
+        for i in range(half):
+            angle = position / 10_000 ** (i / (half - 1))
+            assert table[position, i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[position, half + i].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_positions_may_begin_later() -> None:
+    for layout in get_args(Sinusoids):
+        assert torch.equal(sinusoids(8, 6, layout, first=2), sinusoids(10, 6, layout)[2:])
 
 
 def test_eight_alibi_heads_halve_from_a_half_to_a_256th() -> None:
@@ -86,4 +109,13 @@ def test_absolute_positions_are_added_to_the_embedding(tiny_config: ModelConfig,
     table = learned.weight if learned is not None else sinusoids(64, config.d_model)
     ids, positions = torch.tensor([[4, 4]]), torch.tensor([[9, 63]])
     expected = embedding.tokens.weight[[4, 4]] + table[[9, 63]]
+    torch.testing.assert_close(embedding(ids, positions), expected[None])
+
+
+def test_the_embedding_norm_is_on_the_sum_with_the_positions(tiny_config: ModelConfig) -> None:
+    config = dataclasses.replace(tiny_config, embedding_norm=True)
+    embedding = Embedding(config, nn.Embedding(10, config.d_model))
+    ids, positions = torch.tensor([[4, 7]]), torch.tensor([[0, 1]])
+    total = embedding.tokens.weight[[4, 7]] * 4 + sinusoids(64, config.d_model)[:2]
+    expected = nn.functional.layer_norm(total, (config.d_model,))
     torch.testing.assert_close(embedding(ids, positions), expected[None])

@@ -22,6 +22,8 @@ VARIANTS: list[dict[str, object]] = [
     {"positions": "alibi", "activation": "silu"},
     {"positions": "learned", "shared_embeddings": "none"},
     {"n_encoder_layers": 4, "n_decoder_layers": 1, "shared_embeddings": "target"},
+    {"norm": "pre", "positions": "learned", "embedding_norm": True},
+    {"norm": "pre", "sinusoids": "tensor2tensor", "position_offset": 2},
 ]
 
 

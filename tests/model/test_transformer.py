@@ -19,6 +19,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"positions": "learned", "activation": "silu", "shared_embeddings": "target"},
     {"positions": "alibi", "shared_embeddings": "none", "output_bias": True},
     {"n_encoder_layers": 3, "n_decoder_layers": 1, "norm": "pre", "positions": "alibi"},
+    {"embedding_norm": True, "sinusoids": "tensor2tensor", "position_offset": 2},
 ]
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
@@ -155,6 +156,7 @@ def test_there_are_as_many_parameters_as_the_formula_says(
     vocabulary = n_matrices * 450 * d + (450 if c.output_bias else 0)
     learned = 2 * c.max_positions * d if c.positions == "learned" else 0
     final = 2 * norm if c.norm == "pre" else 0
+    final += 2 * norm if c.embedding_norm else 0
     total = sum(parameter.numel() for parameter in model.parameters())
     assert total == encoder + decoder + vocabulary + learned + final
 

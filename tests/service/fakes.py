@@ -17,8 +17,13 @@ PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
 class FakeTokenizer:
     """One id a character."""
 
-    def encode_source(self, text: str, target_language: str) -> list[int]:
+    def encode_source(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[int]:
         return [TAG, *map(ord, text), EOS]
+
+    def target_start(self, target_language: str) -> list[int]:
+        return []
 
     def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(map(ord, text)) for text in texts]
@@ -125,6 +130,7 @@ def fake_model(runner: FakeRunner) -> LoadedModel:
     return LoadedModel(
         name="fake",
         pairs=PAIRS,
+        own_codes={"zho_Hans": "zh"},
         decoding=DecodingOptions(),
         tokenizer=FakeTokenizer(),
         make_runner=lambda: runner,

@@ -54,7 +54,7 @@ def test_what_nobody_foresaw_is_a_500_without_a_trace(
     def explode(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(Translator, "check_pair", explode)
+    monkeypatch.setattr(Translator, "resolve_pair", explode)
     response = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
     assert response.status_code == 500
     assert response.json()["code"] == "internal_error"

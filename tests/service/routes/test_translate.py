@@ -42,6 +42,16 @@ def test_a_string_gives_a_string_and_a_list_a_list(client: TestClient) -> None:
     assert ask(client, q=[]) == {"translatedText": []}
 
 
+@pytest.mark.parametrize("source", ["zh", "ZH", "zh-CN", "zh_CN", "zho_Hans", "cmn"])
+@pytest.mark.parametrize("target", ["en", "en-GB", "eng_Latn"])
+def test_a_language_may_be_written_as_elsewhere(
+    client: TestClient, source: str, target: str
+) -> None:
+    body = {"q": "ab", "source": source, "target": target}
+    response = client.post("/translate", json=body)
+    assert response.json() == {"translatedText": "AB"}
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\t ", "😀", "12 34", "…"])
 def test_what_holds_nothing_to_translate_comes_back(client: TestClient, text: str) -> None:
     assert ask(client, q=text) == {"translatedText": text}

@@ -1,0 +1,1 @@
+"""Checkpoints of ours as other programs read them."""

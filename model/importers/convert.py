@@ -1,0 +1,117 @@
+"""Import a foreign model: find out what it is, and write it as a checkpoint of ours."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+from model.checkpoint import CheckpointInfo, save_checkpoint
+from model.config import ConfigError
+from model.importers.fairseq import find_archive, import_fairseq
+from model.importers.m2m_100 import import_m2m_100
+from model.importers.marian import import_marian
+from model.importers.mbart import import_mbart
+from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
+from model.options import OptionsError
+
+_Importer = Callable[[SourceDirectory, Wanted], Imported]
+_FAMILIES: dict[str, _Importer] = {
+    "marian": import_marian,
+    "pegasus": import_marian,
+    "m2m_100": import_m2m_100,
+    "mbart": import_mbart,
+}
+_SUPPORTED = "marian, m2m_100 (with NLLB-200), mbart (mBART-50) and fairseq Transformers"
+_CARD = """# {name}
+
+Imported by `dragoman import`; the weights are as they were.
+
+{origin}
+- languages: {languages}
+- stored as: {dtype}
+
+Licence, training data and limits are those of the original: see its own card.
+"""
+
+
+def import_model(
+    source: Path, destination: Path, origin: Mapping[str, str], wanted: Wanted
+) -> None:
+    """Write the model of a directory or fairseq archive as the checkpoint `destination`.
+
+    `origin` is kept in it; the checkpoint's name is the last part of its "source".
+    Raises SourceError, and leaves nothing behind then. The destination must not exist.
+    """
+    if destination.exists():
+        raise SourceError(f"{destination} exists already; remove it or name another directory")
+    try:
+        imported = _read(source, wanted)
+    except (ConfigError, OptionsError, KeyError, TypeError) as error:
+        raise SourceError(f"{source} does not describe a model: {error}") from error
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".import-", dir=destination.parent) as scratch:
+        files = _tokenizer_files(Path(scratch), imported)
+        finished = Path(scratch) / "checkpoint"
+        info = _info(imported, origin)
+        dtype = _dtype(imported)
+        save_checkpoint(finished, info, imported.weights, files, dtype)
+        (finished / "MODEL_CARD.md").write_text(_card(info, dtype), encoding="utf-8")
+        finished.rename(destination)
+
+
+def _read(source: Path, wanted: Wanted) -> Imported:
+    """Let the importer of its family read it."""
+    if not source.exists():
+        raise SourceError(f"there is no {source}")
+    if source.is_dir() and (source / "config.json").is_file():
+        directory = SourceDirectory(source)
+        family = directory.config.get("model_type")
+        if family not in _FAMILIES:
+            raise SourceError(f"{source} holds a {family!r} model; supported: {_SUPPORTED}")
+        return _FAMILIES[family](directory, wanted)
+    if archive := find_archive(source):
+        return import_fairseq(archive, wanted)
+    raise SourceError(
+        f"{source} holds neither config.json nor a .pt archive; supported: {_SUPPORTED}"
+    )
+
+
+def _tokenizer_files(directory: Path, imported: Imported) -> list[Path]:
+    """Put them into the directory under the names that they get in the checkpoint."""
+    for name, content in imported.files.items():
+        if isinstance(content, Path):
+            shutil.copyfile(content, directory / name)
+        else:
+            text = json.dumps(content, ensure_ascii=False, indent=0)
+            (directory / name).write_text(text + "\n", encoding="utf-8")
+    return [directory / name for name in imported.files]
+
+
+def _info(imported: Imported, origin: Mapping[str, str]) -> CheckpointInfo:
+    return CheckpointInfo(
+        name=origin["source"].split("/")[-1].removesuffix(".pt"),
+        architecture=imported.architecture,
+        pairs=imported.pairs,
+        tokenizer=imported.tokenizer,
+        decoding=imported.decoding,
+        origin=origin,
+    )
+
+
+def _dtype(imported: Imported) -> torch.dtype:
+    """float16 if all of it is; everything else fits into float32."""
+    kinds = {tensor.dtype for tensor in imported.weights.values()}
+    return torch.float16 if kinds == {torch.float16} else torch.float32
+
+
+def _card(info: CheckpointInfo, dtype: torch.dtype) -> str:
+    origin = "\n".join(f"- {key}: {value}" for key, value in info.origin.items())
+    languages = ", ".join(info.languages.codes)
+    return _CARD.format(
+        name=info.name, origin=origin, languages=languages, dtype=str(dtype).removeprefix("torch.")
+    )

@@ -1,0 +1,178 @@
+"""Transformer archives of fairseq: one pair, a .pt file beside dictionaries and sentencepiece."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.importers.names import SOURCE, TARGET, convert
+from model.importers.pieces import padded, pairs_of
+from model.importers.source import ACTIVATIONS, Imported, SourceError, Wanted, read_pickle
+from model.languages import public_codes
+from model.options import DecodingOptions
+from model.tokenizer import TokenizerConfig
+
+_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
+_START, _PAD = 2, 1
+_NEEDED_OFF = ("no_cross_attention", "no_token_positional_embeddings", "adaptive_softmax_cutoff")
+_PAIRED = ("embed_dim", "ffn_embed_dim", "attention_heads", "normalize_before", "learned_pos")
+_OLD_OUTPUT, _OUTPUT = "decoder.embed_out", "decoder.output_projection.weight"
+
+
+def find_archive(path: Path) -> Path | None:
+    """The .pt file that `path` is or holds; None if there is none, SourceError if several."""
+    if path.is_file() and path.suffix == ".pt":
+        return path
+    found = sorted(path.glob("*.pt")) if path.is_dir() else []
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise SourceError(f"{path} holds several .pt files ({names}); name the one to import")
+    return found[0] if found else None
+
+
+def import_fairseq(archive: Path, wanted: Wanted) -> Imported:
+    """Read the model; raises SourceError."""
+    saved = read_pickle(archive, allowed=(argparse.Namespace,))
+    if not isinstance(saved.get("model"), Mapping):
+        raise SourceError(f"{archive} is no fairseq archive: it holds no 'model'")
+    options = _options(saved, archive)
+    weights = _modern({k: v for k, v in saved["model"].items() if isinstance(v, Tensor)})
+    languages = _languages(options, archive, wanted)
+    sizes = [weights[name].size(0) for name in (SOURCE, TARGET) if name in weights]
+    if len(sizes) != 2:
+        raise SourceError(f"{archive} is no fairseq Transformer: it lacks {SOURCE} or {TARGET}")
+    files: dict[str, Path | list[str]] = {}
+    fillers: list[str] = []
+    for side, language, size in zip(("source", "target"), languages, sizes, strict=True):
+        pieces, added = padded(_dictionary(archive.parent, language), size)
+        files[f"{side}_vocabulary.json"] = pieces
+        files[f"{side}.model"] = _sentencepiece(archive.parent, language)
+        fillers += added
+    architecture, ours = convert(weights, _architecture(options, sizes, archive))
+    tokenizer = TokenizerConfig(
+        "source.model",
+        "target.model",
+        "source_vocabulary.json",
+        "target_vocabulary.json",
+        normalization="none",
+        source_layout=("text", "eos"),
+        control=tuple(dict.fromkeys(fillers)),
+    )
+    pairs = pairs_of(*([code] for code in public_codes(languages).values()))
+    return Imported(architecture, ours, tokenizer, files, pairs, DecodingOptions(beam_size=5))
+
+
+def _options(saved: Mapping[str, Any], archive: Path) -> dict[str, Any]:
+    """The command line that trained the model: `args`, or `cfg` since fairseq 0.10."""
+    groups = [saved.get("args")]
+    if isinstance(cfg := saved.get("cfg"), Mapping):
+        groups += [cfg.get("task"), cfg.get("model")]
+    options: dict[str, Any] = {}
+    for group in groups:
+        options |= vars(group) if isinstance(group, argparse.Namespace) else dict(group or {})
+    if not options:
+        raise SourceError(f"{archive} says nothing of its architecture: no 'args' and no 'cfg'")
+    return options
+
+
+def _languages(options: Mapping[str, Any], archive: Path, wanted: Wanted) -> tuple[str, str]:
+    sides = (
+        (wanted.sources, "source_lang", "--source-lang"),
+        (wanted.targets, "target_lang", "--target-lang"),
+    )
+    codes = []
+    for named, key, flag in sides:
+        code = named[0] if len(named) == 1 else options.get(key)
+        if not isinstance(code, str) or len(named) > 1:
+            raise SourceError(f"{archive} does not say its {key}; name it once with {flag}")
+        codes.append(code)
+    return codes[0], codes[1]
+
+
+def _architecture(options: Mapping[str, Any], sizes: list[int], archive: Path) -> ModelConfig:
+    for name in _NEEDED_OFF:
+        if options.get(name):
+            raise SourceError(f"{archive}: the option {name} is not supported")
+    for name in _PAIRED:
+        if options.get(f"encoder_{name}") != options.get(f"decoder_{name}"):
+            raise SourceError(f"{archive}: encoder_{name} and decoder_{name} must be equal")
+    activation = options.get("activation_fn", "relu")
+    if activation not in ACTIVATIONS:
+        raise SourceError(
+            f"{archive}: activation_fn must be one of {list(ACTIVATIONS)}, got {activation!r}"
+        )
+    is_learned = bool(options.get("encoder_learned_pos"))
+    limits = [int(options.get(f"max_{side}_positions") or 1024) for side in ("source", "target")]
+    try:
+        return ModelConfig(
+            src_vocab_size=sizes[0],
+            tgt_vocab_size=sizes[1],
+            d_model=options["encoder_embed_dim"],
+            n_heads=options["encoder_attention_heads"],
+            d_ff=options["encoder_ffn_embed_dim"],
+            n_encoder_layers=options["encoder_layers"],
+            n_decoder_layers=options["decoder_layers"],
+            norm="pre" if options.get("encoder_normalize_before") else "post",
+            positions="learned" if is_learned else "sinusoidal",
+            sinusoids="interleaved" if is_learned else "tensor2tensor",
+            position_offset=0 if is_learned else _PAD + 1,
+            max_positions=min(limits),
+            activation=ACTIVATIONS[activation],
+            shared_embeddings="none",
+            scale_embeddings=not options.get("no_scale_embedding"),
+            embedding_norm=bool(options.get("layernorm_embedding")),
+            pad_id=_PAD,
+            bos_id=_START,
+            eos_id=_START,
+        )
+    except KeyError as error:
+        raise SourceError(f"{archive} is no Transformer: its options lack {error}") from error
+
+
+def _modern(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights by today's names: old archives keep queries, keys and values in one matrix."""
+    modern = {}
+    for name, tensor in weights.items():
+        if name == _OLD_OUTPUT:
+            modern[_OUTPUT] = tensor
+        elif ".in_proj_" in name:
+            stem, kind = name.split("in_proj_")
+            parts = zip("qkv", tensor.chunk(3), strict=True)
+            modern |= {f"{stem}{letter}_proj.{kind}": part for letter, part in parts}
+        else:
+            modern[name] = tensor
+    return modern
+
+
+def _dictionary(directory: Path, language: str) -> list[str]:
+    """The pieces of dict.<language>.txt, or of dict.txt, after fairseq's four specials."""
+    names = (f"dict.{language}.txt", "dict.txt")
+    path = next((p for n in names if (p := directory / n).is_file()), None)
+    if path is None:
+        raise SourceError(f"{directory} lacks the dictionary {' or '.join(names)}")
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path} is not UTF-8: byte {error.start} is wrong") from error
+    return [
+        *_SPECIALS,
+        *(line.removesuffix(" #fairseq:overwrite").rsplit(" ", 1)[0] for line in lines),
+    ]
+
+
+def _sentencepiece(directory: Path, language: str) -> Path:
+    """The one .model file, or the one with the language in its name."""
+    found = sorted(directory.glob("*.model"))
+    own = [file for file in found if language in file.name.split(".")]
+    if len(own or found) == 1:
+        return (own or found)[0]
+    said = ", ".join(file.name for file in found) or "none"
+    raise SourceError(
+        f"{directory} needs one sentencepiece model (*.model) for {language!r}, found {said}; "
+        "subword-nmt and Moses tokenisation are not supported"
+    )

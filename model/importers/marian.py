@@ -1,0 +1,111 @@
+"""Marian models in Hugging Face layout (Helsinki-NLP/opus-mt-*): one pair, or tagged targets.
+
+Reads `pegasus` too, the same network with norms before the sublayers, when its tokenizer is
+Marian's: that is how `dragoman export` writes pre-norm checkpoints.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from model.config import ModelConfig, Norm
+from model.importers.names import convert
+from model.importers.pieces import (
+    listed,
+    one_language,
+    padded,
+    pairs_of,
+    position_of,
+    resolved,
+)
+from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
+from model.languages import Languages, Pairs, public_codes
+from model.tokenizer import TokenizerConfig
+
+SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
+_NORMS: dict[str, Norm] = {"marian": "post", "pegasus": "pre"}
+
+
+class _Side(NamedTuple):
+    """One side's vocabulary: the file it is stored in, its pieces, those that only fill it up."""
+
+    file: str
+    pieces: list[str]
+    fillers: tuple[str, ...]
+
+
+def import_marian(source: SourceDirectory, wanted: Wanted) -> Imported:
+    """Read the model; raises SourceError."""
+    models = {name: source.file(name) for name in (SOURCE_MODEL, TARGET_MODEL)}
+    src, tgt = _sides(source)
+    found = [piece for piece in src.pieces if piece.startswith(">>") and piece.endswith("<<")]
+    tags, pairs = _languages(source, found, wanted)
+    other_tags = [tag for tag in found if tag not in tags.values()]
+    tokenizer = TokenizerConfig(
+        SOURCE_MODEL,
+        TARGET_MODEL,
+        src.file,
+        tgt.file,
+        normalization="none",
+        source_layout=("target_tag", "text", "eos") if found else ("text", "eos"),
+        tags=tags,
+        control=tuple(dict.fromkeys([*other_tags, *src.fillers, *tgt.fillers])),
+    )
+    architecture, weights = convert(source.weights(), _architecture(source, src, tgt))
+    files: dict[str, Path | list[str]] = {**models, src.file: src.pieces, tgt.file: tgt.pieces}
+    return Imported(architecture, weights, tokenizer, files, pairs, source.decoding())
+
+
+def _sides(source: SourceDirectory) -> tuple[_Side, _Side]:
+    src = _side(source, "vocab.json", "vocab_size", "vocabulary.json")
+    if not source.tokenizer.get("separate_vocabs"):
+        return src, src
+    return src, _side(source, "target_vocab.json", "decoder_vocab_size", "target_vocabulary.json")
+
+
+def _side(source: SourceDirectory, file: str, size: str, stored_as: str) -> _Side:
+    pieces = listed(source.json(source.file(file).name), source.path / file)
+    return _Side(stored_as, *padded(pieces, source.number(size)))
+
+
+def _architecture(source: SourceDirectory, src: _Side, tgt: _Side) -> ModelConfig:
+    return ModelConfig(
+        src_vocab_size=len(src.pieces),
+        tgt_vocab_size=len(tgt.pieces),
+        **source.sizes(),
+        norm=_NORMS[source.config["model_type"]],
+        sinusoids="halves",
+        shared_embeddings="none",
+        pad_id=position_of("<pad>", tgt.pieces),
+        bos_id=source.start_id(),
+        eos_id=position_of("</s>", tgt.pieces),
+    )
+
+
+def _languages(
+    source: SourceDirectory, found: list[str], wanted: Wanted
+) -> tuple[dict[str, str], Pairs]:
+    """The tag of each target language, and the pairs."""
+    sources = _untold(source, "source_lang", wanted.sources, "--source-lang")
+    if not found:
+        targets = _untold(source, "target_lang", wanted.targets, "--target-lang")
+        return {}, pairs_of(sources, targets)
+    public = public_codes([tag[2:-2] for tag in found])
+    known = Languages(public.values(), public)
+    chosen = resolved(known, wanted.targets) or known.codes
+    return {code: f">>{own}<<" for own, code in public.items()}, pairs_of(sources, chosen)
+
+
+def _untold(
+    source: SourceDirectory, key: str, wanted: tuple[str, ...], flag: str
+) -> tuple[str, ...]:
+    """What the user says, or the one language that the tokenizer's configuration names."""
+    if wanted:
+        return tuple(public_codes(wanted).values())
+    if told := one_language(source.tokenizer.get(key)):
+        return (told,)
+    raise SourceError(
+        f"{source.path} does not say its language: {key} is {source.tokenizer.get(key)!r}; "
+        f"name it with {flag}"
+    )

@@ -1,0 +1,67 @@
+"""mBART-50 in Hugging Face layout: many languages, learned positions, a norm on the embeddings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from model.config import ModelConfig
+from model.importers.names import convert
+from model.importers.pieces import (
+    many_to_many,
+    padded,
+    position_of,
+    tagged_pieces,
+)
+from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
+from model.tokenizer import TokenizerConfig
+
+MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"
+
+
+def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
+    """Read the model; raises SourceError."""
+    _refuse_mbart_25(source)
+    model = source.file(MODEL)
+    pieces, codes = tagged_pieces(source, model)
+    pieces, fillers = padded(pieces, source.number("vocab_size"))
+    if not wanted.targets and (forced := source.generation.get("forced_bos_token_id")):
+        wanted = Wanted(wanted.sources, (pieces[forced],))
+    public, pairs = many_to_many(codes, wanted)
+    tokenizer = TokenizerConfig(
+        MODEL,
+        MODEL,
+        PIECES,
+        PIECES,
+        normalization="none",
+        source_layout=("source_tag", "text", "eos"),
+        target_layout=("target_tag",),
+        tags={public[code]: code for code in codes},
+        control=("<mask>", *fillers),
+    )
+    architecture, weights = convert(source.weights(), _architecture(source, pieces))
+    files: dict[str, Path | list[str]] = {MODEL: model, PIECES: pieces}
+    return Imported(architecture, weights, tokenizer, files, pairs, source.decoding())
+
+
+def _refuse_mbart_25(source: SourceDirectory) -> None:
+    """mBART-25 writes sentences otherwise: the text, eos, then the tag."""
+    name = str(source.tokenizer.get("tokenizer_class", "MBart50Tokenizer"))
+    if not name.startswith("MBart50Tokenizer"):
+        raise SourceError(
+            f"{source.path} is written for {name}; of mBART only mBART-50 is supported"
+        )
+
+
+def _architecture(source: SourceDirectory, pieces: list[str]) -> ModelConfig:
+    return ModelConfig(
+        src_vocab_size=len(pieces),
+        tgt_vocab_size=len(pieces),
+        **source.sizes(),
+        norm="pre",
+        positions="learned",
+        embedding_norm=True,
+        shared_embeddings="none",
+        pad_id=position_of("<pad>", pieces),
+        bos_id=source.start_id(),
+        eos_id=position_of("</s>", pieces),
+    )

@@ -1,0 +1,129 @@
+"""Vocabularies of other families as lists of pieces, and their languages as pairs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from babel import Locale
+from sentencepiece import SentencePieceProcessor
+
+from model.importers.source import SourceDirectory, SourceError, Wanted
+from model.languages import LanguageError, Languages, Pairs, every_pair, public_codes
+
+_FAIRSEQ_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
+_SENTENCEPIECE_SPECIALS = 3
+_LANGUAGE_CODE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")
+_PADDING = "madeupword{:04}"
+
+
+def listed(ids: Mapping[str, Any], path: Path) -> list[str]:
+    """A {piece: id} vocabulary as a list; raises SourceError unless its ids are 0, 1, 2, ..."""
+    pieces = sorted(ids, key=lambda piece: ids[piece])
+    if [ids[piece] for piece in pieces] != list(range(len(pieces))):
+        raise SourceError(f"{path} must number its pieces 0, 1, 2, ... without a gap")
+    return pieces
+
+
+def fairseq_pieces(model: Path) -> list[str]:
+    """A sentencepiece model's pieces in the order of fairseq's ids, with its four specials."""
+    processor = load_sentencepiece(model)
+    own = range(_SENTENCEPIECE_SPECIALS, processor.get_piece_size())
+    return [*_FAIRSEQ_SPECIALS, *(str(processor.id_to_piece(i)) for i in own)]
+
+
+def load_sentencepiece(path: Path) -> SentencePieceProcessor:
+    """Raises SourceError if the file is no sentencepiece model."""
+    try:
+        return SentencePieceProcessor(model_file=str(path))
+    except (OSError, RuntimeError) as error:
+        raise SourceError(f"cannot read the sentencepiece model {path}: {error}") from error
+
+
+def padded(pieces: Sequence[str], size: int) -> tuple[list[str], tuple[str, ...]]:
+    """The pieces up to the network's vocabulary size, and those that were put in for it."""
+    if len(pieces) > size:
+        raise SourceError(
+            f"the vocabulary has {len(pieces)} pieces, config.json says vocab_size {size}"
+        )
+    taken = set(pieces)
+    names = (name for i in range(size) if (name := _PADDING.format(i)) not in taken)
+    added = tuple(name for name, _ in zip(names, range(size - len(pieces)), strict=False))
+    return [*pieces, *added], added
+
+
+def position_of(piece: str, pieces: Sequence[str]) -> int:
+    """The id of a piece that the vocabulary must have."""
+    if piece not in pieces:
+        raise SourceError(f"the vocabulary lacks the piece {piece!r}")
+    return pieces.index(piece)
+
+
+def tagged_pieces(source: SourceDirectory, model: Path) -> tuple[list[str], list[str]]:
+    """A sentencepiece model's pieces, then the languages' codes and <mask> -> pieces, codes.
+
+    The tokenizer's configuration tells their order by ids, or else by the order of its list.
+    """
+    pieces = fairseq_pieces(model)
+    numbered = source.tokenizer.get("added_tokens_decoder", {}).items()
+    added = {int(i): _content(token) for i, token in numbered if int(i) >= len(pieces)}
+    if not any(map(_LANGUAGE_CODE.fullmatch, added.values())):
+        added = dict(enumerate([*_listed_codes(source), "<mask>"], len(pieces)))
+    if sorted(added) != list(range(len(pieces), len(pieces) + len(added))):
+        raise SourceError(
+            f"{source.path}: added_tokens_decoder must number on from {len(pieces)}, "
+            f"the size of {model.name}, got {min(added)} to {max(added)}"
+        )
+    tokens = [added[i] for i in sorted(added)]
+    return [*pieces, *tokens], [token for token in tokens if _LANGUAGE_CODE.fullmatch(token)]
+
+
+def _listed_codes(source: SourceDirectory) -> list[str]:
+    for table in (source.json("special_tokens_map.json"), source.tokenizer):
+        for key in ("additional_special_tokens", "extra_special_tokens"):
+            tokens = [_content(token) for token in table.get(key) or ()]
+            if codes := [token for token in tokens if _LANGUAGE_CODE.fullmatch(token)]:
+                return codes
+    raise SourceError(
+        f"{source.path} names no languages: neither special_tokens_map.json nor "
+        "tokenizer_config.json has additional_special_tokens"
+    )
+
+
+def many_to_many(own_codes: Sequence[str], wanted: Wanted) -> tuple[dict[str, str], Pairs]:
+    """Public codes of all languages -> {own: public}, and the pairs: those that are wanted."""
+    public = public_codes(own_codes)
+    known = Languages(public.values(), public)
+    sources = resolved(known, wanted.sources) or known.codes
+    targets = resolved(known, wanted.targets) or known.codes
+    return public, pairs_of(sources, targets)
+
+
+def resolved(known: Languages, codes: Iterable[str]) -> list[str]:
+    """Public codes of what the user named."""
+    try:
+        return [known.resolve(code) for code in codes]
+    except LanguageError as error:
+        raise SourceError(str(error)) from error
+
+
+def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> Pairs:
+    """Every source with every other target; SourceError if nothing is left."""
+    if pairs := every_pair(sources, targets):
+        return pairs
+    raise SourceError("no language pair is left: source and target languages are the same one")
+
+
+def one_language(code: object) -> str | None:
+    """The code if it is one language; None for groups such as "roa", and for what is unknown."""
+    if not isinstance(code, str) or code == "mul":
+        return None
+    (public,) = public_codes([code]).values()
+    is_known = public.split("-")[0] in Locale("en").languages
+    return public if is_known else None
+
+
+def _content(token: object) -> str:
+    return str(token.get("content")) if isinstance(token, Mapping) else str(token)

@@ -1,0 +1,80 @@
+"""What `--model` may name: a checkpoint of ours, or a model that is imported on first use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from model.importers.convert import import_model
+from model.importers.fairseq import find_archive
+from model.importers.hub import download, is_hub_id
+from model.importers.source import SourceError, Wanted
+
+
+def resolve_checkpoint(source: Path) -> Path:
+    """The checkpoint directory for `source`, imported into the cache unless it was before.
+
+    What is no foreign model is returned as it is, for the loader to judge. Raises SourceError.
+    """
+    if not source.exists() and is_hub_id(str(source)):
+        directory, commit = download(str(source))
+        origin = {"source": str(source), "revision": commit}
+        return _cached(directory, "--".join([*source.parts, commit]), origin)
+    if _is_foreign(source):
+        return _cached(source, f"{source.stem}--{_fingerprint(source)}", {"source": source.name})
+    return source
+
+
+def import_source(source: str, destination: Path, revision: str | None, wanted: Wanted) -> None:
+    """Write a directory, fairseq archive or Hub model as the checkpoint `destination`.
+
+    Raises SourceError, and leaves nothing behind then.
+    """
+    path = Path(source)
+    if path.exists():
+        if revision is not None:
+            raise SourceError(f"{source} is on this machine, which has no revision {revision!r}")
+        import_model(path, destination, {"source": path.name}, wanted)
+    elif is_hub_id(source):
+        directory, commit = download(source, revision)
+        origin = {"source": source, "revision": commit}
+        import_model(directory, destination, origin, wanted)
+    else:
+        raise SourceError(
+            f"{source} is neither a file or directory here nor a Hub id (owner/model)"
+        )
+
+
+def cache_directory() -> Path:
+    """Where imported models are kept: the XDG cache directory of the user."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "dragoman"
+
+
+def _cached(source: Path, key: str, origin: dict[str, str]) -> Path:
+    destination = cache_directory() / key
+    if not destination.exists():
+        import_model(source, destination, origin, Wanted())
+    return destination
+
+
+def _is_foreign(source: Path) -> bool:
+    """Whether it is a model of another family rather than a checkpoint of ours, whole or not."""
+    config = source / "config.json"
+    if not config.is_file():
+        return find_archive(source) is not None
+    try:
+        parsed: Any = json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(parsed, dict) and "model_type" in parsed
+
+
+def _fingerprint(source: Path) -> str:
+    """Changes with the place, the names, the sizes and the times of the files."""
+    files = sorted(source.iterdir()) if source.is_dir() else [source]
+    stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(repr((source.resolve(), stats)).encode()).hexdigest()[:16]

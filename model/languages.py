@@ -1,0 +1,145 @@
+"""Language codes: what users write, what checkpoints call their languages, and which pairs go.
+
+A checkpoint's public codes are short BCP-47 tags ("en", "zh", "zh-Hant"). Its own codes, such as
+"eng_Latn" or "zh_CN", and every other tag that means the same are understood too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from langcodes import Language, closest_supported_match
+from langcodes.tag_parser import LanguageTagError
+
+Pairs = tuple[tuple[str, str], ...]
+_NEAREST = 5
+"""The distance of CLDR's matching up to which a region or spelling is the same language."""
+_NO_REGION = "XX"
+
+
+class LanguageError(ValueError):
+    """A language that the model does not know; the message says which it does."""
+
+
+class Languages:
+    """The public codes of one checkpoint, and what else users may call them."""
+
+    def __init__(self, codes: Iterable[str], own_codes: Mapping[str, str] | None = None) -> None:
+        """`own_codes` maps the model family's codes to public ones."""
+        self.codes = list(dict.fromkeys(codes))
+        spelled = {**(own_codes or {}), **{code: code for code in self.codes}}
+        self._exact = {_folded(name): code for name, code in spelled.items()}
+        self._tags = [code for code in self.codes if _parse(code) is not None]
+
+    def find(self, code: str) -> str | None:
+        """The public code of what a user wrote; None if the model has no such language."""
+        if exact := self._exact.get(_folded(code)):
+            return exact
+        if _parse(code) is None:
+            return None
+        return closest_supported_match(code, self._tags, max_distance=_NEAREST)
+
+    def resolve(self, code: str) -> str:
+        """As `find`, but raises LanguageError with the codes that are allowed."""
+        if found := self.find(code):
+            return found
+        raise LanguageError(
+            f"language {code!r} is not supported; supported: {', '.join(self.codes)}"
+        )
+
+
+def public_codes(own_codes: Sequence[str]) -> dict[str, str]:
+    """A short BCP-47 tag for each of a model family's codes -> {own: public}.
+
+    What goes without saying is left out ("eng_Latn" is "en", "zho_Hant" is "zh-Hant"), unless two
+    codes would become one.
+    """
+    public: dict[str, str] = {}
+    left = list(dict.fromkeys(own_codes))
+    levels: list[Callable[[str], str]] = [_bare, _short_macro, _short, _standard, str]
+    for shorten in levels:
+        shortened = {own: shorten(own) for own in left}
+        taken = Counter([*shortened.values(), *public.values()])
+        public |= {own: code for own, code in shortened.items() if taken[code] == 1}
+        left = [own for own in left if own not in public]
+    return {own: public[own] for own in own_codes}
+
+
+def parse_pairs(raw: Any) -> Pairs:
+    """Pairs as config.json has them: a list of [source, target], or {"sources", "targets"}, which
+    is every source with every other target. Raises ValueError or KeyError."""
+    if isinstance(raw, dict):
+        pairs = every_pair(raw["sources"], raw["targets"])
+    else:
+        pairs = tuple((str(source), str(target)) for source, target in raw)
+    if not pairs:
+        raise ValueError("pairs must name at least one [source, target]")
+    return pairs
+
+
+def render_pairs(pairs: Pairs) -> Any:
+    """The shorter of the two ways to write pairs in config.json."""
+    sources = list(dict.fromkeys(source for source, _ in pairs))
+    targets = list(dict.fromkeys(target for _, target in pairs))
+    is_product = set(every_pair(sources, targets)) == set(pairs)
+    if is_product and len(sources) + len(targets) < len(pairs):
+        return {"sources": sources, "targets": targets}
+    return pairs
+
+
+def every_pair(sources: Iterable[str], targets: Iterable[str]) -> Pairs:
+    """Every source with every target but itself."""
+    all_targets = list(targets)
+    return tuple((a, b) for a in sources for b in all_targets if a != b)
+
+
+def shown_pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    """The pairs in words, for messages: each, or what they are made of."""
+    compact = render_pairs(tuple(pairs))
+    if isinstance(compact, dict):
+        sources, targets = ", ".join(compact["sources"]), ", ".join(compact["targets"])
+        return f"any of {sources} to any other of {targets}"
+    return ", ".join(f"{source} to {target}" for source, target in compact)
+
+
+def _folded(code: str) -> str:
+    return code.replace("_", "-").lower()
+
+
+def _parse(code: str) -> Language | None:
+    try:
+        return Language.get(code)
+    except LanguageTagError:
+        return None
+
+
+def _bare(code: str) -> str:
+    """The language alone; of the macrolanguage, so that "arb" is "ar"."""
+    first = _folded(code).split("-")[0]
+    tag = _parse(code)
+    return first if len(first) == 2 or tag is None else tag.prefer_macrolanguage().language or first
+
+
+def _short_macro(code: str) -> str:
+    tag = _parse(code)
+    return code if tag is None else _minimal(tag.prefer_macrolanguage())
+
+
+def _short(code: str) -> str:
+    tag = _parse(code)
+    return code if tag is None else _minimal(tag)
+
+
+def _standard(code: str) -> str:
+    tag = _parse(code)
+    return code if tag is None else tag.to_tag()
+
+
+def _minimal(tag: Language) -> str:
+    """Without the script and the region that the language has anyway."""
+    likely = Language.make(language=tag.language).maximize()
+    script = None if tag.script == likely.script else tag.script
+    region = None if tag.territory in (likely.territory, _NO_REGION) else tag.territory
+    return Language.make(language=tag.language, script=script, territory=region).to_tag()

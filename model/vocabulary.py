@@ -1,0 +1,68 @@
+"""One side's pieces by id: how sentencepiece's output becomes ids, and what each id spells."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sentencepiece import SentencePieceProcessor
+
+PAD, UNKNOWN, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
+_WORD_START = "▁"
+
+
+class Vocabulary:
+    """A sentencepiece model and the pieces that the network's ids stand for.
+
+    `pieces` is None where sentencepiece's own ids are the network's. Text never becomes one of the
+    `control` pieces, nor any that sentencepiece itself takes for control or unknown.
+    """
+
+    def __init__(
+        self, model: SentencePieceProcessor, pieces: list[str] | None, control: Collection[str]
+    ) -> None:
+        """Raises ValueError if the pieces lack the end of sentence or the unknown piece."""
+        self._model = model
+        own = range(model.get_piece_size())
+        names = [str(model.id_to_piece(i)) for i in own]
+        silent = {names[i] for i in own if model.is_control(i) or model.is_unknown(i)}
+        silent |= {PAD, UNKNOWN, BOS, EOS, *control}
+        raw_bytes = {names[i]: bytes([int(names[i][3:5], 16)]) for i in own if model.is_byte(i)}
+        self._is_own = pieces is None
+        self.pieces = names if pieces is None else pieces
+        self.ids = {piece: i for i, piece in enumerate(self.pieces)}
+        self.silent_ids = [i for i, piece in enumerate(self.pieces) if piece in silent]
+        self.spelled: list[str | bytes] = [
+            "" if piece in silent else raw_bytes.get(piece, piece.replace(_WORD_START, " "))
+            for piece in self.pieces
+        ]
+        self._text_ids = {p: i for p, i in self.ids.items() if p not in silent}
+        self.pad_id = self._special(PAD, model.pad_id())
+        self.bos_id = self._special(BOS, model.bos_id())
+        self.unknown_id = self._special(UNKNOWN, model.unk_id())
+        self.eos_id = self._special(EOS, model.eos_id())
+        if pieces is not None and min(self.unknown_id, self.eos_id) < 0:
+            raise ValueError(f"a vocabulary must have the pieces {UNKNOWN!r} and {EOS!r}")
+        self._id_of_own = None if pieces is None else [self._find(name) for name in names]
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Bare ids of many texts."""
+        encoded: list[list[int]] = self._model.encode(list(texts))
+        if self._id_of_own is None:
+            return encoded
+        table = self._id_of_own
+        unknown = self._model.unk_id()
+        return [
+            self._look_up(text) if unknown in ids else [table[i] for i in ids]
+            for text, ids in zip(texts, encoded, strict=True)
+        ]
+
+    def _look_up(self, text: str) -> list[int]:
+        """What sentencepiece does not know may yet be a piece of the vocabulary."""
+        return [self._find(piece) for piece in self._model.encode(text, out_type=str)]
+
+    def _special(self, piece: str, own_id: int) -> int:
+        """The id of a special piece, -1 if there is none."""
+        return own_id if self._is_own else self.ids.get(piece, -1)
+
+    def _find(self, piece: str) -> int:
+        return self._text_ids.get(piece, self.unknown_id)

@@ -1,0 +1,266 @@
+"""Small models of each family, built by transformers with random weights in their own layout."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sentencepiece
+import torch
+
+SCRIPTS = {
+    "English": "The library, where is it?",
+    "German": "Größe, Straße und Übermut: ÄÖÜ!",
+    "Russian": "Привет, мир! Как дела?",
+    "Greek": "Γειά σου Κόσμε, τι κάνεις;",
+    "Arabic": "مرحبا بالعالم، كيف حالك؟",
+    "Hebrew": "שלום עולם",
+    "Hindi": "नमस्ते दुनिया।",
+    "Thai": "สวัสดีชาวโลก",
+    "Chinese": "图书馆在哪里？我们昨天去学校。",
+    "Japanese": "こんにちは世界、お元気ですか。",
+    "Korean": "안녕하세요 세계",
+    "Georgian": "გამარჯობა მსოფლიო",
+    "unknown": "⁂⁂ 𐍈𐍈 😀 x",
+    "spaces": "  two  spaces\tand a tab",
+}
+SIZES = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64,
+    "max_position_embeddings": 128,
+    "scale_embedding": True,
+    "forced_eos_token_id": None,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """English and Chinese sentences; sentencepiece models of each, and of both together."""
+
+    pairs: list[tuple[str, str]]
+    models: tuple[Path, Path]
+    joint_model: Path
+    bpe_model: Path
+
+
+def make_corpus(directory: Path, tsv: Path) -> Corpus:
+    """Train the sentencepiece models: no byte pieces, and characters that they do not know."""
+    lines = tsv.read_text(encoding="utf-8").splitlines()
+    pairs = [(line.split("\t")[1], line.split("\t")[0]) for line in lines]
+    english, chinese = ([pair[side] for pair in pairs] for side in (0, 1))
+    return Corpus(
+        pairs,
+        (
+            train_sentencepiece(directory / "english.model", english, "unigram"),
+            train_sentencepiece(directory / "chinese.model", chinese, "unigram"),
+        ),
+        train_sentencepiece(directory / "joint.model", english + chinese, "unigram"),
+        train_sentencepiece(directory / "bpe.model", english + chinese, "bpe"),
+    )
+
+
+def train_sentencepiece(path: Path, texts: list[str], kind: str) -> Path:
+    corpus = path.with_suffix(".txt")
+    scripts = [text for name, text in SCRIPTS.items() if name not in ("unknown", "spaces")]
+    corpus.write_text("\n".join([*texts, *scripts * 3]), encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(corpus),
+        model_prefix=str(path.with_suffix("")),
+        vocab_size=320,
+        hard_vocab_limit=False,
+        model_type=kind,
+        character_coverage=0.98,
+        num_threads=1,
+        minloglevel=2,
+    )
+    return path
+
+
+def pieces_of(model: Path) -> list[str]:
+    """Its pieces but the three specials that it begins with."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    return [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
+
+
+def train_briefly(
+    build: Callable[[], Any], pairs: list[tuple[list[int], list[int]]], steps: int = 200
+) -> Any:
+    """A model that has learned a little: its sentences end, and differ, as random ones do not.
+
+    Biases, norms and the logits' bias are made random first, so that none is without effect.
+    """
+    torch.manual_seed(7)
+    model = build()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.normal_(std=0.3)
+    pad = model.config.pad_token_id
+    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
+    for step in range(steps):
+        batch = [pairs[(step * 32 + i) % len(pairs)] for i in range(32)]
+        src, tgt = (padded([pair[side] for pair in batch], pad) for side in (0, 1))
+        labels = tgt.masked_fill(tgt == pad, -100)
+        loss = model(input_ids=src, attention_mask=(src != pad).long(), labels=labels).loss
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return model.eval()
+
+
+def padded(rows: list[list[int]], pad: int) -> torch.Tensor:
+    """Lists of ids -> (B, longest), padded on the right."""
+    longest = max(map(len, rows))
+    return torch.tensor([row + [pad] * (longest - len(row)) for row in rows])
+
+
+class Original(NamedTuple):
+    """A directory that transformers wrote, with the model and the tokenizer that it reads back."""
+
+    directory: Path
+    model: Any
+    tokenizer: Any
+
+
+def marian(directory: Path, corpus: Corpus, tags: Sequence[str]) -> Original:
+    """English to Chinese. With tags the target language is asked for, the first in training."""
+    from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+
+    pad = write_marian_tokenizer(directory, corpus, tags)
+    tokenizer = MarianTokenizer.from_pretrained(directory)
+    config = MarianConfig(
+        **SIZES,
+        vocab_size=pad + 1,
+        activation_function="swish",
+        eos_token_id=0,
+        pad_token_id=pad,
+        decoder_start_token_id=pad,
+        num_beams=6,
+    )
+    tag = f">>{tags[0]}<< " if tags else ""
+    pairs = [
+        (tokenizer(tag + source).input_ids, tokenizer(text_target=target).input_ids)
+        for source, target in corpus.pairs
+    ]
+    return _save(directory, train_briefly(lambda: MarianMTModel(config), pairs), tokenizer)
+
+
+def write_marian_tokenizer(
+    directory: Path, corpus: Corpus, tags: Sequence[str], vocab_size: int = 0
+) -> int:
+    """A joint vocabulary in Marian's order: eos and unknown first, pad last -> its id."""
+    directory.mkdir()
+    for model, name in zip(corpus.models, ("source.spm", "target.spm"), strict=True):
+        shutil.copyfile(model, directory / name)
+    joint = dict.fromkeys(piece for model in corpus.models for piece in pieces_of(model))
+    pieces = ["</s>", "<unk>", *joint, *(f">>{tag}<<" for tag in tags)]
+    pieces += [f"unused{i}" for i in range(vocab_size - len(pieces) - 1)]
+    write_json(directory / "vocab.json", {p: i for i, p in enumerate([*pieces, "<pad>"])})
+    languages = {"source_lang": "eng", "target_lang": "mul" if tags else "zho"}
+    settings = {"tokenizer_class": "MarianTokenizer", **languages}
+    write_json(directory / "tokenizer_config.json", settings)
+    return len(pieces)
+
+
+def m2m_100(directory: Path, corpus: Corpus) -> Original:
+    """M2M-100's layout: its vocabulary file, a hundred tags and a few pieces to fill up."""
+    from transformers import M2M100Tokenizer
+
+    directory.mkdir()
+    shutil.copyfile(corpus.joint_model, directory / "sentencepiece.bpe.model")
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *pieces_of(corpus.joint_model)]
+    write_json(directory / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
+    files = (directory / "vocab.json", directory / "sentencepiece.bpe.model")
+    tokenizer = M2M100Tokenizer(*map(str, files), src_lang="en", tgt_lang="zh")
+    tokenizer.save_pretrained(directory)
+    return _m2m_model(directory, corpus, tokenizer, len(pieces) + 100 + 8)
+
+
+def nllb(directory: Path, corpus: Corpus) -> Original:
+    """NLLB-200's layout: sentencepiece of the BPE kind, language codes after its pieces."""
+    from transformers import NllbTokenizer
+
+    write_nllb_tokenizer(directory, corpus)
+    languages = {"src_lang": "eng_Latn", "tgt_lang": "zho_Hans"}
+    tokenizer = NllbTokenizer.from_pretrained(directory, **languages)
+    return _m2m_model(directory, corpus, tokenizer, len(tokenizer) + 2)
+
+
+def write_nllb_tokenizer(directory: Path, corpus: Corpus) -> None:
+    directory.mkdir()
+    shutil.copyfile(corpus.bpe_model, directory / "sentencepiece.bpe.model")
+    codes = ["ace_Arab", "ace_Latn", "arb_Arab", "eng_Latn", "zho_Hans", "zho_Hant", "zul_Latn"]
+    first = len(pieces_of(corpus.bpe_model)) + 4
+    added = enumerate([*codes, "<mask>"], first)
+    settings = {
+        "tokenizer_class": "NllbTokenizer",
+        "additional_special_tokens": codes,
+        "added_tokens_decoder": {str(i): {"content": t, "special": True} for i, t in added},
+    }
+    write_json(directory / "tokenizer_config.json", settings)
+
+
+def mbart(directory: Path, corpus: Corpus) -> Original:
+    """mBART-50's layout."""
+    from transformers import MBart50Tokenizer, MBartConfig, MBartForConditionalGeneration
+
+    directory.mkdir()
+    shutil.copyfile(corpus.joint_model, directory / "sentencepiece.bpe.model")
+    write_json(directory / "tokenizer_config.json", {"tokenizer_class": "MBart50Tokenizer"})
+    languages = {"src_lang": "en_XX", "tgt_lang": "zh_CN"}
+    tokenizer = MBart50Tokenizer.from_pretrained(directory, **languages)
+    codes = list(tokenizer.lang_code_to_id)
+    write_json(directory / "special_tokens_map.json", {"additional_special_tokens": codes})
+    config = MBartConfig(
+        **SIZES,
+        vocab_size=len(tokenizer),
+        activation_function="gelu",
+        decoder_start_token_id=2,
+        forced_bos_token_id=None,
+    )
+    pairs = tagged_pairs(corpus, tokenizer)
+    model = train_briefly(lambda: MBartForConditionalGeneration(config), pairs, steps=300)
+    return _save(directory, model, tokenizer)
+
+
+def tagged_pairs(corpus: Corpus, tokenizer: Any) -> list[tuple[list[int], list[int]]]:
+    """[tag, text, eos] on both sides."""
+    return [
+        (tokenizer(source).input_ids, tokenizer(text_target=target).input_ids)
+        for source, target in corpus.pairs
+    ]
+
+
+def _m2m_model(directory: Path, corpus: Corpus, tokenizer: Any, vocab_size: int) -> Original:
+    from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+    config = M2M100Config(
+        **SIZES, vocab_size=vocab_size, activation_function="relu", decoder_start_token_id=2
+    )
+    model = train_briefly(
+        lambda: M2M100ForConditionalGeneration(config), tagged_pairs(corpus, tokenizer)
+    )
+    return _save(directory, model, tokenizer)
+
+
+def _save(directory: Path, model: Any, tokenizer: Any) -> Original:
+    model.save_pretrained(directory)
+    return Original(directory, model, tokenizer)
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")

@@ -1,0 +1,257 @@
+"""An exported checkpoint translates alike elsewhere, and comes back with the same weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from model.checkpoint import (
+    Checkpoint,
+    CheckpointInfo,
+    load_checkpoint,
+    save_checkpoint,
+    unique_weights,
+)
+from model.config import ModelConfig
+from model.exporters.huggingface import FORMATS, export_checkpoint
+from model.exporters.tokenizers import ExportError
+from model.importers.resolve import import_source
+from model.importers.source import Wanted
+from model.offline import translate_all
+from model.options import DecodingOptions
+from model.runner import Runner
+from model.sentence import SourceSentence
+from model.tokenizer import TokenizerConfig
+from model.transformer import Transformer, initialise
+
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+ROOT = Path(__file__).parents[3]
+LIMIT = 100
+BOTH = ("zh", "en")
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Checkpoint:
+    return load_checkpoint(ROOT / "checkpoints" / "zh-en")
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[tuple[str, str]]:
+    """100 Chinese and 100 English sentences, with the language to translate them into."""
+    data = ROOT / "tests" / "data"
+    return [
+        (line, target)
+        for source, target in (BOTH, BOTH[::-1])
+        for line in (data / f"sentences.{source}.txt").read_text(encoding="utf-8").splitlines()
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(bundled: Checkpoint, sentences: list[tuple[str, str]]) -> list[list[int]]:
+    """Our greedy translations."""
+    return greedy(bundled, [bundled.tokenizer.encode_source(*sentence) for sentence in sentences])
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("exported") / "zh-en"
+    export_checkpoint(ROOT / "checkpoints" / "zh-en", directory, "pegasus")
+    return directory
+
+
+def greedy(checkpoint: Checkpoint, rows: list[list[int]]) -> list[list[int]]:
+    limit = checkpoint.info.architecture.max_positions
+    runner = Runner(
+        checkpoint.model,
+        checkpoint.tokenizer.control_ids(),
+        max_slots=64,
+        max_rows=64,
+        max_source_tokens=limit,
+        max_target_tokens=min(limit, LIMIT),
+    )
+    options = DecodingOptions(beam_size=1, max_length=LIMIT)
+    results = translate_all(runner, [SourceSentence(ids, options) for ids in rows])
+    return [result.hypotheses[0].ids for result in results]
+
+
+@torch.inference_mode()
+def generate(directory: Path, texts: list[str]) -> list[list[int]]:
+    """transformers' greedy translations with its own tokenizer."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    model = AutoModelForSeq2SeqLM.from_pretrained(directory).eval()
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    eos = model.config.eos_token_id
+    found: dict[str, list[int]] = {}
+    ordered = sorted(texts, key=len)
+    for start in range(0, len(ordered), 50):
+        batch = ordered[start : start + 50]
+        inputs: Any = tokenizer(batch, return_tensors="pt", padding=True)
+        rows = model.generate(**inputs, num_beams=1, max_length=None, max_new_tokens=LIMIT).tolist()
+        ended = [[*row, eos] for row in rows]  # those at the limit have none
+        found |= {t: row[1 : row.index(eos, 1)] for t, row in zip(batch, ended, strict=True)}
+    return [found[text] for text in texts]
+
+
+def tagged(sentences: list[tuple[str, str]]) -> list[str]:
+    return [f">>{target}<< {text}" for text, target in sentences]
+
+
+def test_transformers_translates_200_sentences_as_we_do(
+    exported: Path, sentences: list[tuple[str, str]], expected: list[list[int]]
+) -> None:
+    assert len(expected) == 200
+    assert generate(exported, tagged(sentences)) == expected
+
+
+def test_ctranslate2_translates_200_sentences_as_we_do(
+    exported: Path, tmp_path: Path, sentences: list[tuple[str, str]], expected: list[list[int]]
+) -> None:
+    import ctranslate2
+    from transformers import AutoTokenizer
+
+    converter = ctranslate2.converters.TransformersConverter(str(exported))
+    converter.convert(str(tmp_path / "ctranslate2"))
+    tokenizer = AutoTokenizer.from_pretrained(exported)
+    translator = ctranslate2.Translator(
+        str(tmp_path / "ctranslate2"), compute_type="float32", intra_threads=1
+    )
+    results = translator.translate_batch(
+        [tokenizer.convert_ids_to_tokens(tokenizer(text).input_ids) for text in tagged(sentences)],
+        beam_size=1,
+        disable_unk=True,
+        max_decoding_length=LIMIT,
+    )
+    ids = [tokenizer.convert_tokens_to_ids(result.hypotheses[0]) for result in results]
+    assert ids == expected
+
+
+def test_the_bundled_checkpoint_comes_back_with_its_translations(
+    exported: Path, tmp_path: Path, sentences: list[tuple[str, str]], expected: list[list[int]]
+) -> None:
+    import_source(str(exported), tmp_path / "back", None, Wanted(BOTH, BOTH))
+    back = load_checkpoint(tmp_path / "back")
+    assert set(back.info.pairs) == {BOTH, BOTH[::-1]}
+    rows = [back.tokenizer.encode_source(*sentence) for sentence in sentences]
+    assert greedy(back, rows) == expected
+
+
+@pytest.mark.parametrize("shared", ["all", "target"])
+def test_a_post_norm_checkpoint_is_marians_and_comes_back_with_equal_weights(
+    tmp_path: Path, tiny_tokenizer_file: Path, tiny_config: ModelConfig, shared: Any
+) -> None:
+    """Sines and cosines in halves need no other order of the dimensions."""
+    options = {"sinusoids": "halves", "output_bias": True, "shared_embeddings": shared}
+    config = ModelConfig.from_dict({**dataclasses.asdict(tiny_config), **options})
+    save_random(tmp_path / "ours", tiny_tokenizer_file, config)
+    export_checkpoint(tmp_path / "ours", tmp_path / "exported", "marian")
+    import_source(str(tmp_path / "exported"), tmp_path / "back", None, Wanted())
+    ours, back = load_checkpoint(tmp_path / "ours"), load_checkpoint(tmp_path / "back")
+    assert back.info.architecture == ours.info.architecture
+    assert back.info.pairs == (("en", "zh"),)
+    weights = unique_weights(back.model)
+    for name, weight in unique_weights(ours.model).items():
+        assert torch.equal(weights[name], weight), name
+    texts = ["Where is the library?", "I like coffee.", "The hospital has three birds."]
+    rows = [ours.tokenizer.encode_source(text, "zh") for text in texts]
+    assert [back.tokenizer.encode_source(text, "zh") for text in texts] == rows
+    assert logits_of(tmp_path / "exported", rows[0]).allclose(logits(ours, rows[0]), atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["m2m_100", "nllb"])
+def test_what_was_imported_is_exported_with_equal_weights_and_tokenizer(
+    tmp_path: Path, imported: dict[str, Checkpoint], imported_root: Path, family: str
+) -> None:
+    export_checkpoint(imported_root / family, tmp_path / "exported", "m2m_100")
+    import_source(str(tmp_path / "exported"), tmp_path / "back", None, Wanted())
+    back, before = load_checkpoint(tmp_path / "back"), imported[family]
+    assert dataclasses.replace(back.info, name="", origin={}) == dataclasses.replace(
+        before.info, name="", origin={}
+    )
+    assert back.tokenizer.source_pieces == before.tokenizer.source_pieces
+    weights = unique_weights(back.model)
+    for name, weight in unique_weights(before.model).items():
+        assert torch.equal(weights[name], weight), name
+    ids = before.tokenizer.encode_source("The library.", "zh", "en")
+    assert logits_of(tmp_path / "exported", ids).allclose(logits(before, ids), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "said"),
+    [
+        ({"norm": "pre"}, "marian", "norm 'pre': it must be 'post'; .* pegasus, m2m_100"),
+        ({}, "pegasus", "norm 'post': it must be 'pre'; formats that have it: marian"),
+        ({"positions": "alibi"}, "marian", "positions 'alibi': .* formats that have it: none"),
+        ({"norm": "pre"}, "m2m_100", "sinusoids 'interleaved': it must be 'tensor2tensor'"),
+        ({"embedding_norm": True}, "marian", "embedding_norm True: it must be False"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused_with_the_option(
+    tmp_path: Path,
+    tiny_tokenizer_file: Path,
+    tiny_config: ModelConfig,
+    changes: dict[str, Any],
+    name: str,
+    said: str,
+) -> None:
+    config = dataclasses.replace(tiny_config, **changes)
+    save_random(tmp_path / "ours", tiny_tokenizer_file, config)
+    with pytest.raises(ExportError, match=f"format '{name}' cannot hold .* {said}"):
+        export_checkpoint(tmp_path / "ours", tmp_path / "exported", name)
+    assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+
+
+def test_other_tags_than_its_own_are_nothing_for_m2m_100(
+    tmp_path: Path, tiny_tokenizer_file: Path, tiny_config: ModelConfig
+) -> None:
+    options = {"norm": "pre", "sinusoids": "tensor2tensor", "position_offset": 2}
+    config = ModelConfig.from_dict({**dataclasses.asdict(tiny_config), **options})
+    save_random(tmp_path / "ours", tiny_tokenizer_file, config)
+    with pytest.raises(ExportError, match="needs M2M-100's tags .* has none of its own"):
+        export_checkpoint(tmp_path / "ours", tmp_path / "exported", "m2m_100")
+
+
+def test_an_existing_destination_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(ExportError, match="exists already"):
+        export_checkpoint(ROOT / "checkpoints" / "zh-en", tmp_path, "pegasus")
+    assert (tmp_path / "file").read_text() == "kept"
+    assert set(FORMATS) == {"marian", "pegasus", "m2m_100"}
+
+
+def save_random(directory: Path, tokenizer: Path, config: ModelConfig) -> None:
+    """A random checkpoint from English to Chinese."""
+    torch.manual_seed(1)
+    model = Transformer(config)
+    initialise(model, "xavier")
+    if config.output_bias:
+        torch.nn.init.normal_(model.output.bias)
+    info = CheckpointInfo(
+        name="random",
+        architecture=config,
+        pairs=(("en", "zh"),),
+        tokenizer=TokenizerConfig(tokenizer.name, tokenizer.name),
+        decoding=DecodingOptions(),
+    )
+    save_checkpoint(directory, info, unique_weights(model), [tokenizer], torch.float32)
+
+
+@torch.inference_mode()
+def logits(checkpoint: Checkpoint, src: list[int]) -> torch.Tensor:
+    start = checkpoint.info.architecture.bos_id
+    return checkpoint.model(torch.tensor([src]), torch.tensor([[start, 5, 9, 7]]))
+
+
+@torch.inference_mode()
+def logits_of(directory: Path, src: list[int]) -> torch.Tensor:
+    """The same by transformers."""
+    from transformers import AutoModelForSeq2SeqLM
+
+    model = AutoModelForSeq2SeqLM.from_pretrained(directory).eval()
+    tgt = torch.tensor([[model.config.decoder_start_token_id, 5, 9, 7]])
+    found: torch.Tensor = model(input_ids=torch.tensor([src]), decoder_input_ids=tgt).logits
+    return found

@@ -1,0 +1,167 @@
+"""What cannot be imported is refused with one sentence, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from click.testing import CliRunner
+from safetensors.torch import load_file, save_file
+
+from model.checkpoint import load_checkpoint
+from model.importers.resolve import import_source
+from model.importers.source import SourceError, Wanted
+from service.cli import main
+from tests.model.importers.originals import Original
+
+Edit = Callable[[Path], None]
+
+
+def change(file: str, **values: Any) -> Edit:
+    """Set values of a JSON file."""
+
+    def edit(directory: Path) -> None:
+        path = directory / file
+        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+    return edit
+
+
+def remove(*names: str) -> Edit:
+    return lambda directory: [(directory / name).unlink() for name in names] and None
+
+
+def overwrite(name: str, content: bytes) -> Edit:
+    return lambda directory: (directory / name).write_bytes(content) and None
+
+
+def drop_from_vocabulary(directory: Path) -> None:
+    path = directory / "vocab.json"
+    pieces = json.loads(path.read_text())
+    del pieces[next(iter(pieces))]
+    path.write_text(json.dumps(pieces))
+
+
+CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+CASES: list[tuple[str, Edit, str]] = [
+    ("marian", change(CONFIG, model_type="gpt2"), "holds a 'gpt2' model; supported: marian, m2m"),
+    ("marian", change(CONFIG, model_type="t5"), "holds a 't5' model; supported: marian, m2m"),
+    ("marian", overwrite(CONFIG, b"{oops"), "config.json is not readable JSON"),
+    ("marian", overwrite(CONFIG, b"[]"), "config.json must hold one JSON object"),
+    ("marian", remove("source.spm"), "lacks source.spm, which this family of models needs"),
+    ("marian", remove("vocab.json"), "lacks vocab.json"),
+    ("marian", drop_from_vocabulary, "vocab.json must number its pieces 0, 1, 2, ..."),
+    ("marian", remove("model.safetensors"), "holds no weights: neither model.safetensors nor"),
+    ("marian", overwrite("model.safetensors", b"junk"), "is not a safetensors file"),
+    ("marian", change(CONFIG, decoder_layers=3), "lack decoder.layers.2.self_attn.q_proj"),
+    ("marian", change(CONFIG, encoder_layers=1), "the weights hold encoder.layers.1.* no place"),
+    ("marian", change(CONFIG, d_model=64), "embedding.tokens.weight has shape .* expected .*64"),
+    ("marian", change(CONFIG, vocab_size=9), "vocabulary has .* config.json says vocab_size 9"),
+    ("marian", change(CONFIG, decoder_ffn_dim=9), "encoder_ffn_dim and decoder_ffn_dim must be eq"),
+    ("marian", change(CONFIG, d_model="x"), "d_model must be a whole number, got 'x'"),
+    ("marian", change(CONFIG, activation_function="gelu_new"), "must be one of .*got 'gelu_new'"),
+    ("marian", change(CONFIG, encoder_attention_heads=5, decoder_attention_heads=5), "multiple of"),
+    ("marian", change(TOKENIZER, source_lang="roa"), "source_lang is 'roa'; name it with --source"),
+    ("nllb", remove("sentencepiece.bpe.model"), "lacks sentencepiece.bpe.model"),
+    ("nllb", overwrite("sentencepiece.bpe.model", b"junk"), "cannot read the sentencepiece model"),
+    (
+        "nllb",
+        change(TOKENIZER, additional_special_tokens=[], added_tokens_decoder={}),
+        "names no languages: neither special_tokens_map.json nor tokenizer_config.json has",
+    ),
+    (
+        "m2m_100",
+        change(TOKENIZER, language_codes="all"),
+        r"one of \['m2m100', 'wmt21'\], got 'all'",
+    ),
+    ("mbart", change(TOKENIZER, tokenizer_class="MBartTokenizer"), "only mBART-50 is supported"),
+]
+
+
+@pytest.mark.parametrize(("family", "edit", "said"), CASES)
+def test_a_model_that_does_not_fit_is_refused_with_the_reason(
+    tmp_path: Path, originals: dict[str, Original], family: str, edit: Edit, said: str
+) -> None:
+    source = Path(shutil.copytree(originals[family].directory, tmp_path / "source"))
+    edit(source)
+    with pytest.raises(SourceError, match=said):
+        import_source(str(source), tmp_path / "ours", None, Wanted())
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Wanted(("xx",)), "language 'xx' is not supported; supported: ace-Arab, ace, ar, en, zh"),
+        (Wanted(("en",), ("en",)), "no language pair is left"),
+    ],
+)
+def test_languages_that_the_model_lacks_are_refused(
+    tmp_path: Path, originals: dict[str, Original], wanted: Wanted, said: str
+) -> None:
+    with pytest.raises(SourceError, match=said):
+        import_source(str(originals["nllb"].directory), tmp_path / "ours", None, wanted)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["/absent/model", "ours"], "neither a file or directory here nor a Hub id (owner/model)"),
+        ([".", "ours"], "holds neither config.json nor a .pt archive; supported: marian"),
+        ([".", "ours", "--revision", "main"], "which has no revision 'main'"),
+        ([".", "."], "exists already; remove it or name another directory"),
+    ],
+)
+def test_the_command_says_it_in_one_line_with_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["import", *arguments])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert said in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_languages_that_are_wanted_are_the_pairs_that_are_left(
+    tmp_path: Path, originals: dict[str, Original]
+) -> None:
+    wanted = Wanted(("eng_Latn", "zul"), ("zh-TW", "en"))
+    import_source(str(originals["nllb"].directory), tmp_path / "ours", None, wanted)
+    pairs = load_checkpoint(tmp_path / "ours").info.pairs
+    assert pairs == (("en", "zh-Hant"), ("zu", "zh-Hant"), ("zu", "en"))
+
+
+def test_pickled_weights_in_float16_give_the_same_model(
+    tmp_path: Path, originals: dict[str, Original]
+) -> None:
+    source = Path(shutil.copytree(originals["marian"].directory, tmp_path / "source"))
+    halves = {k: v.half() for k, v in load_file(source / "model.safetensors").items()}
+    (source / "model.safetensors").unlink()
+    torch.save(halves, source / "pytorch_model.bin")
+    import_source(str(source), tmp_path / "ours", None, Wanted())
+    stored = load_file(tmp_path / "ours" / "model.safetensors")
+    assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
+    assert torch.equal(stored["src_embedding.tokens.weight"], halves["model.shared.weight"])
+
+
+def test_weights_in_several_files_are_put_together(
+    tmp_path: Path, originals: dict[str, Original]
+) -> None:
+    source = Path(shutil.copytree(originals["marian"].directory, tmp_path / "source"))
+    weights = load_file(source / "model.safetensors")
+    (source / "model.safetensors").unlink()
+    shards = {name: f"model-0000{i % 2 + 1}-of-00002.safetensors" for i, name in enumerate(weights)}
+    for shard in set(shards.values()):
+        part = {name: tensor for name, tensor in weights.items() if shards[name] == shard}
+        save_file(part, source / shard)
+    index = json.dumps({"weight_map": shards})
+    (source / "model.safetensors.index.json").write_text(index)
+    import_source(str(source), tmp_path / "ours", None, Wanted())
+    stored = load_file(tmp_path / "ours" / "model.safetensors")
+    assert torch.equal(stored["src_embedding.tokens.weight"], weights["model.shared.weight"])

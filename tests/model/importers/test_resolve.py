@@ -1,0 +1,116 @@
+"""What `--model` names is served as it is, or imported once into the cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from fastapi.testclient import TestClient
+
+from model.checkpoint import read_info
+from model.importers.resolve import cache_directory, resolve_checkpoint
+from model.importers.source import SourceError
+from service.app import StartupError, create_app, load_model
+from service.offline import OfflineTranslator
+from service.settings import Settings
+from tests.model.importers.originals import Original
+
+TEXT = "The hospital has three birds."
+BUNDLED = Path(__file__).parents[3] / "checkpoints" / "zh-en"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "dragoman"
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, originals: dict[str, Original]) -> Path:
+    return Path(shutil.copytree(originals["nllb"].directory, tmp_path / "nllb"))
+
+
+def test_the_cache_is_where_xdg_says(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    assert cache_directory() == cache
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_directory() == Path.home() / ".cache" / "dragoman"
+
+
+def test_a_checkpoint_of_ours_is_served_from_where_it_is(cache: Path) -> None:
+    assert resolve_checkpoint(BUNDLED) == BUNDLED
+    assert not cache.exists()
+
+
+def test_what_is_no_model_at_all_is_left_to_the_loader(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", tmp_path):
+        assert resolve_checkpoint(path) == path
+
+
+def test_a_foreign_model_is_imported_once_and_again_when_it_changes(
+    foreign: Path, cache: Path
+) -> None:
+    first = resolve_checkpoint(foreign)
+    assert first.parent == cache
+    made = first.stat().st_ino
+    assert resolve_checkpoint(foreign) == first
+    assert first.stat().st_ino == made
+    os.utime(foreign / "config.json", (1, 1))
+    assert resolve_checkpoint(foreign) != first
+    assert read_info(first).name == "nllb"
+
+
+def test_a_foreign_model_that_cannot_be_imported_leaves_no_cache(
+    foreign: Path, cache: Path
+) -> None:
+    (foreign / "model.safetensors").unlink()
+    with pytest.raises(StartupError, match="holds no weights"):
+        load_model(Settings(model=foreign, device="cpu"))
+    with pytest.raises(SourceError, match="holds no weights"):
+        resolve_checkpoint(foreign)
+    assert not cache.exists()
+
+
+@torch.inference_mode()
+def test_it_translates_from_the_command_line_under_any_name_of_its_languages(
+    foreign: Path,
+) -> None:
+    translator = OfflineTranslator(foreign, "cpu", "float32", 4, 1, None)
+    texts = {
+        translator.translate(TEXT, source, target)
+        for source, target in [("en", "zh"), ("eng_Latn", "zh_CN"), ("en-GB", "zho_Hans")]
+    }
+    assert len(texts) == 1
+    assert "zho" not in texts.pop()
+    with pytest.raises(ValueError, match="cannot translate 'en' to 'en'; supported: any of ace"):
+        translator.translate("Hello.", "en", "en")
+    with pytest.raises(ValueError, match="language 'de' is not supported; supported: ace-Arab,"):
+        translator.translate("Hello.", "en", "de")
+
+
+def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) -> None:
+    model = load_model(Settings(model=foreign, device="cpu"))
+    assert model.own_codes["zho_Hant"] == "zh-Hant"
+    assert ("en", "zh-Hant") in model.pairs
+
+
+def test_the_server_translates_and_streams_without_showing_tags(foreign: Path) -> None:
+    """The tag that the translation is forced to begin with is no text, whole or streamed."""
+    settings = Settings(model=foreign, device="cpu", precision="float32")
+    expected = OfflineTranslator(foreign, "cpu", "float32", 1, None, None).translate(
+        TEXT, "en", "zh"
+    )
+    body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": expected[:2]}
+    with TestClient(create_app(settings, load_model(settings))) as client:
+        whole = client.post("/translate", json={**body, "details": True}).json()
+        streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
+        languages = client.get("/languages").json()
+    events = [json.loads(line[6:]) for line in streamed.text.splitlines() if line[:5] == "data:"]
+    assert whole["translatedText"] == expected
+    assert "".join(event.get("text", "") for event in events) == expected
+    assert events[-1]["translatedText"] == expected
+    assert whole["details"][0]["sentences"][0]["tokens"][0] == "zho_Hans"
+    assert [language["code"] for language in languages][:4] == ["ace-Arab", "ace", "ar", "en"]
