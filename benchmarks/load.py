@@ -2,11 +2,13 @@
 
 Starts `dragoman serve` itself, in its own process, and prints:
 
-(a) Poisson arrivals at rising rates: throughput, latency percentiles, share of 503
+(a) Poisson arrivals at rising rates: throughput, latency percentiles, time to first token of every
+    fifth request, which is streamed, and answers of 503; the last rates are far above what the
+    server sustains
 (c) a short sentence sent into a server busy with 32 long ones, against the same sentence alone
 (d) the service's throughput over the runner's own on the same sentences
 
-    python -m benchmarks.load --picture load.png
+    python -m benchmarks.load --picture load.png -- --max-waiting-sentences 64
 """
 
 from __future__ import annotations
@@ -21,93 +23,141 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import aiohttp
 
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from benchmarks.server import URL, running_server
 
+_STREAMED_EVERY = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One request's status and seconds; `first_token` only if it was streamed."""
+
+    status: int
+    seconds: float
+    first_token: float | None = None
+
 
 @dataclass(frozen=True)
 class Load:
-    """What one rate brought; latency in seconds of answered requests."""
+    """What one rate brought; latency and time to first token in seconds of answered requests."""
 
     offered: float
     reached: float
     p50: float
     p95: float
     p99: float
+    first_token_p50: float
+    first_token_p95: float
     rejected: int
-    slowest_rejection: float
+    rejection_p99: float
+
+    def __str__(self) -> str:
+        milliseconds = " ".join(
+            f"{name} {seconds * 1000:.0f}"
+            for name, seconds in (
+                ("p50", self.p50),
+                ("p95", self.p95),
+                ("p99", self.p99),
+                ("first token p50", self.first_token_p50),
+                ("p95", self.first_token_p95),
+            )
+        )
+        return (
+            f"(a) offered {self.offered:6.1f}/s reached {self.reached:6.1f}/s, ms: {milliseconds}, "
+            f"503: {self.rejected} (p99 {self.rejection_p99 * 1000:.0f})"
+        )
 
 
-async def translate(client: httpx.AsyncClient, text: str) -> tuple[int, float]:
-    """-> status and seconds."""
+async def translate(session: aiohttp.ClientSession, text: str) -> Answer:
     started = time.perf_counter()
     body = {"q": text, "source": "zh", "target": "en"}
-    response = await client.post("/translate", json=body)
-    return response.status_code, time.perf_counter() - started
+    async with session.post("/translate", json=body) as response:
+        await response.read()
+        return Answer(response.status, time.perf_counter() - started)
 
 
-async def offer(client: httpx.AsyncClient, rate: float, seconds: float, seed: int) -> Load:
+async def stream(session: aiohttp.ClientSession, text: str) -> Answer:
+    started = time.perf_counter()
+    body = {"q": text, "source": "zh", "target": "en"}
+    accept = {"Accept": "text/event-stream"}
+    async with session.post("/translate", json=body, headers=accept) as response:
+        await response.content.readline()
+        first = time.perf_counter() - started
+        await response.read()
+        return Answer(response.status, time.perf_counter() - started, first)
+
+
+async def offer(session: aiohttp.ClientSession, rate: float, seconds: float, seed: int) -> Load:
     """Send sentences at random moments, whether the server keeps up or not."""
     rng = random.Random(seed)
-    texts = real_sentences(int(rate * seconds), seed)
     tasks = []
-    started = time.perf_counter()
-    moment = started
-    for text in texts:
+    started = moment = time.perf_counter()
+    for i, text in enumerate(real_sentences(int(rate * seconds), seed)):
         moment += rng.expovariate(rate)
         await asyncio.sleep(max(0.0, moment - time.perf_counter()))
-        tasks.append(asyncio.create_task(translate(client, text)))
-    results = await asyncio.gather(*tasks)
-    took = time.perf_counter() - started
-    answered = [latency for status, latency in results if status == 200]
-    rejected = [latency for status, latency in results if status == 503]
+        send = translate if i % _STREAMED_EVERY else stream
+        tasks.append(asyncio.create_task(send(session, text)))
+    answers = await asyncio.gather(*tasks)
+    return summed_up(rate, answers, time.perf_counter() - started)
+
+
+def summed_up(rate: float, answers: list[Answer], took: float) -> Load:
+    done = [answer.seconds for answer in answers if answer.status == 200]
+    first = [a.first_token for a in answers if a.status == 200 and a.first_token is not None]
+    rejected = [answer.seconds for answer in answers if answer.status == 503]
     return Load(
         offered=rate,
-        reached=len(answered) / took,
-        p50=percentile(answered, 50),
-        p95=percentile(answered, 95),
-        p99=percentile(answered, 99),
+        reached=len(done) / took,
+        p50=percentile(done, 50),
+        p95=percentile(done, 95),
+        p99=percentile(done, 99),
+        first_token_p50=percentile(first, 50),
+        first_token_p95=percentile(first, 95),
         rejected=len(rejected),
-        slowest_rejection=max(rejected, default=0.0),
+        rejection_p99=percentile(rejected, 99) if rejected else 0.0,
     )
 
 
-async def closed_loop(client: httpx.AsyncClient, texts: list[str]) -> float:
+async def closed_loop(session: aiohttp.ClientSession, texts: list[str]) -> float:
     """All texts as one request's list -> sentences a second."""
     started = time.perf_counter()
     body = {"q": texts, "source": "zh", "target": "en"}
-    response = await client.post("/translate", json=body)
-    response.raise_for_status()
+    async with session.post("/translate", json=body) as response:
+        response.raise_for_status()
+        await response.read()
     return len(texts) / (time.perf_counter() - started)
 
 
-async def concurrent(client: httpx.AsyncClient, texts: list[str], clients: int) -> float:
+async def concurrent(session: aiohttp.ClientSession, texts: list[str], clients: int) -> float:
     """One request a text, `clients` at a time -> sentences a second."""
     remaining = list(texts)
 
     async def work() -> None:
         while remaining:
-            await translate(client, remaining.pop())
+            answer = await translate(session, remaining.pop())
+            if answer.status != 200:
+                raise SystemExit(f"a request of the closed loop was answered {answer.status}")
 
     started = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(clients)))
     return len(texts) / (time.perf_counter() - started)
 
 
-async def overtaking(client: httpx.AsyncClient, repeats: int) -> tuple[float, float]:
+async def overtaking(session: aiohttp.ClientSession, repeats: int) -> tuple[float, float]:
     """Median seconds of a short sentence alone, and among 32 long ones."""
     short, long = (
         "你好。",
         "昨天下午我和朋友们一起去图书馆看书，然后在河边散步，一直走到天黑才回家，" * 2,
     )
-    alone = [(await translate(client, short))[1] for _ in range(repeats)]
+    alone = [(await translate(session, short)).seconds for _ in range(repeats)]
     busy = []
     for _ in range(repeats):
-        crowd = [asyncio.create_task(translate(client, long)) for _ in range(32)]
-        await asyncio.sleep(0.3)
-        busy.append((await translate(client, short))[1])
+        crowd = [asyncio.create_task(translate(session, long)) for _ in range(32)]
+        await asyncio.sleep(0.1)
+        busy.append((await translate(session, short)).seconds)
         await asyncio.gather(*crowd)
     return statistics.median(alone), statistics.median(busy)
 
@@ -120,32 +170,34 @@ def runner_alone(model: Path) -> float:
 
 
 async def measure(arguments: argparse.Namespace) -> list[Load]:
-    limits = httpx.Limits(max_connections=5000, max_keepalive_connections=200)
-    async with httpx.AsyncClient(base_url=URL, timeout=120, limits=limits) as client:
-        await offer(client, 10, 2, seed=0)
-
-        alone, busy = await overtaking(client, repeats=5)
+    # the server closes a connection that was idle for 5 seconds
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=3)
+    async with aiohttp.ClientSession(URL, connector=connector) as session:
+        await offer(session, 10, 2, seed=0)
+        alone, busy = await overtaking(session, repeats=9)
         print(f"(c) short sentence alone {alone * 1000:.1f} ms")
         print(f"    among 32 long ones {busy * 1000:.1f} ms: {busy / alone:.2f} times")
-        texts = real_sentences(400, seed=3)
-        service = statistics.median([await concurrent(client, texts, 64) for _ in range(3)])
-        listed = statistics.median([await closed_loop(client, texts) for _ in range(3)])
-        own = runner_alone(arguments.model)
-        print(f"(d) runner alone {own:.1f} sentences/s")
-        print(f"    one list over HTTP {listed:.1f}/s: {listed / own:.2f}")
-        print(f"    64 clients over HTTP {service:.1f}/s: {service / own:.2f}", flush=True)
+        await compare_with_runner(session, arguments.model)
         loads = []
         for rate in arguments.rates:
-            load = await offer(client, rate, arguments.seconds, seed=4)
-            loads.append(load)
-            print(
-                f"(a) offered {rate:6.1f}/s reached {load.reached:6.1f}/s "
-                f"p50 {load.p50 * 1000:7.0f} p95 {load.p95 * 1000:7.0f} "
-                f"p99 {load.p99 * 1000:7.0f} ms, 503: {load.rejected} "
-                f"(slowest {load.slowest_rejection * 1000:.0f} ms)",
-                flush=True,
-            )
+            loads.append(await offer(session, rate, arguments.seconds, seed=4))
+            print(loads[-1], flush=True)
     return loads
+
+
+async def compare_with_runner(session: aiohttp.ClientSession, model: Path) -> None:
+    """Alternating, because the machine's speed drifts."""
+    texts = real_sentences(400, seed=3)
+    own, clients, listed = [], [], []
+    for _ in range(3):
+        own.append(runner_alone(model))
+        clients.append(await concurrent(session, texts * 2, 64))
+        listed.append(await closed_loop(session, texts))
+    alone = statistics.median(own)
+    print(f"(d) runner alone {alone:.1f} sentences/s")
+    for name, rates in (("one list", listed), ("64 clients", clients)):
+        rate = statistics.median(rates)
+        print(f"    {name} over HTTP {rate:.1f}/s: {rate / alone:.2f}", flush=True)
 
 
 def draw(loads: list[Load], path: Path) -> None:
@@ -158,7 +210,7 @@ def draw(loads: list[Load], path: Path) -> None:
     throughput.plot(offered, [load.reached for load in loads], marker="o")
     throughput.set_xlabel("offered sentences/s")
     throughput.set_ylabel("answered sentences/s")
-    for name in ("p50", "p95", "p99"):
+    for name in ("p50", "p95", "p99", "first_token_p50"):
         latency.plot(
             offered, [getattr(load, name) * 1000 for load in loads], marker="o", label=name
         )
@@ -173,7 +225,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=ROOT / "checkpoints" / "zh-en")
     parser.add_argument("--seconds", type=float, default=10.0, help="length of one rate's run")
-    parser.add_argument("--rates", type=float, nargs="*", default=[5, 10, 20, 30, 40, 60, 100])
+    parser.add_argument(
+        "--rates", type=float, nargs="*", default=[25, 50, 100, 150, 200, 250, 300, 2000]
+    )
     parser.add_argument("--picture", type=Path)
     parser.add_argument("server", nargs="*", help="further arguments for dragoman serve, after --")
     arguments = parser.parse_args()

@@ -113,7 +113,13 @@ def create_app(settings: Settings, model: LoadedModel) -> FastAPI:
         responses={"4XX": {"model": ErrorBody}, "5XX": {"model": ErrorBody}},
     )
     app.state.server = state
-    app.add_middleware(RequestMiddleware, metrics=state.metrics, endpoints=_ENDPOINTS)
+    app.add_middleware(
+        RequestMiddleware,
+        metrics=state.metrics,
+        endpoints=_ENDPOINTS,
+        work_path="/translate",
+        refusal=state.engine.refusal,
+    )
     install_error_handlers(app, state.metrics)
     for routes in (translate, stream, languages, health, metrics):
         app.include_router(routes.router)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 
-from service.errors import Overloaded, TextTooLong
+from service.errors import Overloaded
 from service.sequence import Sequence
 
 
@@ -19,19 +19,17 @@ class Backlog:
         self._lock = threading.Lock()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
-        """Raise Overloaded if this many more may not wait now, TextTooLong if they never may.
+        """Raise Overloaded if this many more may not wait now.
 
-        Called with texts before they are cut and tokenized, then with what they became.
+        An empty line takes any one request, whose size the server bounds by characters; so the
+        line can be kept short without refusing long texts. Called with texts before they are cut
+        and tokenized, then with what they became.
         """
         for noun, added, waiting, limit in (
             ("sentences", num_sentences, self.num_sentences, self.max_sentences),
             ("source tokens", num_tokens, self.num_tokens, self.max_tokens),
         ):
-            if added > limit:
-                raise TextTooLong(
-                    f"the texts have {added} {noun}, at most {limit} are allowed in one request"
-                )
-            if waiting + added > limit:
+            if waiting and waiting + added > limit:
                 raise Overloaded(
                     f"{waiting} {noun} are waiting, and of {added} more not all fit: "
                     f"at most {limit} may wait; try again later"

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from model.sentence import SourceSentence
 from service.backlog import Backlog
 from service.crank import Crank, News
-from service.errors import Draining, InvalidField, NotReady
+from service.errors import Draining, InvalidField, NotReady, ServiceError
 from service.metrics import Metrics
 from service.scheduler import Scheduler
 from service.seam import Runner
@@ -118,9 +118,17 @@ class Engine:
             raise self._unready()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
-        """Raise NotReady, Draining, Overloaded or TextTooLong unless this much may wait."""
+        """Raise NotReady, Draining or Overloaded unless this much may wait."""
         self.require_ready()
         self.backlog.require_room(num_sentences, num_tokens)
+
+    def refusal(self) -> ServiceError | None:
+        """Why not even one more sentence could wait now."""
+        try:
+            self.require_room(1)
+        except ServiceError as error:
+            return error
+        return None
 
     async def translate(
         self, sentences: Items[SourceSentence], deadline_seconds: float | None = None

@@ -9,6 +9,7 @@ import logging
 import re
 import time
 import uuid
+from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,10 +24,22 @@ _REQUEST_ID_HEADER = "X-Request-ID"
 
 
 class RequestMiddleware:
-    """Outermost: gives each request an id, catches what nobody caught, counts the outcome."""
+    """Outermost: gives each request an id, catches what nobody caught, counts the outcome.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, endpoints: frozenset[str]) -> None:
+    `refusal` says why a POST to `work_path` cannot be taken now, or None; a full server so says no
+    before it reads and parses anything, and its rejections cost next to nothing.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        endpoints: frozenset[str],
+        work_path: str,
+        refusal: Callable[[], ServiceError | None],
+    ) -> None:
         self._app, self._metrics, self._endpoints = app, metrics, endpoints
+        self._work_path, self._refusal = work_path, refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -45,7 +58,7 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_with_id)
+            await self._app_or_refusal(scope, request_id)(scope, receive, send_with_id)
         except Exception:
             _logger.exception("request %s failed", request_id)
             if status is None:
@@ -54,6 +67,14 @@ class RequestMiddleware:
             status = 500
         finally:
             self._count(scope["path"], status, time.perf_counter() - started)
+
+    def _app_or_refusal(self, scope: Scope, request_id: str) -> ASGIApp:
+        is_work = scope["method"] == "POST" and scope["path"] == self._work_path
+        error = self._refusal() if is_work else None
+        if error is None:
+            return self._app
+        self._metrics.count_rejected(error.code)
+        return error_response(error, request_id)
 
     def _count(self, path: str, status: int | None, seconds: float) -> None:
         endpoint = path if path in self._endpoints else "other"

@@ -25,7 +25,10 @@ class Scheduler:
         return bool(self._turns)
 
     def add(self, sequences: Iterable[Sequence]) -> None:
-        for sequence in sequences:
+        """Longest first, so that no long one is left to run alone at the end; what is streamed
+        keeps its order."""
+        in_order = sorted(sequences, key=lambda s: 0 if s.sentence.is_streamed else -s.num_tokens)
+        for sequence in in_order:
             self._turns.setdefault(sequence.request, deque()).append(sequence)
 
     def take(self, num_free_slots: int, num_free_rows: int) -> list[Sequence]:

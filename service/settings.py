@@ -68,7 +68,8 @@ class Settings(BaseSettings):
         2048,
         ge=1,
         le=10**7,
-        description="Sentences that may wait for a slot; beyond that the answer is 503.",
+        description="Sentences that may wait for a slot; beyond that the answer is 503. "
+        "An empty line takes any one request.",
     )
     max_waiting_tokens: int = Field(
         65_536,

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 
 from service.engine import Engine, EngineLimits
-from service.errors import Draining, InvalidField, NotReady, Overloaded, TextTooLong
+from service.errors import Draining, InvalidField, NotReady, Overloaded
 from service.metrics import Metrics
 from service.sequence import Outcome
 from tests.service.fakes import FakeRunner, FakeTokenizer, sentence
@@ -250,11 +250,28 @@ def test_waiting_tokens_are_bounded_too() -> None:
         await until(lambda: engine.backlog.num_tokens == 40)
         with pytest.raises(Overloaded, match="40 source tokens are waiting"):
             await engine.translate([sentence("c" * 30)])
-        with pytest.raises(TextTooLong, match="at most 60"):
-            await engine.translate([sentence("c" * 38), sentence("c" * 38)])
         runner.gate.set()
         await asyncio.gather(first, second)
         assert (engine.backlog.num_tokens, engine.backlog.num_sentences) == (0, 0)
+        engine.stop()
+
+    asyncio.run(scenario())
+
+
+def test_an_empty_line_takes_one_request_that_is_longer_than_the_line() -> None:
+    """However short the line is kept, a long text is translated when nobody waits."""
+
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        engine = Engine(lambda: runner, Metrics("fake"), EngineLimits(2, 60, 100))
+        engine.start()
+        long = asyncio.create_task(engine.translate([sentence("c" * 38)] * 5))
+        await until(lambda: engine.num_running == 1)
+        with pytest.raises(Overloaded, match="4 sentences are waiting, and of 1 more"):
+            await engine.translate([sentence("d")])
+        runner.gate.set()
+        assert len(await long) == 5
         engine.stop()
 
     asyncio.run(scenario())
