@@ -1,0 +1,130 @@
+"""Laws of the networks: our CPU code computes what PyTorch computes, bytes nearly so."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.eager import EagerNetwork
+from model.layout import Moves
+from model.native import NativeNetwork, has_fast_int8
+from model.network import Network, Room, RowTable
+from model.placement import resolve_precision
+from model.transformer import Transformer
+from tests.model.reference import BOS, CONTROL_IDS, EOS, tiny_model
+
+ROOM = Room(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
+SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS]]
+TABLE = RowTable(
+    torch.tensor([[0, 1], [2, 2]]), slots=torch.tensor([0, 0, 1]), beams=torch.tensor([0, 1, 0])
+)
+VARIANTS: list[dict[str, object]] = [
+    {},
+    {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
+    {"positions": "alibi", "activation": "silu", "vocab_size": 700},
+    {"positions": "learned", "shared_embeddings": "none", "d_model": 80, "n_heads": 5},
+    {"embedding_norm": True, "d_ff": 30},
+]
+
+
+def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor]:
+    """Two sentences with three hypotheses: the logits of each step."""
+    network.reserve(0, [0, 1])
+    network.reserve(1, [2])
+    network.encode([0, 1], SOURCES)
+    logits = []
+    tokens = torch.full((3,), BOS)
+    for t in range(num_steps):
+        network.step(tokens, torch.full((3,), t), TABLE, t + 1)
+        logits.append(network.logits().clone())
+        if t == reorder_at:
+            network.reorder(torch.tensor([0, 1]), torch.tensor([1, 0]), t + 1)
+        tokens = torch.tensor([4 + t % 8, 11 - t % 7, 5 + t % 5])
+    return logits
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@torch.inference_mode()
+def test_our_code_gives_the_logits_that_pytorch_gives(variant: dict[str, object]) -> None:
+    model = tiny_model(**variant)  # type: ignore[arg-type]
+    expected = steps(EagerNetwork(model, CONTROL_IDS, ROOM), 20, reorder_at=6)
+    found = steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False), 20, reorder_at=6)
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=1e-4)
+
+
+@torch.inference_mode()
+def test_bytes_give_nearly_the_same_logits() -> None:
+    model = tiny_model(d_model=64, n_heads=4, d_ff=128, vocab_size=300)
+    expected = torch.stack(steps(EagerNetwork(model, CONTROL_IDS, ROOM), 10))
+    found = torch.stack(steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=True), 10))
+    difference = (found - expected)[expected.isfinite()]
+    assert 0 < difference.abs().max() < 0.2 * expected[expected.isfinite()].std()
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_ranking_is_the_top_of_the_logits(is_quantised: bool) -> None:
+    """A vocabulary of several blocks, whose last one is not full."""
+    model = tiny_model(vocab_size=1300)
+    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised)
+    logits = steps(network, 3)[-1]
+    best = network.rank(8)
+    log_probs, tokens = logits.log_softmax(-1).topk(8)
+    torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
+    assert best.tokens.tolist() == tokens.tolist()
+    assert not best.is_failed.any()
+
+
+@torch.inference_mode()
+def test_the_encoder_gives_what_pytorch_gives() -> None:
+    model = tiny_model(norm="pre")
+    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False)
+    network.reserve(0, [0])
+    network.reserve(1, [1])
+    memory = network.encoded([0, 1], SOURCES)
+    expected = torch.cat([model.encode(torch.tensor([ids]))[0] for ids in SOURCES])
+    torch.testing.assert_close(memory, expected, atol=1e-5, rtol=1e-4)
+
+
+@torch.inference_mode()
+def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
+    """More sentences than there is room for at once, one after the other."""
+    model = tiny_model()
+    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False)
+    expected = _first_logits(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False))
+    for _ in range(10):
+        torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)
+        network.release(0, [0, 1], Moves([], None), 1)
+
+
+def _first_logits(network: Network) -> Tensor:
+    table = RowTable(torch.tensor([[0, 1]]), torch.tensor([0, 0]), torch.tensor([0, 1]))
+    network.reserve(0, [0, 1])
+    network.encode([0], SOURCES[:1])
+    network.step(torch.full((2,), BOS), torch.zeros(2, dtype=torch.int64), table, 1)
+    return network.logits().clone()
+
+
+def test_precision_is_chosen_by_the_device_and_refused_where_it_cannot_be_had() -> None:
+    assert resolve_precision("auto", "cpu") == ("int8" if has_fast_int8() else "float32")
+    assert resolve_precision("auto", "cuda") == "float16"
+    assert resolve_precision("bfloat16", "cpu") == "bfloat16"
+    for name, device, message in (
+        ("int4", "cpu", "must be one of auto, float32, bfloat16, float16, int8, got 'int4'"),
+        ("float16", "cpu", "float16 needs a GPU"),
+        ("int8", "cuda", "int8 is for the CPU"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            resolve_precision(name, device)
+
+
+def test_a_model_that_is_packed_may_go() -> None:
+    """The compiled network keeps what it reads of the model alive."""
+    model: Transformer = tiny_model()
+    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False)
+    with torch.inference_mode():
+        expected = _first_logits(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False))
+        del model
+        torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)
