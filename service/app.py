@@ -144,10 +144,15 @@ def _wire(settings: Settings, model: LoadedModel) -> ServerState:
     engine = Engine(model.make_runner, metrics_, bounds)
     metrics_.describe_model(__version__, model.device, model.precision, model.load_seconds)
     metrics_.watch_engine(
-        running=lambda: engine.num_running,
-        waiting=lambda: engine.backlog.num_sentences,
-        waiting_tokens=lambda: engine.backlog.num_tokens,
-        is_ready=lambda: engine.is_ready,
+        {
+            "running": lambda: engine.num_running,
+            "slots": lambda: settings.max_slots,
+            "rows_used": lambda: engine.num_rows,
+            "rows": lambda: settings.max_rows,
+            "waiting": lambda: engine.backlog.num_sentences,
+            "waiting_tokens": lambda: engine.backlog.num_tokens,
+            "ready": lambda: engine.is_ready,
+        }
     )
     translator = Translator(
         engine, model.tokenizer, model.pairs, model.max_source_tokens, model.own_codes

@@ -9,7 +9,7 @@ from collections.abc import Sequence as Items
 
 from model.sentence import Finished
 from service.backlog import Backlog
-from service.errors import DeadlineExceeded, ServiceError, TranslationFailed
+from service.errors import DeadlineExceeded, Draining, ServiceError, TranslationFailed
 from service.metrics import Metrics
 from service.scheduler import Scheduler
 from service.seam import Runner
@@ -48,12 +48,15 @@ class Crank:
         """Nobody waits for the request any more."""
         for _ in self._drop(request):
             self._metrics.count_sequence("cancelled")
+            self._metrics.count_cancelled("client")
 
     def expire(self, request: Request) -> None:
         """The request's deadline is over: what is not done of it ends here."""
         waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
         error = DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
-        self._fail(self._drop(request), error, "deadline")
+        expired = self._drop(request)
+        self._metrics.count_cancelled("deadline", len(expired))
+        self._fail(expired, error, "deadline")
 
     def turn(self) -> None:
         """Admit what fits, decode one token everywhere, settle what has ended."""
@@ -69,6 +72,8 @@ class Crank:
         self._backlog.leave(waiting)
         left = [*self._running.values(), *waiting]
         self._running.clear()
+        if isinstance(error, Draining):
+            self._metrics.count_cancelled("drain", len(left))
         self._fail(left, error, "error")
 
     def take_news(self) -> News:
@@ -104,13 +109,15 @@ class Crank:
                 self._refuse(sequences[0], error)
             return
         self._backlog.leave(sequences)
-        self._metrics.encode_seconds.observe(time.monotonic() - started)
+        encode_seconds = time.monotonic() - started
+        self._metrics.encode_seconds.observe(encode_seconds)
         self._fresh += sequences
         for sequence, handle in zip(sequences, handles, strict=True):
             sequence.handle = handle
+            sequence.admitted_seconds, sequence.encode_seconds = started, encode_seconds
             self._running[handle] = sequence
             self._metrics.queue_wait_seconds.observe(started - sequence.request.arrived_seconds)
-            self._metrics.source_tokens.inc(sequence.num_tokens)
+            self._metrics.count_source_tokens(sequence.num_tokens)
 
     def _refuse(self, sequence: Sequence, error: Exception) -> None:
         _logger.warning("the runner refused a sentence: %s", type(error).__name__)
@@ -150,14 +157,16 @@ class Crank:
         self._last_step_seconds = ended
 
     def _settle_finished(self, finished: Items[Finished]) -> None:
+        ended = time.monotonic()
         for result in finished:
             sequence = self._running.pop(result.handle)
             if result.error is not None:
                 self._fail([sequence], _failed(result.error), "error")
                 continue
             best = result.hypotheses[0]
-            self._metrics.target_tokens.inc(len(best.log_probs))
-            self._settle(sequence, Outcome(result.hypotheses), best.finish_reason)
+            self._metrics.count_target_tokens(len(best.log_probs))
+            outcome = Outcome(result.hypotheses, times=sequence.times(ended))
+            self._settle(sequence, outcome, best.finish_reason)
 
     def _settle(self, sequence: Sequence, outcome: Outcome, reason: str) -> None:
         sequence.outcome = outcome

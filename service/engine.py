@@ -90,6 +90,11 @@ class Engine:
     def num_running(self) -> int:
         return self._crank.num_running
 
+    @property
+    def num_rows(self) -> int:
+        """Hypotheses in the batch."""
+        return self._runner.max_rows - self._runner.num_free_rows
+
     def start(self) -> None:
         """Start the thread; futures are resolved on the event loop that runs now."""
         self._loop = asyncio.get_running_loop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from prometheus_client import (
     CollectorRegistry,
@@ -24,7 +24,18 @@ _STEP_BUCKETS = (
     *(0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.02, 0.03, 0.05, 0.075),
     *(0.1, 0.2, 0.5, 1.0),
 )
+_TOKEN_BUCKETS = (2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0, 256.0, 512.0)
 _ROW_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
+
+ENGINE_GAUGES = {
+    "running": "Sentences in the batch; each takes a slot.",
+    "slots": "Sentences that fit into the batch.",
+    "rows_used": "Hypotheses in the batch.",
+    "rows": "Hypotheses that fit into the batch.",
+    "waiting": "Sentences waiting for a slot.",
+    "waiting_tokens": "Source tokens of the waiting sentences.",
+    "ready": "1 if the server takes requests.",
+}
 
 
 class Metrics:
@@ -43,11 +54,20 @@ class Metrics:
             "sequences_total", "Sentences that left the engine.", "finish_reason"
         )
         self._rejected = self._counter("rejected_total", "Requests turned away.", "reason")
-        self.source_tokens = self._counter(
+        self._cancelled = self._counter(
+            "cancelled_total", "Sentences that were given up before their end.", "cause"
+        )
+        self._source_tokens = self._counter(
             "source_tokens_total", "Source tokens taken into the batch."
         ).labels(model)
-        self.target_tokens = self._counter(
+        self._target_tokens = self._counter(
             "target_tokens_total", "Target tokens of finished sentences' best hypotheses."
+        ).labels(model)
+        self._source_length = self._histogram(
+            "source_tokens_per_sentence", "Source tokens of an admitted sentence.", _TOKEN_BUCKETS
+        ).labels(model)
+        self._target_length = self._histogram(
+            "target_tokens_per_sentence", "Tokens of a finished translation.", _TOKEN_BUCKETS
         ).labels(model)
         self._request_seconds = self._histogram(
             "request_seconds",
@@ -91,24 +111,11 @@ class Metrics:
         info = self._gauge("model_info", "Always 1; the labels tell.", *labels)
         info.labels(self._model, version, device, precision).set(1)
 
-    def watch_engine(
-        self,
-        running: Callable[[], int],
-        waiting: Callable[[], int],
-        waiting_tokens: Callable[[], int],
-        is_ready: Callable[[], bool],
-    ) -> None:
-        """Gauges that are read when they are scraped, so that a step costs nothing."""
-        self._gauge("running", "Sentences in the batch.").labels(self._model).set_function(running)
-        self._gauge("waiting", "Sentences waiting for a slot.").labels(self._model).set_function(
-            waiting
-        )
-        self._gauge("waiting_tokens", "Source tokens of the waiting sentences.").labels(
-            self._model
-        ).set_function(waiting_tokens)
-        self._gauge("ready", "1 if the server takes requests.").labels(self._model).set_function(
-            is_ready
-        )
+    def watch_engine(self, readings: Mapping[str, Callable[[], float]]) -> None:
+        """Gauges that are read when they are scraped, so that a step costs nothing; `readings` has
+        one for each name of ENGINE_GAUGES."""
+        for name, help_text in ENGINE_GAUGES.items():
+            self._gauge(name, help_text).labels(self._model).set_function(readings[name])
 
     def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
         self._requests.labels(self._model, endpoint, outcome).inc()
@@ -116,6 +123,19 @@ class Metrics:
 
     def count_sequence(self, finish_reason: str) -> None:
         self._sequences.labels(self._model, finish_reason).inc()
+
+    def count_cancelled(self, cause: str, count: int = 1) -> None:
+        self._cancelled.labels(self._model, cause).inc(count)
+
+    def count_source_tokens(self, count: int) -> None:
+        """Of one sentence that was admitted."""
+        self._source_tokens.inc(count)
+        self._source_length.observe(count)
+
+    def count_target_tokens(self, count: int) -> None:
+        """Of one sentence that was finished."""
+        self._target_tokens.inc(count)
+        self._target_length.observe(count)
 
     def count_rejected(self, reason: str) -> None:
         self._rejected.labels(self._model, reason).inc()

@@ -11,7 +11,8 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from model.options import DecodingOptions
 from service.errors import InvalidField, ServiceError, printable, shown
-from service.translator import Job, TextPiece, TextTranslation
+from service.sequence import Times
+from service.translator import Job, SentenceTranslation, TextPiece, TextTranslation
 
 _SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
 _OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
@@ -189,6 +190,22 @@ class DetectedLanguage(BaseModel):
     confidence: float
 
 
+class Milliseconds(BaseModel):
+    """Where a sentence's time went: waiting for a slot, in the encoder, in the decoder."""
+
+    queue: float
+    encode: float
+    decode: float
+
+    @classmethod
+    def of(cls, times: Times) -> Self:
+        return cls(
+            queue=round(times.queue * 1000, 3),
+            encode=round(times.encode * 1000, 3),
+            decode=round(times.decode * 1000, 3),
+        )
+
+
 class SentenceDetail(BaseModel):
     """One sentence; log_probs has one entry a token, and one more for its end."""
 
@@ -198,6 +215,19 @@ class SentenceDetail(BaseModel):
     log_probs: list[float]
     score: float
     finish_reason: str
+    times_ms: Milliseconds
+
+    @classmethod
+    def of(cls, sentence: SentenceTranslation) -> Self:
+        return cls(
+            source=sentence.source,
+            target=sentence.target,
+            tokens=sentence.tokens,
+            log_probs=sentence.log_probs,
+            score=sentence.score,
+            finish_reason=sentence.finish_reason,
+            times_ms=Milliseconds.of(sentence.times),
+        )
 
 
 class TextDetail(BaseModel):
@@ -224,7 +254,7 @@ class TranslateResponse(BaseModel):
             if translation.detection
         ]
         details = [
-            TextDetail(sentences=[SentenceDetail(**dataclasses.asdict(s)) for s in t.sentences])
+            TextDetail(sentences=[SentenceDetail.of(sentence) for sentence in t.sentences])
             for t in translations
         ]
         return cls(

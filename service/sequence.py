@@ -15,11 +15,22 @@ from service.errors import ServiceError
 
 
 @dataclass(frozen=True)
+class Times:
+    """Where one sentence's seconds went: waiting for a slot, in its encoder pass (shared with those
+    admitted together), and from there to its end."""
+
+    queue: float
+    encode: float
+    decode: float
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """How a sentence ended: hypotheses, best first, or an error and none."""
+    """How a sentence ended: hypotheses, best first, or an error and none; `times` if it ran."""
 
     hypotheses: Items[Hypothesis]
     error: ServiceError | None = None
+    times: Times | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,8 @@ class Sequence:
     index: int
     handle: int | None = None
     outcome: Outcome | None = None
+    admitted_seconds: float = 0.0
+    encode_seconds: float = 0.0
 
     @property
     def num_rows(self) -> int:
@@ -48,6 +61,14 @@ class Sequence:
     @property
     def num_tokens(self) -> int:
         return len(self.sentence.ids)
+
+    def times(self, ended_seconds: float) -> Times:
+        """Of a sentence that was admitted and has ended."""
+        return Times(
+            queue=self.admitted_seconds - self.request.arrived_seconds,
+            encode=self.encode_seconds,
+            decode=ended_seconds - self.admitted_seconds - self.encode_seconds,
+        )
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
 from service.errors import InvalidField, UnsupportedLanguage, shown
 from service.seam import Tokenizer
-from service.sequence import Outcome, Update
+from service.sequence import Outcome, Times, Update
 from service.streaming import GrowingText
 from service.text.detection import Detection, LanguageDetector
 from service.text.segmentation import Document
@@ -32,6 +32,7 @@ class SentenceTranslation:
     log_probs: list[float]
     score: float
     finish_reason: str
+    times: Times
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,8 @@ class Translator:
         ]
 
     def _assemble(self, plan: _Plan, outcomes: Sequence[Outcome], target: str) -> TextTranslation:
-        best = [self._best(outcome) for outcome in outcomes]
+        for outcome in outcomes:
+            self._best(outcome)
         if plan.document is None or not outcomes:
             return TextTranslation(plan.text, [], [], plan.detection)
         spelled = [[self._tokenizer.decode(h.ids) for h in o.hypotheses] for o in outcomes]
@@ -239,13 +241,15 @@ class Translator:
             for rank in range(max(map(len, spelled)))
         ]
         details = [
-            self._detail(source, texts[0], hypothesis)
-            for source, texts, hypothesis in zip(plan.sentences, spelled, best, strict=True)
+            self._detail(source, texts[0], outcome)
+            for source, texts, outcome in zip(plan.sentences, spelled, outcomes, strict=True)
         ]
         different = list(dict.fromkeys(versions))
         return TextTranslation(different[0], different[1:], details, plan.detection)
 
-    def _detail(self, source: str, target: str, best: Hypothesis) -> SentenceTranslation:
+    def _detail(self, source: str, target: str, outcome: Outcome) -> SentenceTranslation:
+        assert outcome.times is not None
+        best = outcome.hypotheses[0]
         return SentenceTranslation(
             source,
             target,
@@ -253,4 +257,5 @@ class Translator:
             list(best.log_probs),
             best.score,
             best.finish_reason,
+            outcome.times,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -164,6 +165,32 @@ def test_a_client_that_hangs_up_frees_its_slots(url: str) -> None:
 def _gauge(url: str, name: str) -> float:
     lines = httpx.get(f"{url}/metrics").text.splitlines()
     return next(float(line.split()[-1]) for line in lines if line.startswith(name + "{"))
+
+
+def metric(url: str, name: str) -> float:
+    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    return sum(float(line.split()[-1]) for line in lines if re.match(rf"{name}[ {{]", line))
+
+
+def test_a_client_that_never_reads_holds_up_nobody_and_gathers_no_memory(url: str) -> None:
+    translate(url, q="你好。", source="zh", target="en")
+    before = metric(url, "process_resident_memory_bytes")
+    unread = socket.socket()
+    unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    unread.connect(("127.0.0.1", int(url.rpartition(":")[2])))
+    path = url.replace("http", "ws") + "/translate/stream"
+    with connect(path, sock=unread, max_queue=1, close_timeout=1) as stuck:
+        for number in range(60):
+            fields = {"id": number, "q": "字" * 20_000, "source": "zh", "target": "zh"}
+            stuck.send(json.dumps(fields))
+        for _ in range(5):
+            assert translate(url, q="你好。", source="zh", target="en").status_code == 200
+        assert metric(url, "dragoman_open_streams") == 1
+        assert metric(url, "process_resident_memory_bytes") - before < 2**26
+    deadline = time.monotonic() + 30
+    while metric(url, "dragoman_open_streams"):
+        assert time.monotonic() < deadline, "the connection is still held"
+        time.sleep(0.05)
 
 
 def test_bad_input_is_refused_and_the_server_goes_on(url: str) -> None:

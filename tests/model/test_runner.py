@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+from types import FrameType
 
 import pytest
 import torch
@@ -168,7 +170,9 @@ def test_streamed_tokens_are_a_growing_prefix_of_the_result(beam_size: int) -> N
     sources = [[5, 7, EOS], [9, 4, 12, 8, EOS], [6, EOS], [11, 10, 9, EOS]]
     handles = runner.admit([SourceSentence(s, options, is_streamed=True) for s in sources])
     streamed: dict[int, list[int]] = {handle: [] for handle in handles}
+    is_early = False
     while runner.num_running:
+        told_before = {handle: list(told) for handle, told in streamed.items()}
         result = runner.step()
         for handle, ids in result.streamed.items():
             streamed[handle] += ids
@@ -176,8 +180,8 @@ def test_streamed_tokens_are_a_growing_prefix_of_the_result(beam_size: int) -> N
             best = finished.hypotheses[0].ids
             told = streamed[finished.handle]
             assert told == [*best, EOS][: len(told)]
-    if beam_size == 1:
-        assert any(streamed.values())
+            is_early |= 0 < len(told_before.get(finished.handle, [])) < len(best)
+    assert is_early
 
 
 def test_the_encoder_runs_once_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,6 +197,37 @@ def test_the_encoder_runs_once_a_sentence(monkeypatch: pytest.MonkeyPatch) -> No
     sentences = mixed_sentences(9, seed=5)
     run_to_end(runner, sentences)
     assert sorted(encoded) == sorted(len(sentence.ids) for sentence in sentences)
+
+
+@pytest.mark.parametrize("is_eager", [True, False])
+def test_the_host_works_no_more_for_many_rows_than_for_few(is_eager: bool) -> None:
+    """Law 8: python calls of a step in which nobody ends, counted."""
+    counts = []
+    for num_sentences in (2, 14):
+        model = tiny_model()
+        model.output.bias.data[EOS] = -50.0
+        runner = tiny_runner(model, is_eager=is_eager)
+        options = DecodingOptions(beam_size=4, max_length=30)
+        runner.admit([SourceSentence([5, 7, EOS], options) for _ in range(num_sentences)])
+        for _ in range(4):
+            runner.step()
+        counts.append(_calls_of(runner))
+    assert counts[0] == counts[1]
+
+
+def _calls_of(runner: Runner) -> int:
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        runner.step()
+    finally:
+        sys.setprofile(None)
+    return calls
 
 
 def test_an_idle_runner_steps_to_nothing() -> None:

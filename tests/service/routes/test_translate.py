@@ -79,6 +79,19 @@ def test_details_tell_each_sentence(client: TestClient) -> None:
     assert first["finish_reason"] == "stop"
 
 
+def test_details_tell_where_the_time_went(client: TestClient, runner: FakeRunner) -> None:
+    """A sentence that waits while the runner is held spends that time in the queue."""
+    runner.max_slots = 1
+    started = time.monotonic()
+    sentences = ask(client, q=["abcdef", "ghijkl"], details=True)["details"]
+    took_ms = (time.monotonic() - started) * 1000
+    first, second = (text["sentences"][0]["times_ms"] for text in sentences)
+    assert second["queue"] >= first["queue"] + first["encode"] + first["decode"] - 0.01
+    for times in (first, second):
+        assert min(times.values()) >= 0
+        assert sum(times.values()) <= took_ms
+
+
 def test_auto_tells_the_language_that_it_found(client: TestClient) -> None:
     answer = ask(client, q="今天天气很好。", source="auto", target="en")
     assert answer["detectedLanguage"]["language"] == "zh"
