@@ -19,8 +19,8 @@ class EagerNetwork:
     def __init__(self, model: Transformer, control_ids: Sequence[int], room: Room) -> None:
         self._model = model.eval()
         weight = next(model.parameters())
-        self._device = weight.device
-        self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self._device)
+        self.device = weight.device
+        self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self.device)
         self._rows = RowCache(model.config, room.max_rows, room.max_target_tokens, weight)
         self._memory = MemoryCache(model.config, room.max_slots, room.max_source_tokens, weight)
         self._lengths: list[int] = []
@@ -32,12 +32,12 @@ class EagerNetwork:
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         lengths = [len(ids) for ids in sources]
         pad_id = self._model.config.pad_id
-        src = torch.full((len(sources), max(lengths)), pad_id, device=self._device)
+        src = torch.full((len(sources), max(lengths)), pad_id, device=self.device)
         for i, ids in enumerate(sources):
-            src[i, : lengths[i]] = torch.tensor(ids, device=self._device)
+            src[i, : lengths[i]] = torch.tensor(ids, device=self.device)
         projected = self._model.project_memory(self._model.encode(src))
-        where = torch.tensor(slots, device=self._device)
-        self._memory.store(where, projected, torch.tensor(lengths, device=self._device))
+        where = torch.tensor(slots, device=self.device)
+        self._memory.store(where, projected, torch.tensor(lengths, device=self.device))
         for slot, length in zip(slots, lengths, strict=True):
             self._lengths[slot] = length
 
@@ -52,12 +52,15 @@ class EagerNetwork:
     def rank(self, count: int) -> RowCandidates:
         return likeliest(self._logits, count)
 
-    def reorder(self, targets: Tensor, sources: Tensor, length: int) -> None:
-        self._rows.copy(targets, sources, length)
+    def reorder(self, sources: Tensor, length: int) -> None:
+        """Those that go on from themselves stay where they are."""
+        targets = torch.arange(len(sources), device=self.device)
+        is_moved = sources != targets
+        self._rows.copy(targets[is_moved], sources[is_moved], length)
 
     def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
         if moves.rows:
-            targets, sources = torch.tensor(moves.rows, device=self._device).unbind(1)
+            targets, sources = torch.tensor(moves.rows, device=self.device).unbind(1)
             self._rows.copy(targets, sources, length)
         if moves.slot:
             target, source = moves.slot

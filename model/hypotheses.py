@@ -22,6 +22,11 @@ class Hypotheses:
     score: Tensor
     length: Tensor
 
+    @property
+    def tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """All that is kept, one row a slot."""
+        return self.tokens, self.log_probs, self.score, self.length
+
     @classmethod
     def empty(
         cls, n_slots: int, max_beam: int, max_length: int, device: torch.device

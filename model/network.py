@@ -62,8 +62,8 @@ class Network(Protocol):
     def rank(self, count: int) -> RowCandidates:
         """The last step's `count` likeliest tokens."""
 
-    def reorder(self, targets: Tensor, sources: Tensor, length: int) -> None:
-        """Rows `targets` (n,) take over the first `length` tokens of rows `sources` (n,)."""
+    def reorder(self, sources: Tensor, length: int) -> None:
+        """Row i takes over the first `length` tokens of row sources[i] (R,)."""
 
     def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
         """A sentence leaves its slot and rows, and `moves` fill the holes; length as above."""

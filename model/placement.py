@@ -8,8 +8,9 @@ from typing import get_args
 import torch
 
 from model.eager import EagerNetwork
-from model.native import NativeNetwork, has_fast_int8, is_available
+from model.native import NativeNetwork, NativeSearch, has_fast_int8, is_available
 from model.network import Network, Precision, Room
+from model.search import Search
 from model.transformer import Transformer
 
 
@@ -67,3 +68,11 @@ def make_network(
         raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     return EagerNetwork(model.to(dtypes[precision]), control_ids, room)
+
+
+def make_search(network: Network, room: Room, max_beam: int, eos_id: int, filler_id: int) -> Search:
+    """By whoever computes the network."""
+    sizes = (room.max_slots, max_beam, room.max_target_tokens, eos_id, filler_id)
+    if isinstance(network, EagerNetwork):
+        return Search(*sizes, network.device)
+    return NativeSearch(*sizes)

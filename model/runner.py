@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from model.layout import Layout
 from model.network import Precision, Room, RowCandidates, RowTable
-from model.placement import make_network
-from model.search import Search, Status
+from model.placement import make_network, make_search
+from model.search import Status
 from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
 from model.slots import Features
 from model.transformer import Transformer
@@ -67,13 +66,8 @@ class Runner:
         self._device = next(model.parameters()).device
         room = Room(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         self._network = make_network(model, control_ids, room, precision, is_eager)
-        self._search = Search(
-            max_slots,
-            self.max_beam_size,
-            self.max_target_tokens,
-            config.eos_id,
-            control_ids[0],
-            self._device,
+        self._search = make_search(
+            self._network, room, self.max_beam_size, config.eos_id, control_ids[0]
         )
         self._layout = Layout()
         self._running: dict[int, _Running] = {}
@@ -123,10 +117,10 @@ class Runner:
             return StepResult([], {})
         members = self._members = self._members or self._describe()
         table, length = members.table, self._longest() + 1
-        tokens = self._search.last[table.slots, table.beams]
-        self._network.step(tokens, self._search.length[table.slots], table, length)
-        parents = self._search.advance(self._candidates(members, length), table, length)
-        self._reorder(parents, table, length)
+        self._network.step(*self._search.frontier(table), table, length)
+        sources = self._search.advance(self._candidates(members, length), table, length)
+        if table.by_slot.size(1) > 1:
+            self._network.reorder(sources, length)
         self._num_steps += 1
         streamed = self._stream(members, length)
         return StepResult(self._collect(), streamed)
@@ -198,15 +192,6 @@ class Runner:
         """Tokens of the longest running hypothesis: the first one's, since all grow alike."""
         first = next(iter(self._running.values()), None)
         return self._num_steps - first.first_step if first else 0
-
-    def _reorder(self, parents: Tensor, table: RowTable, length: int) -> None:
-        """Rows take over their parents' history; those that go on from themselves stay."""
-        if table.by_slot.size(1) == 1:
-            return
-        sources = table.by_slot.gather(1, parents)[table.slots, table.beams]
-        targets = torch.arange(len(sources), device=self._device)
-        is_moved = sources != targets
-        self._network.reorder(targets[is_moved], sources[is_moved], length)
 
     def _stream(self, members: _Members, length: int) -> dict[int, list[int]]:
         """Newly settled tokens of the sentences that are streamed."""

@@ -8,7 +8,6 @@ A greedy or sampled sentence is a beam of one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from enum import IntEnum
 
 import torch
@@ -52,7 +51,7 @@ class Search:
     ) -> None:
         """`filler_id`: a token that is never generated, whose logits are -inf."""
         self.eos_id, self.filler_id = eos_id, filler_id
-        self.options = SlotOptions.empty(n_slots, device)
+        self.options = SlotOptions(n_slots, device)
         self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
         self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
         self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
@@ -85,11 +84,18 @@ class Search:
 
     def move(self, target: int, source: int) -> None:
         """Slot `target` takes over the search of slot `source`."""
-        groups = (self.options, self.live, self.finished)
-        tensors = [getattr(group, field.name) for group in groups for field in fields(group)]
-        single = (self.prefix, self.last, self.length, self.status, self.is_stuck)
-        for tensor in (*tensors, *single):
-            tensor[target] = tensor[source]
+        for table in self.tables:
+            table[target] = table[source]
+
+    @property
+    def tables(self) -> tuple[Tensor, ...]:
+        """All that is kept, one row a slot."""
+        groups = (*self.options.tables, *self.live.tables, *self.finished.tables)
+        return (*groups, self.prefix, self.last, self.length, self.status, self.is_stuck)
+
+    def frontier(self, rows: RowTable) -> tuple[Tensor, Tensor]:
+        """The token that each row goes on from and its position, (R,) each."""
+        return self.last[rows.slots, rows.beams], self.length[rows.slots]
 
     def choose(
         self, logits: Tensor, rows: RowTable, max_length: int, features: Features
@@ -104,7 +110,7 @@ class Search:
         return self._sample(logits, candidates, rows) if features.has_sampling else candidates
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
-        """Extend every live hypothesis by one token -> parent beams (N, K).
+        """Extend every live hypothesis by one token -> the row that each row goes on from (R,).
 
         Each row offers its candidates, at least 2K where the vocabulary has so many.
         """
@@ -119,7 +125,7 @@ class Search:
         is_failed = torch.zeros_like(self.is_stuck[:n_slots])
         is_failed.index_put_((rows.slots,), row_candidates.is_failed, accumulate=True)
         self.status[:n_slots].masked_fill_(is_failed, Status.FAILED)
-        return parents
+        return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
 
     def stable_lengths(self, n_slots: int, width: int, max_length: int) -> Tensor:
         """How many tokens all hypotheses share that can still win, live or finished -> (N,)."""

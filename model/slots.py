@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -35,77 +34,43 @@ class Features(NamedTuple):
         )
 
 
-@dataclass
 class SlotOptions:
-    """The options of each slot, (n_slots,) each."""
+    """The options of each slot: columns (n_slots,) of three tables, which `model.native` reads."""
 
-    beam_size: Tensor
-    n_best: Tensor
-    limit: Tensor
-    lookahead: Tensor
-    top_k: Tensor
-    seed: Tensor
-    is_sampling: Tensor
-    is_wu: Tensor
-    length_penalty: Tensor
-    temperature: Tensor
-    top_p: Tensor
-    repetition_penalty: Tensor
-    ngram_size: Tensor
-    prefix_length: Tensor
+    def __init__(self, n_slots: int, device: torch.device) -> None:
+        self.integers = torch.zeros(n_slots, 8, dtype=torch.int64, device=device)
+        self.numbers = torch.zeros(n_slots, 4, device=device)
+        self.flags = torch.zeros(n_slots, 2, dtype=torch.bool, device=device)
+        integers, numbers = self.integers.unbind(1), self.numbers.unbind(1)
+        self.beam_size, self.n_best, self.limit, self.lookahead = integers[:4]
+        self.top_k, self.seed, self.ngram_size, self.prefix_length = integers[4:]
+        self.length_penalty, self.temperature, self.top_p, self.repetition_penalty = numbers
+        self.is_sampling, self.is_wu = self.flags.unbind(1)
 
-    @classmethod
-    def empty(cls, n_slots: int, device: torch.device) -> SlotOptions:
-        def floats() -> Tensor:
-            return torch.zeros(n_slots, device=device)
-
-        def ints() -> Tensor:
-            return torch.zeros(n_slots, dtype=torch.int64, device=device)
-
-        return cls(
-            beam_size=ints(),
-            n_best=ints(),
-            limit=ints(),
-            lookahead=ints(),
-            top_k=ints(),
-            seed=ints(),
-            is_sampling=ints().bool(),
-            is_wu=ints().bool(),
-            length_penalty=floats(),
-            temperature=floats(),
-            top_p=floats(),
-            repetition_penalty=floats(),
-            ngram_size=ints(),
-            prefix_length=ints(),
-        )
+    @property
+    def tables(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All that is kept, one row a slot."""
+        return self.integers, self.numbers, self.flags
 
     def set(
         self, slots: Tensor, sentences: Sequence[SourceSentence], limits: Sequence[int]
     ) -> None:
         """Write the options of the sentences that go into `slots` (B,)."""
-        for name, values in _columns(sentences, limits).items():
-            column: Tensor = getattr(self, name)
-            column[slots] = torch.tensor(values, dtype=column.dtype, device=column.device)
+        rows = [_rows(sentence, limit) for sentence, limit in zip(sentences, limits, strict=True)]
+        for table, values in zip(self.tables, zip(*rows, strict=True), strict=True):
+            table[slots] = torch.tensor(values, dtype=table.dtype, device=table.device)
 
 
-def _columns(sentences: Sequence[SourceSentence], limits: Sequence[int]) -> dict[str, list[float]]:
-    options = [sentence.options for sentence in sentences]
-    return {
-        "beam_size": [o.beam_size for o in options],
-        "n_best": [o.n_best for o in options],
-        "limit": list(limits),
-        "lookahead": [
-            limit if o.lookahead is None else o.lookahead
-            for o, limit in zip(options, limits, strict=True)
-        ],
-        "top_k": [o.top_k for o in options],
-        "seed": [o.seed for o in options],
-        "is_sampling": [o.sampling for o in options],
-        "is_wu": [o.normalization == "wu" for o in options],
-        "length_penalty": [o.length_penalty for o in options],
-        "temperature": [o.temperature for o in options],
-        "top_p": [o.top_p for o in options],
-        "repetition_penalty": [o.repetition_penalty for o in options],
-        "ngram_size": [o.no_repeat_ngram_size for o in options],
-        "prefix_length": [len(sentence.prefix) for sentence in sentences],
-    }
+def _rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:
+    """One sentence's row of each table."""
+    options = sentence.options
+    lookahead = limit if options.lookahead is None else options.lookahead
+    integers = [
+        *(options.beam_size, options.n_best, limit, lookahead, options.top_k, options.seed),
+        *(options.no_repeat_ngram_size, len(sentence.prefix)),
+    ]
+    numbers = [
+        *(options.length_penalty, options.temperature, options.top_p),
+        options.repetition_penalty,
+    ]
+    return integers, numbers, [options.sampling, options.normalization == "wu"]

@@ -2,10 +2,11 @@
 
 The C++ beside this file is compiled when the package is installed. `parallel` shares loops among
 threads, `kernels` is the arithmetic for each instruction set, `linear` the linear layers, `network`
-the Transformer with its caches, `api` what is called from here.
+the Transformer with its caches, `search` one step of the searches, `api` what is called from here.
 """
 
 from model.native.library import has_fast_int8, is_available, kernels_name
 from model.native.network import NativeNetwork
+from model.native.search import NativeSearch
 
-__all__ = ["NativeNetwork", "has_fast_int8", "is_available", "kernels_name"]
+__all__ = ["NativeNetwork", "NativeSearch", "has_fast_int8", "is_available", "kernels_name"]

@@ -3,6 +3,7 @@
 
 #include "network.h"
 #include "parallel.h"
+#include "search.h"
 
 extern "C" {
 
@@ -38,8 +39,18 @@ void dragoman_rank(Network *network, int32_t count, float *log_probs, int64_t *t
     network->rank(count, log_probs, tokens);
 }
 
-void dragoman_reorder(Network *network, int32_t count, const int32_t *targets,
-                      const int32_t *sources, int32_t length) {
-    network->reorder(count, targets, sources, length);
+void dragoman_reorder(Network *network, int32_t rows, const int32_t *row, const int64_t *sources,
+                      int32_t length) {
+    network->reorder(rows, row, sources, length);
+}
+
+void dragoman_advance(const SearchState *state, int32_t slots, int32_t width,
+                      const int64_t *by_slot, int32_t count, const float *log_probs,
+                      const int64_t *tokens, const bool *is_failed, int64_t *sources) {
+    advance(*state, slots, width, by_slot, {count, log_probs, tokens, is_failed}, sources);
+}
+
+void dragoman_stable_lengths(const SearchState *state, int32_t slots, int64_t *lengths) {
+    stable_lengths(*state, slots, lengths);
 }
 }

@@ -6,6 +6,8 @@ import ctypes
 import functools
 import importlib.util
 
+from torch import Tensor
+
 _MODULE = "model.native._library"
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
@@ -20,6 +22,8 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_logits": (None, [_pointer, _pointer]),
     "dragoman_rank": (None, [_pointer, _int, _pointer, _pointer]),
     "dragoman_reorder": (None, [_pointer, _int, _pointer, _pointer, _int]),
+    "dragoman_advance": (None, [_pointer, _int, _int, _pointer, _int, *[_pointer] * 4]),
+    "dragoman_stable_lengths": (None, [_pointer, _int, _pointer]),
 }
 
 
@@ -51,3 +55,11 @@ def kernels_name() -> str:
     """Which instruction set is used; "none" without the library."""
     library = load_library()
     return "none" if library is None else library.dragoman_kernels().decode()
+
+
+def address(tensor: Tensor | None) -> int | None:
+    """Where a contiguous tensor's numbers lie; None, the null pointer, for none."""
+    if tensor is None:
+        return None
+    assert tensor.is_contiguous()
+    return tensor.data_ptr()

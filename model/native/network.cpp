@@ -343,10 +343,12 @@ void Network::rank(int count, float *log_probs, int64_t *tokens) {
     });
 }
 
-void Network::reorder(int count, const int32_t *targets, const int32_t *sources, int length) {
+void Network::reorder(int rows, const int32_t *row, const int64_t *sources, int length) {
     size_t room = shape_.max_target_tokens;
-    for (int i = 0; i < count; i++)
-        std::copy_n(&ancestors_[sources[i] * room], length, &old_ancestors_[i * room]);
-    for (int i = 0; i < count; i++)
-        std::copy_n(&old_ancestors_[i * room], length, &ancestors_[targets[i] * room]);
+    for (int i = 0; i < rows; i++)
+        if (sources[i] != i)
+            std::copy_n(&ancestors_[row[sources[i]] * room], length, &old_ancestors_[i * room]);
+    for (int i = 0; i < rows; i++)
+        if (sources[i] != i)
+            std::copy_n(&old_ancestors_[i * room], length, &ancestors_[row[i] * room]);
 }

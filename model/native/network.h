@@ -57,8 +57,9 @@ class Network {
     // scores are not finite gets NaN.
     void rank(int count, float *log_probs, int64_t *tokens);
 
-    // Row targets[i] takes over the first `length` tokens of row sources[i], as these were before.
-    void reorder(int count, const int32_t *targets, const int32_t *sources, int length);
+    // Hypothesis i of the last step takes over the first `length` tokens of hypothesis sources[i], as
+    // these were before; `row` as there.
+    void reorder(int rows, const int32_t *row, const int64_t *sources, int length);
 
   private:
     Linear next_linear(int outputs, int inputs);

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from model.config import Activation, ModelConfig
 from model.layers import Attention, DecoderLayer, Embedding, EncoderLayer
 from model.layout import Moves
-from model.native.library import load_library
+from model.native.library import address, load_library
 from model.network import Room, RowCandidates, RowTable
 from model.transformer import Transformer
 
@@ -65,7 +65,7 @@ class NativeNetwork:
         self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
         self._embeddings = [*_tables(model.src_embedding), *_tables(model.tgt_embedding)]
         weights = [*self._embeddings, *_weights(model, control_ids)]
-        addresses = (ctypes.c_void_p * len(weights))(*(_address(weight) for weight in weights))
+        addresses = (ctypes.c_void_p * len(weights))(*(address(weight) for weight in weights))
         shape = _shape(model, room, self._batch_tokens, is_quantised)
         library.dragoman_use_threads(torch.get_num_threads())
         self._network = library.dragoman_new(ctypes.byref(shape), addresses)
@@ -109,7 +109,7 @@ class NativeNetwork:
         ids = torch.tensor([token for source in sources for token in source], dtype=torch.int64)
         lengths = _ints([len(source) for source in sources])
         places = _ints([self._slots[slot] for slot in slots])
-        arguments = (_address(ids), _address(lengths), _address(places), _address(memory))
+        arguments = (address(ids), address(lengths), address(places), address(memory))
         self._library.dragoman_encode(self._network, len(sources), *arguments)
 
     def step(self, tokens: Tensor, positions: Tensor, table: RowTable, length: int) -> None:
@@ -118,27 +118,25 @@ class NativeNetwork:
             members = self._members = self._membership(table)
         self._num_rows = len(tokens)
         tensors = (tokens, positions, members.rows, members.slots, members.order)
-        addresses = [_address(tensor) for tensor in tensors]
+        addresses = [address(tensor) for tensor in tensors]
         self._library.dragoman_step(self._network, self._num_rows, *addresses)
 
     def logits(self) -> Tensor:
         logits = torch.empty(self._num_rows, self._config.tgt_vocab_size)
-        self._library.dragoman_logits(self._network, _address(logits))
+        self._library.dragoman_logits(self._network, address(logits))
         return logits
 
     def rank(self, count: int) -> RowCandidates:
         count = min(count, self._config.tgt_vocab_size)
         log_probs = torch.empty(self._num_rows, count)
         tokens = torch.empty(self._num_rows, count, dtype=torch.int64)
-        self._library.dragoman_rank(self._network, count, _address(log_probs), _address(tokens))
+        self._library.dragoman_rank(self._network, count, address(log_probs), address(tokens))
         return RowCandidates(log_probs, tokens, log_probs[:, 0].isnan())
 
-    def reorder(self, targets: Tensor, sources: Tensor, length: int) -> None:
+    def reorder(self, sources: Tensor, length: int) -> None:
         assert self._members is not None
-        rows = self._members.rows
-        moved = (rows[targets], rows[sources])
-        addresses = [_address(tensor) for tensor in moved]
-        self._library.dragoman_reorder(self._network, len(targets), *addresses, length)
+        addresses = (address(self._members.rows), address(sources))
+        self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
 
     def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
         self._free_slots.append(self._slots[slot])
@@ -236,13 +234,6 @@ def _output_bias(model: Transformer, control_ids: Sequence[int]) -> Tensor:
     out = torch.zeros(model.config.tgt_vocab_size) if bias is None else bias.detach().clone()
     out[list(control_ids)] = float("-inf")
     return out
-
-
-def _address(tensor: Tensor | None) -> int | None:
-    if tensor is None:
-        return None
-    assert tensor.is_contiguous()
-    return tensor.data_ptr()
 
 
 def _ints(values: Sequence[int]) -> Tensor:

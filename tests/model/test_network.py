@@ -39,7 +39,7 @@ def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor
         network.step(tokens, torch.full((3,), t), TABLE, t + 1)
         logits.append(network.logits().clone())
         if t == reorder_at:
-            network.reorder(torch.tensor([0, 1]), torch.tensor([1, 0]), t + 1)
+            network.reorder(torch.tensor([1, 0, 2]), t + 1)
         tokens = torch.tensor([4 + t % 8, 11 - t % 7, 5 + t % 5])
     return logits
 
