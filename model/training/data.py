@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.tokenizer import Tokenizer
+from model.training.augmentation import augment
 from model.training.recipe import CorpusTable, DataTable, RecipeError
 
 Pair = tuple[str, str]
@@ -67,11 +68,13 @@ class TokenLists:
 
 @dataclass(frozen=True)
 class TokenizedCorpus:
-    """One corpus; `sides` are the token lists of the two languages, `spans` their weights' part."""
+    """One corpus; `sides` are the token lists of the two languages, of which those numbered
+    `source_sides` are translated from."""
 
     name: str
     weight: float
     sides: tuple[TokenLists, TokenLists]
+    source_sides: tuple[int, ...] = (0, 1)
 
     def __len__(self) -> int:
         return len(self.sides[0].lengths)
@@ -79,16 +82,33 @@ class TokenizedCorpus:
 
 def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[TokenizedCorpus]:
     """Read and tokenize every corpus that has this split ("train", "dev" or "test")."""
-    paths = [(corpus, corpus.path(split)) for corpus in data.corpora]
+    allowed = {0} if data.is_one_way else {0, 1}
     return [
-        _tokenize(corpus, read_pairs(path), tokenizer, data.max_tokens)
-        for corpus, path in paths
+        _tokenize(corpus, pairs, tokenizer, data.max_tokens, tuple(sorted(allowed & set(sides))))
+        for corpus, path in ((corpus, corpus.path(split)) for corpus in data.corpora)
         if path is not None
+        for sides, pairs in _pairs_by_sides(read_pairs(path), data, split).items()
+        if allowed & set(sides)
     ]
 
 
+def _pairs_by_sides(
+    pairs: list[Pair], data: DataTable, split: str
+) -> dict[tuple[int, ...], list[Pair]]:
+    """A corpus and what augmentation adds to its training split, by which sides may be sources."""
+    by_sides: dict[tuple[int, ...], list[Pair]] = {(0, 1): list(pairs)}
+    if split == "train":
+        for made in augment(pairs, data.augmentation):
+            by_sides.setdefault(made.source_sides, []).append(made.pair)
+    return by_sides
+
+
 def _tokenize(
-    corpus: CorpusTable, pairs: list[Pair], tokenizer: Tokenizer, max_tokens: int
+    corpus: CorpusTable,
+    pairs: list[Pair],
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    source_sides: tuple[int, ...],
 ) -> TokenizedCorpus:
     first = tokenizer.encode_source_batch([pair[0] for pair in pairs])
     second = tokenizer.encode_source_batch([pair[1] for pair in pairs])
@@ -98,7 +118,7 @@ def _tokenize(
         if 0 < len(a) <= max_tokens and 0 < len(b) <= max_tokens
     ]
     sides = (TokenLists([a for a, _ in kept]), TokenLists([b for _, b in kept]))
-    return TokenizedCorpus(corpus.name, corpus.weight, sides)
+    return TokenizedCorpus(corpus.name, corpus.weight, sides, source_sides)
 
 
 class Examples(NamedTuple):
@@ -131,7 +151,7 @@ class BatchMaker:
         parts = []
         for number, corpus in enumerate(self.corpora):
             pairs = _sample(len(corpus), corpus.weight, rng)
-            for side in (0, 1):
+            for side in corpus.source_sides:
                 parts.append(_examples(number, pairs, side))
         examples = _concatenate(parts)
         order = rng.permutation(len(examples.pair))

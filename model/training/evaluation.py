@@ -52,7 +52,7 @@ def evaluate(
         path = corpus.path(split)
         if path is not None:
             pairs = read_pairs(path)
-            for source, target in (data.languages, data.languages[::-1]):
+            for source, target in data.directions:
                 sides = _sides(pairs, source, data.languages)
                 scores.append(_score(translator, corpus.name, source, target, sides))
     return scores
@@ -65,7 +65,7 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
     for corpus in data.corpora:
         if corpus.dev is not None:
             pairs = read_pairs(corpus.dev)[:sentences]
-            for source, target in (data.languages, data.languages[::-1]):
+            for source, target in data.directions:
                 sources, references = _sides(pairs, source, data.languages)
                 translations = translator.translate(sources, source, target)
                 scores.append(_bleu(target).corpus_score(translations, [references]).score)

@@ -192,7 +192,7 @@ class Trainer:
         self.model.eval()
         total, tokens = 0.0, 0
         for corpus in range(len(self.dev_batches.corpora)):
-            for side in (0, 1):
+            for side in self.dev_batches.corpora[corpus].source_sides:
                 for examples in self.dev_batches.everything(corpus, side):
                     src, tgt_in, tgt_out = (
                         ids.to(self.device) for ids in self.dev_batches.collate(examples)
@@ -250,11 +250,10 @@ class Trainer:
 
     def _finish(self) -> Path:
         """Average the last snapshots and write the checkpoint in float16."""
-        source, target = self.recipe.data.languages
         info = CheckpointInfo(
             name=self.recipe.name,
             architecture=self.model.config,
-            pairs=((source, target), (target, source)),
+            pairs=self.recipe.data.directions,
             tokenizer=TokenizerConfig(TOKENIZER_FILE, TOKENIZER_FILE),
             decoding=DecodingOptions.from_dict(self.recipe.decoding),
         )

@@ -13,7 +13,9 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 from model.config import ConfigError, ModelConfig
 from model.options import DecodingOptions, OptionsError
 
-_Table = TypeVar("_Table", bound="CorpusTable | DataTable | TokenizerTable | TrainingTable")
+_Table = TypeVar(
+    "_Table", bound="AugmentationTable | CorpusTable | DataTable | TokenizerTable | TrainingTable"
+)
 
 
 class RecipeError(ValueError):
@@ -40,8 +42,22 @@ class CorpusTable:
 
 
 @dataclass(frozen=True)
+class AugmentationTable:
+    """Pairs made from each training corpus and added to it, as shares of its size: `cased` without
+    proper casing, `copied` with a string that stays as it is, `joined` of several sentences, `kept`
+    of nothing but strings that stay."""
+
+    cased: float = 0.0
+    copied: float = 0.0
+    joined: float = 0.0
+    kept: float = 0.0
+    seed: int = 1
+
+
+@dataclass(frozen=True)
 class DataTable:
-    """`languages`: those of the TSV columns, in order; both directions are learned.
+    """`languages`: those of the TSV columns, in order; both directions are learned, or with
+    `is_one_way` from the first to the second only.
 
     Pairs with a side longer than `max_tokens` are left out.
     """
@@ -49,6 +65,14 @@ class DataTable:
     languages: tuple[str, str]
     corpora: tuple[CorpusTable, ...]
     max_tokens: int = 100
+    is_one_way: bool = False
+    augmentation: AugmentationTable = AugmentationTable()
+
+    @property
+    def directions(self) -> tuple[tuple[str, str], ...]:
+        """The (source, target) pairs that are learned."""
+        there, back = self.languages, self.languages[::-1]
+        return (there,) if self.is_one_way else (there, back)
 
 
 @dataclass(frozen=True)
@@ -124,7 +148,13 @@ def load_recipe(path: Path) -> Recipe:
         model=_section(raw, "model"),
         data=_table(
             DataTable,
-            {**data, "corpora": tuple(_table(CorpusTable, c, "data.corpora") for c in corpora)},
+            {
+                **data,
+                "corpora": tuple(_table(CorpusTable, c, "data.corpora") for c in corpora),
+                "augmentation": _table(
+                    AugmentationTable, _section(data, "augmentation"), "data.augmentation"
+                ),
+            },
             "data",
         ),
         tokenizer=_table(TokenizerTable, _section(raw, "tokenizer"), "tokenizer"),
@@ -171,6 +201,8 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         if isinstance(value, bool) or not isinstance(value, number) or value < 0:
             raise RecipeError(f"{where} must be a number of at least 0, got {value!r}")
         return hint(value)
+    if hint is bool and not isinstance(value, bool):
+        raise RecipeError(f"{where} must be true or false, got {value!r}")
     if hint is Path or Path in get_args(hint):
         return Path(_value(str, value, where))
     if hint is str and not isinstance(value, str):

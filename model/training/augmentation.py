@@ -1,0 +1,168 @@
+"""Pairs made from a corpus's pairs, for what a corpus shows too rarely: other casing, strings that
+must be copied, several sentences at once.
+
+What is made follows from the table and its seed alone.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from model.training.recipe import AugmentationTable
+
+Pair = tuple[str, str]
+_ENDS = ".!?。！？…"
+_SYLLABLES = [c + v for c in "bcdfghjklmnprstvwz" for v in "aeiou"]
+_WORDS = ["report", "index", "main", "data", "user", "config", "backup", "image", "server"]
+_DOMAINS = ["com", "org", "net", "io", "de", "cn", "dev", "info"]
+_EMOJI = "😀😂😍🤔👍🙏🎉🔥🚀🐱🍎⚽🎵✅🌍💡"
+_NUMBER = re.compile(r"(?<![\w.,:])\d+(?![\w.,:%])")
+_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+_IS_CJK = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
+
+
+class MadePair(NamedTuple):
+    """A pair, and which of its sides may be the source."""
+
+    pair: Pair
+    source_sides: tuple[int, ...]
+
+
+def augment(pairs: Sequence[Pair], table: AugmentationTable) -> list[MadePair]:
+    """As many pairs of each kind as the table's share of `pairs`; none without pairs."""
+    rng = random.Random(table.seed)
+    kinds: tuple[tuple[float, Callable[[], MadePair]], ...] = (
+        (table.cased, lambda: _cased(rng.choice(pairs), rng)),
+        (table.copied, lambda: _copied(rng.choice(pairs), rng)),
+        (table.joined, lambda: _joined(rng.choices(pairs, k=rng.choice((2, 2, 3))))),
+        (table.kept, lambda: _kept(rng)),
+    )
+    return [make() for share, make in kinds for _ in range(round(share * len(pairs)))]
+
+
+def _cased(pair: Pair, rng: random.Random) -> MadePair:
+    """All upper case on both sides if both have cases, else a careless source: its case lost, and
+    often its final mark."""
+    if rng.random() < 0.4 and all(_has_cases(side) for side in pair):
+        return MadePair((pair[0].upper(), pair[1].upper()), (0, 1))
+    side = rng.randrange(2)
+    careless = pair[side].upper() if rng.random() < 0.2 else pair[side].lower()
+    if rng.random() < 0.6:
+        careless = careless.rstrip(_ENDS) or careless
+    made = (careless, pair[1]) if side == 0 else (pair[0], careless)
+    return MadePair(made, (side,))
+
+
+def _copied(pair: Pair, rng: random.Random) -> MadePair:
+    """The same string on both sides: in place of a shared name or number, or before, after or
+    within the sentence's final mark."""
+    if rng.random() < 0.5 and (swapped := _swapped(pair, rng)):
+        return MadePair(swapped, (0, 1))
+    string, place = _string(rng), rng.choice(("front", "label", "end", "inside"))
+    return MadePair((_put(pair[0], string, place), _put(pair[1], string, place)), (0, 1))
+
+
+def _joined(pairs: Sequence[Pair]) -> MadePair:
+    first, second = zip(*pairs, strict=True)
+    return MadePair((_join(first), _join(second)), (0, 1))
+
+
+def _kept(rng: random.Random) -> MadePair:
+    """A line without words to translate."""
+    line = " ".join(_string(rng) for _ in range(rng.choice((1, 1, 2, 3))))
+    return MadePair((line, line), (0, 1))
+
+
+def _has_cases(text: str) -> bool:
+    return text.upper() != text.lower() and not _IS_CJK.search(text)
+
+
+def _swapped(pair: Pair, rng: random.Random) -> Pair | None:
+    """A number or name that both sides share, replaced by another one; None if they share none."""
+    for pattern, new in ((_NUMBER, _integer(rng)), (_NAME, _name(rng))):
+        shared = sorted(set(pattern.findall(pair[0])) & set(pattern.findall(pair[1])))
+        if shared:
+            old = rng.choice(shared)
+            return _replaced(pair[0], old, new), _replaced(pair[1], old, new)
+    return None
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, text)
+
+
+def _put(text: str, string: str, place: str) -> str:
+    body = text.rstrip(_ENDS)
+    match place:
+        case "front":
+            return f"{string} {text}"
+        case "label":
+            return f"{string}: {text}"
+        case "inside" if body:
+            return f"{body} {string}{text[len(body) :]}"
+        case _:
+            return f"{text} {string}"
+
+
+def _join(sentences: Sequence[str]) -> str:
+    """With a space between, except after Chinese."""
+    text = sentences[0]
+    for sentence in sentences[1:]:
+        text += sentence if _IS_CJK.match(text[-1:]) else f" {sentence}"
+    return text
+
+
+def _string(rng: random.Random) -> str:
+    """Something that no translation changes."""
+    return rng.choice(_STRINGS)(rng)
+
+
+def _name(rng: random.Random) -> str:
+    return "".join(rng.choices(_SYLLABLES, k=rng.randint(1, 3))).capitalize() + rng.choice("nrlsk")
+
+
+def _word(rng: random.Random) -> str:
+    return rng.choice(_WORDS) if rng.random() < 0.5 else _name(rng).lower()
+
+
+def _integer(rng: random.Random) -> str:
+    return str(rng.randrange(10 ** rng.randint(1, 5)))
+
+
+def _host(rng: random.Random) -> str:
+    return f"{_word(rng)}.{rng.choice(_DOMAINS)}"
+
+
+def _path(rng: random.Random) -> str:
+    return "/".join(_word(rng) for _ in range(rng.randint(1, 2)))
+
+
+def _url(rng: random.Random) -> str:
+    start = rng.choice(("https://", "http://", "https://www.", "www."))
+    return f"{start}{_host(rng)}" + (f"/{_path(rng)}" if rng.random() < 0.5 else "")
+
+
+def _code(rng: random.Random) -> str:
+    a, b = _word(rng), _word(rng)
+    form = rng.choice(("{a}()", "{a}.{b}", "--{a}", "{a}_{b}", "{a} = {n}", "{a} -{c} {b}"))
+    return "`" + form.format(a=a, b=b, n=_integer(rng), c=rng.choice("abcdrvx")) + "`"
+
+
+_STRINGS: tuple[Callable[[random.Random], str], ...] = (
+    _url,
+    lambda rng: f"{_word(rng)}@{_host(rng)}",
+    _integer,
+    _code,
+    lambda rng: rng.choice(_EMOJI) * rng.choice((1, 1, 2)),
+    lambda rng: f"@{_word(rng)}",
+    lambda rng: f"#{_word(rng)}",
+    lambda rng: f"v{rng.randrange(20)}.{rng.randrange(20)}.{rng.randrange(20)}",
+    lambda rng: f"20{rng.randrange(10, 30)}-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02}",
+    lambda rng: f"{rng.randrange(24)}:{rng.randrange(60):02}",
+    lambda rng: f"/{_path(rng)}/{_word(rng)}.{rng.choice(('py', 'txt', 'md', 'json', 'csv'))}",
+    lambda rng: f"{_word(rng)}_{_word(rng)}",
+    lambda rng: f"{rng.choice('ABCDEKXZ')}{_integer(rng)}",
+)

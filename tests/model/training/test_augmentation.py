@@ -1,0 +1,104 @@
+"""Laws of the pairs that are made from a corpus's pairs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from model.tokenizer import Tokenizer
+from model.training.augmentation import MadePair, augment
+from model.training.data import BatchMaker, tokenize_corpora
+from model.training.recipe import AugmentationTable, CorpusTable, DataTable
+
+PAIRS = [
+    ("Where is Tom?", "Wo ist Tom?"),
+    ("He is 25 years old.", "Er ist 25 Jahre alt."),
+    ("How sad!", "Wie schade!"),
+    ("The library is open.", "Die Bibliothek ist offen."),
+]
+CHINESE = [("图书馆在哪里？", "Where is the library?"), ("天气很好。", "The weather is fine.")]
+
+
+def made(pairs: list[tuple[str, str]], **shares: float) -> list[MadePair]:
+    return augment(pairs, AugmentationTable(**shares))
+
+
+def test_as_many_pairs_of_each_kind_are_made_as_the_shares_say() -> None:
+    assert len(made(PAIRS * 25, cased=0.1, copied=0.2, joined=0.03, kept=0.5)) == 83
+    assert made(PAIRS) == []
+    assert made([], cased=1.0) == []
+
+
+def test_the_seed_alone_decides_what_is_made() -> None:
+    table = AugmentationTable(cased=9, copied=9, joined=9, kept=9)
+    assert augment(PAIRS, table) == augment(PAIRS, table)
+    assert augment(PAIRS, table) != augment(PAIRS, AugmentationTable(9, 9, 9, 9, seed=2))
+
+
+def test_a_careless_source_has_a_careful_target() -> None:
+    originals = {side for pair in PAIRS for side in pair}
+    one_way = [m for m in made(PAIRS, cased=50) if len(m.source_sides) == 1]
+    assert len(one_way) > 50
+    for pair, (side,) in one_way:
+        assert pair[1 - side] in originals
+        assert pair[side] not in originals
+
+
+def test_upper_case_is_answered_by_upper_case_where_there_is_one() -> None:
+    both_ways = [m.pair for m in made(PAIRS, cased=50) if m.source_sides == (0, 1)]
+    assert all(side.isupper() for pair in both_ways for side in pair)
+    assert all(len(m.source_sides) == 1 for m in made(CHINESE, cased=50))
+
+
+def test_what_is_copied_stands_on_both_sides() -> None:
+    """Without the words that the originals have, both sides are the same."""
+    for pair, sides in made(PAIRS, copied=100):
+        left, right = (
+            _new_words(side, original) for side, original in zip(pair, (0, 1), strict=True)
+        )
+        assert left == right
+        assert left or pair in PAIRS
+        assert sides == (0, 1)
+
+
+def _new_words(text: str, side: int) -> list[str]:
+    old = {word for pair in PAIRS for word in re.findall(r"\w+", pair[side])}
+    return [word for word in re.findall(r"\w+|[^\w\s.?!:]", text) if word not in old]
+
+
+def test_joined_sentences_keep_their_order_on_both_sides() -> None:
+    for pair, _ in made(CHINESE, joined=20):
+        chinese = [CHINESE.index((zh, en)) for zh, en in CHINESE if zh in pair[0]]
+        assert chinese
+        order = [i for i in re.findall("图书馆|天气", pair[0])]
+        assert [
+            {"library": "图书馆", "weather": "天气"}[i]
+            for i in re.findall("library|weather", pair[1])
+        ] == order
+        assert " " not in pair[0]
+
+
+def test_lines_that_are_kept_are_the_same_on_both_sides() -> None:
+    assert all(m.pair[0] == m.pair[1] and m.pair[0] for m in made(PAIRS, kept=30))
+
+
+@pytest.mark.parametrize("is_one_way", [False, True])
+def test_only_the_training_split_is_augmented_and_only_in_allowed_directions(
+    tmp_path: Path, tiny_tokenizer: Tokenizer, is_one_way: bool
+) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join("\t".join(pair) for pair in CHINESE) + "\n", encoding="utf-8")
+    data = DataTable(
+        languages=("zh", "en"),
+        corpora=(CorpusTable("some", train=path, dev=path),),
+        augmentation=AugmentationTable(cased=10.0),
+        is_one_way=is_one_way,
+    )
+    assert sum(map(len, tokenize_corpora(data, tiny_tokenizer, "dev"))) == 2
+    corpora = tokenize_corpora(data, tiny_tokenizer, "train")
+    assert 2 < sum(map(len, corpora)) <= 22
+    batches = BatchMaker(corpora, data.languages, tiny_tokenizer, 500).epoch(1, 0)
+    sources = {int(side) for batch in batches for side in batch.source_side}
+    assert sources == ({0} if is_one_way else {0, 1})
