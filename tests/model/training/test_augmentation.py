@@ -54,12 +54,12 @@ def test_upper_case_is_answered_by_upper_case_where_there_is_one() -> None:
 
 def test_what_is_copied_stands_on_both_sides() -> None:
     """Without the words that the originals have, both sides are the same."""
-    for pair, sides in made(PAIRS, copied=100):
+    for pair, sides in made(PAIRS, copied=100):  # a number may come out as it was
         left, right = (
             _new_words(side, original) for side, original in zip(pair, (0, 1), strict=True)
         )
         assert left == right
-        assert left or pair in PAIRS
+        assert left or "25" in pair[0]
         assert sides == (0, 1)
 
 
