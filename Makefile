@@ -26,7 +26,7 @@ $(INSTALLED): pyproject.toml $(NATIVE)
 	touch $@
 
 serve: $(INSTALLED) ## serve MODEL=checkpoints/zh-en on HOST=127.0.0.1 PORT=8000
-	$(BIN)/dragoman serve --model $(MODEL) --host $(HOST) --port $(PORT)
+	$(BIN)/dragoman serve $(addprefix --model ,$(MODEL)) --host $(HOST) --port $(PORT)
 
 test: $(INSTALLED) ## run every test; those that need a GPU skip themselves
 	$(BIN)/pytest

@@ -1,4 +1,4 @@
-"""Build the server from its settings: load the model, wire the parts, install the routes."""
+"""Build the server from its settings: load the models, wire the parts, install the routes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import asyncio
 import functools
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from fastapi import FastAPI
 
 from model.options import DecodingOptions
 from service import __version__
+from service.dispatcher import Dispatcher
 from service.engine import Engine, EngineLimits
-from service.metrics import Metrics
+from service.metrics import Metrics, ModelMetrics
 from service.middleware import RequestMiddleware
 from service.responses import ErrorBody, install_error_handlers
 from service.routes import health, languages, metrics, stream, translate
@@ -53,11 +56,19 @@ class LoadedModel:
     load_seconds: float
 
 
-def load_model(settings: Settings) -> LoadedModel:
-    """Load the checkpoint that the settings name; raises StartupError."""
-    started = time.monotonic()
+def load_models(settings: Settings) -> list[LoadedModel]:
+    """Load the checkpoints that the settings name; raises StartupError."""
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
+    models = [_load_model(path, settings) for path in settings.model]
+    for name, count in Counter(model.name for model in models).items():
+        if count > 1:
+            raise StartupError(f"{count} models are called {name!r}; each needs a name of its own")
+    return models
+
+
+def _load_model(path: Path, settings: Settings) -> LoadedModel:
+    started = time.monotonic()
     from model.checkpoint import CheckpointError, load_checkpoint
     from model.importers.resolve import resolve_checkpoint
     from model.placement import resolve_device, resolve_precision
@@ -66,7 +77,7 @@ def load_model(settings: Settings) -> LoadedModel:
     try:
         device = resolve_device(settings.device)
         precision = resolve_precision(settings.precision, device)
-        checkpoint = load_checkpoint(resolve_checkpoint(settings.model), device)
+        checkpoint = load_checkpoint(resolve_checkpoint(path), device)
     except (CheckpointError, ValueError) as error:
         raise StartupError(str(error)) from error
     make_runner = functools.partial(
@@ -95,15 +106,17 @@ def load_model(settings: Settings) -> LoadedModel:
     )
 
 
-def create_app(settings: Settings, model: LoadedModel) -> FastAPI:
-    """The server as an ASGI app; its engine runs from start-up to shut-down."""
-    state = _wire(settings, model)
+def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
+    """The server as an ASGI app; its engines run from start-up to shut-down."""
+    state = _wire(settings, models)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        state.engine.start()
+        for engine in state.engines.values():
+            engine.start()
         yield
-        state.engine.stop()
+        for engine in state.engines.values():
+            engine.stop()
 
     app = FastAPI(
         title="Dragoman",
@@ -118,7 +131,7 @@ def create_app(settings: Settings, model: LoadedModel) -> FastAPI:
         metrics=state.metrics,
         endpoints=_ENDPOINTS,
         work_path="/translate",
-        refusal=state.engine.refusal,
+        refusal=state.dispatcher.refusal,
     )
     install_error_handlers(app, state.metrics)
     for routes in (translate, stream, languages, health, metrics):
@@ -129,13 +142,41 @@ def create_app(settings: Settings, model: LoadedModel) -> FastAPI:
 async def drain(app: FastAPI, limit_seconds: float) -> None:
     """Refuse new work and wait for the app's running work; after the limit the rest is ended with
     an error."""
-    engine: Engine = app.state.server.engine
-    await engine.drain(limit_seconds)
-    await asyncio.to_thread(engine.stop)
+    engines: Sequence[Engine] = list(app.state.server.engines.values())
+    await asyncio.gather(*(engine.drain(limit_seconds) for engine in engines))
+    await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in engines))
 
 
-def _wire(settings: Settings, model: LoadedModel) -> ServerState:
-    metrics_ = Metrics(model.name)
+def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
+    metrics_ = Metrics()
+    engines = {
+        model.name: _make_engine(settings, model, metrics_.of_model(model.name)) for model in models
+    }
+    translators = [
+        Translator(
+            model.name,
+            engines[model.name],
+            model.tokenizer,
+            model.pairs,
+            model.decoding,
+            model.max_source_tokens,
+            model.own_codes,
+        )
+        for model in models
+    ]
+    limits = Limits(
+        max_body_bytes=settings.max_body_bytes,
+        max_characters=settings.max_characters,
+        max_texts=settings.max_texts,
+        max_beam_size=settings.max_beam_size,
+        max_streams=settings.max_streams,
+        stream_idle_seconds=settings.stream_idle_seconds,
+        deadline_seconds=settings.deadline_seconds or None,
+    )
+    return ServerState(engines, Dispatcher(translators), metrics_, limits)
+
+
+def _make_engine(settings: Settings, model: LoadedModel, metrics_: ModelMetrics) -> Engine:
     bounds = EngineLimits(
         max_waiting_sentences=settings.max_waiting_sentences,
         max_waiting_tokens=settings.max_waiting_tokens,
@@ -154,16 +195,4 @@ def _wire(settings: Settings, model: LoadedModel) -> ServerState:
             "ready": lambda: engine.is_ready,
         }
     )
-    translator = Translator(
-        engine, model.tokenizer, model.pairs, model.max_source_tokens, model.own_codes
-    )
-    limits = Limits(
-        max_body_bytes=settings.max_body_bytes,
-        max_characters=settings.max_characters,
-        max_texts=settings.max_texts,
-        max_beam_size=settings.max_beam_size,
-        max_streams=settings.max_streams,
-        stream_idle_seconds=settings.stream_idle_seconds,
-        deadline_seconds=settings.deadline_seconds or None,
-    )
-    return ServerState(engine, translator, metrics_, model.decoding, limits)
+    return engine

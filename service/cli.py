@@ -47,9 +47,13 @@ def _settings_options(command: _Command) -> _Command:
     """One flag a setting, spelled alike: DRAGOMAN_MAX_SLOTS is --max-slots."""
     for name, field in reversed(Settings.model_fields.items()):
         bounds = [f"{k} {v}" for m in field.metadata for k, v in _bounds(m)]
-        extra = "; ".join([*bounds, f"default {field.default}", f"DRAGOMAN_{name.upper()}"])
+        default = ",".join(map(str, field.default)) if name == "model" else field.default
+        extra = "; ".join([*bounds, f"default {default}", f"DRAGOMAN_{name.upper()}"])
         option = click.option(
-            f"--{name.replace('_', '-')}", name, help=f"{field.description} [{extra}]"
+            f"--{name.replace('_', '-')}",
+            name,
+            multiple=name == "model",
+            help=f"{field.description} [{extra}]",
         )
         command = option(command)
     return command
@@ -62,26 +66,28 @@ def _bounds(constraint: object) -> list[tuple[str, object]]:
 
 @main.command()
 @_settings_options
-def serve(**flags: str | None) -> None:
-    """Serve a checkpoint, or a model that is imported first, over HTTP until interrupted.
+def serve(**flags: str | tuple[str, ...] | None) -> None:
+    """Serve checkpoints, or models that are imported first, over HTTP until interrupted.
+
+    A request goes to the first model that has its pair of languages, or through English to two.
 
     Flags win over DRAGOMAN_* environment variables, these over the defaults. Try it:
 
     \b
     curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
     """
-    settings = _read_settings({name: value for name, value in flags.items() if value is not None})
+    settings = _read_settings({name: value for name, value in flags.items() if value})
     import uvicorn
 
-    from service.app import StartupError, create_app, drain, load_model
+    from service.app import StartupError, create_app, drain, load_models
     from service.server import Server
 
     try:
-        model = load_model(settings)
+        models = load_models(settings)
     except StartupError as error:
         _fail(str(error))
     listener = _bind(settings.host, settings.port)
-    app = create_app(settings, model)
+    app = create_app(settings, models)
     config = uvicorn.Config(  # an access log would hold what clients put into their URLs
         app,
         log_level=settings.log_level,
@@ -90,7 +96,8 @@ def serve(**flags: str | None) -> None:
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     host, port = listener.getsockname()[:2]
-    click.echo(f"dragoman serves {model.name} on {model.device} at http://{host}:{port}", err=True)
+    served = ", ".join(f"{model.name} on {model.device}" for model in models)
+    click.echo(f"dragoman serves {served} at http://{host}:{port}", err=True)
     Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=[listener])
 
 

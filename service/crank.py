@@ -10,7 +10,7 @@ from collections.abc import Sequence as Items
 from model.sentence import Finished
 from service.backlog import Backlog
 from service.errors import DeadlineExceeded, Draining, ServiceError, TranslationFailed
-from service.metrics import Metrics
+from service.metrics import ModelMetrics
 from service.scheduler import Scheduler
 from service.seam import Runner
 from service.sequence import Outcome, Request, Sequence, Update
@@ -23,7 +23,7 @@ class Crank:
     """One runner, the sequences that run on it, and those that wait for it."""
 
     def __init__(
-        self, runner: Runner, scheduler: Scheduler, backlog: Backlog, metrics: Metrics
+        self, runner: Runner, scheduler: Scheduler, backlog: Backlog, metrics: ModelMetrics
     ) -> None:
         self._runner, self._scheduler = runner, scheduler
         self._backlog, self._metrics = backlog, metrics

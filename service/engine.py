@@ -20,7 +20,7 @@ from model.sentence import SourceSentence
 from service.backlog import Backlog
 from service.crank import Crank, News
 from service.errors import Draining, InvalidField, NotReady, ServiceError
-from service.metrics import Metrics
+from service.metrics import ModelMetrics
 from service.scheduler import Scheduler
 from service.seam import Runner
 from service.sequence import Outcome, Request, Update
@@ -69,7 +69,7 @@ class Engine:
     """
 
     def __init__(
-        self, make_runner: Callable[[], Runner], metrics: Metrics, limits: EngineLimits
+        self, make_runner: Callable[[], Runner], metrics: ModelMetrics, limits: EngineLimits
     ) -> None:
         self.backlog = Backlog(limits.max_waiting_sentences, limits.max_waiting_tokens)
         self.is_ready = False
@@ -117,10 +117,10 @@ class Engine:
         while (self.num_running or self.num_waiting) and time.monotonic() < ends:
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
 
-    def require_ready(self) -> None:
-        """Raise NotReady or Draining unless work is taken."""
+    def require_ready(self, name: str | None = None) -> None:
+        """Raise NotReady or Draining unless work is taken; `name` is what to call the engine."""
         if not self.is_ready:
-            raise self._unready()
+            raise self._unready(name)
 
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
         """Raise NotReady, Draining or Overloaded unless this much may wait."""
@@ -136,30 +136,39 @@ class Engine:
         return None
 
     async def translate(
-        self, sentences: Items[SourceSentence], deadline_seconds: float | None = None
+        self,
+        sentences: Items[SourceSentence],
+        deadline_seconds: float | None = None,
+        *,
+        is_admitted: bool = False,
     ) -> list[Outcome]:
         """One outcome a sentence, in order. Cancelling the call frees its slots by the next step.
 
         `deadline_seconds` from now, sentences that are not done end with DeadlineExceeded. Raises
-        as `require_room`, and InvalidField for a beam that can never fit.
+        as `require_room`, or if the sentences are part of work that was admitted before only as
+        `require_ready`; and InvalidField for a beam that can never fit.
         """
-        with self._begun(sentences, deadline_seconds) as request:
+        with self._begun(sentences, deadline_seconds, is_admitted) as request:
             return await request.future if sentences else []
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, sentences: Items[SourceSentence], deadline_seconds: float | None = None
+        self,
+        sentences: Items[SourceSentence],
+        deadline_seconds: float | None = None,
+        *,
+        is_admitted: bool = False,
     ) -> AsyncGenerator[AsyncIterator[Update]]:
         """Updates of the sentences as they are made; leaving the block frees their slots.
 
         Sentences are streamed as far as they ask for it (`is_streamed`). Raises as `translate`.
         """
-        with self._begun(sentences, deadline_seconds) as request:
+        with self._begun(sentences, deadline_seconds, is_admitted) as request:
             yield request.updates()
 
     @contextlib.contextmanager
     def _begun(
-        self, sentences: Items[SourceSentence], deadline_seconds: float | None
+        self, sentences: Items[SourceSentence], deadline_seconds: float | None, is_admitted: bool
     ) -> Generator[Request]:
         """A submitted request; if the block is left before it is done, it is cancelled."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
@@ -171,7 +180,7 @@ class Engine:
         request = Request(loop.create_future(), time.monotonic())
         request.add(sentences)
         if sentences:
-            self._submit(request)
+            self._submit(request, is_admitted)
         with contextlib.ExitStack() as at_end:
             if deadline_seconds is not None:
                 timer = loop.call_later(deadline_seconds, self._inbox.put, _Expire(request))
@@ -182,17 +191,21 @@ class Engine:
                 if request.num_unsettled:
                     self._inbox.put(_Cancel(request))
 
-    def _submit(self, request: Request) -> None:
+    def _submit(self, request: Request, is_admitted: bool) -> None:
         num_tokens = sum(sequence.num_tokens for sequence in request.sequences)
         with self._lock:  # so that nothing is put into the inbox after it was emptied for good
-            self.require_room(len(request.sequences), num_tokens)
+            if is_admitted:
+                self.require_ready()
+            else:
+                self.require_room(len(request.sequences), num_tokens)
             self.backlog.enter(request.sequences)
             self._inbox.put(request)
 
-    def _unready(self) -> NotReady:
+    def _unready(self, name: str | None = None) -> NotReady:
         if self._is_draining:
             return Draining("the server is about to stop and takes no more work")
-        return NotReady("the engine is not running; try again later")
+        subject = f"the engine of {name}" if name else "the engine"
+        return NotReady(f"{subject} is not running; try again later")
 
     def _new_crank(self) -> Crank:
         scheduler = Scheduler(self._limits.max_prefill_tokens)

@@ -16,6 +16,7 @@ from prometheus_client import (
 )
 
 _PREFIX = "dragoman_"
+Buckets = tuple[float, ...]
 _REQUEST_BUCKETS = (
     *(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75),
     *(1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0),
@@ -37,95 +38,134 @@ ENGINE_GAUGES = {
     "ready": "1 if the server takes requests.",
 }
 
+_MODEL_GAUGES = {
+    **{name: (help_text,) for name, help_text in ENGINE_GAUGES.items()},
+    "model_load_seconds": ("Time to load the model.",),
+    "model_info": ("Always 1; the labels tell.", "version", "device", "precision"),
+}
+_MODEL_COUNTERS = {
+    "sequences_total": ("Sentences that left the engine.", "finish_reason"),
+    "cancelled_total": ("Sentences that were given up before their end.", "cause"),
+    "source_tokens_total": ("Source tokens taken into the batch.",),
+    "target_tokens_total": ("Target tokens of finished sentences' best hypotheses.",),
+    "engine_restarts_total": ("Times that the engine died and was rebuilt.",),
+}
+_MODEL_HISTOGRAMS = {
+    "queue_wait_seconds": ("From a sentence's arrival to its admission.", _REQUEST_BUCKETS),
+    "time_to_first_token_seconds": (
+        "From a sentence's arrival to its first token.",
+        _REQUEST_BUCKETS,
+    ),
+    "inter_token_seconds": ("From one token of a running sentence to its next.", _STEP_BUCKETS),
+    "encode_seconds": ("One encoder pass over newly admitted sentences.", _STEP_BUCKETS),
+    "decode_step_seconds": ("One step of all running sentences.", _STEP_BUCKETS),
+    "step_rows": ("Hypotheses extended by one step.", _ROW_BUCKETS),
+    "source_tokens_per_sentence": ("Source tokens of an admitted sentence.", _TOKEN_BUCKETS),
+    "target_tokens_per_sentence": ("Tokens of a finished translation.", _TOKEN_BUCKETS),
+}
+
 
 class Metrics:
-    """Labels never hold a text, a key or an address; unknown paths count as endpoint "other"."""
+    """What the whole server counts, and for each model what its engine does.
 
-    def __init__(self, model: str) -> None:
+    Labels never hold a text, a key or an address; unknown paths count as endpoint "other".
+    """
+
+    def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._model = model
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
         self._requests = self._counter(
             "requests_total", "Answered requests.", "endpoint", "outcome"
         )
-        self._sequences = self._counter(
-            "sequences_total", "Sentences that left the engine.", "finish_reason"
-        )
         self._rejected = self._counter("rejected_total", "Requests turned away.", "reason")
-        self._cancelled = self._counter(
-            "cancelled_total", "Sentences that were given up before their end.", "cause"
-        )
-        self._source_tokens = self._counter(
-            "source_tokens_total", "Source tokens taken into the batch."
-        ).labels(model)
-        self._target_tokens = self._counter(
-            "target_tokens_total", "Target tokens of finished sentences' best hypotheses."
-        ).labels(model)
-        self._source_length = self._histogram(
-            "source_tokens_per_sentence", "Source tokens of an admitted sentence.", _TOKEN_BUCKETS
-        ).labels(model)
-        self._target_length = self._histogram(
-            "target_tokens_per_sentence", "Tokens of a finished translation.", _TOKEN_BUCKETS
-        ).labels(model)
         self._request_seconds = self._histogram(
-            "request_seconds",
-            "From a request's first byte to its answer.",
-            _REQUEST_BUCKETS,
-            "endpoint",
+            "request_seconds", "From a request's first byte to its answer.", "endpoint"
         )
-        self.queue_wait_seconds = self._histogram(
-            "queue_wait_seconds", "From a sentence's arrival to its admission."
-        ).labels(model)
-        self.open_streams = self._gauge("open_streams", "Websockets that are open.").labels(model)
-        self.engine_restarts = self._counter(
-            "engine_restarts_total", "Times that the engine died and was rebuilt."
-        ).labels(model)
-        self.step_rows = self._histogram(
-            "step_rows", "Hypotheses extended by one step.", _ROW_BUCKETS
-        ).labels(model)
-        self.time_to_first_token_seconds = self._histogram(
-            "time_to_first_token_seconds", "From a sentence's arrival to its first token."
-        ).labels(model)
-        self.encode_seconds = self._histogram(
-            "encode_seconds", "One encoder pass over newly admitted sentences.", _STEP_BUCKETS
-        ).labels(model)
-        self.decode_step_seconds = self._histogram(
-            "decode_step_seconds", "One step of all running sentences.", _STEP_BUCKETS
-        ).labels(model)
-        self.inter_token_seconds = self._histogram(
-            "inter_token_seconds",
-            "From one token of a running sentence to its next.",
-            _STEP_BUCKETS,
-        ).labels(model)
+        self.open_streams = self._gauge("open_streams", "Websockets that are open.")
+        self._counters = {
+            name: self._counter(name, help_text, "model", *labels)
+            for name, (help_text, *labels) in _MODEL_COUNTERS.items()
+        }
+        self._histograms = {
+            name: self._histogram(name, help_text, "model", buckets=buckets)
+            for name, (help_text, buckets) in _MODEL_HISTOGRAMS.items()
+        }
+        self._gauges = {
+            name: self._gauge(name, help_text, "model", *labels)
+            for name, (help_text, *labels) in _MODEL_GAUGES.items()
+        }
+
+    def of_model(self, name: str) -> ModelMetrics:
+        """The same metrics, with the model's name in their label."""
+        return ModelMetrics(name, self._counters, self._histograms, self._gauges)
+
+    def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
+        self._requests.labels(endpoint, outcome).inc()
+        self._request_seconds.labels(endpoint).observe(seconds)
+
+    def count_rejected(self, reason: str) -> None:
+        self._rejected.labels(reason).inc()
+
+    def render(self) -> bytes:
+        """All metrics in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
+        return Counter(_PREFIX + name, help_text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, help_text: str, *labels: str) -> Gauge:
+        return Gauge(_PREFIX + name, help_text, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, help_text: str, *labels: str, buckets: Buckets = _REQUEST_BUCKETS
+    ) -> Histogram:
+        return Histogram(_PREFIX + name, help_text, labels, buckets=buckets, registry=self.registry)
+
+
+class ModelMetrics:
+    """What one model's engine counts and times."""
+
+    def __init__(
+        self,
+        name: str,
+        counters: Mapping[str, Counter],
+        histograms: Mapping[str, Histogram],
+        gauges: Mapping[str, Gauge],
+    ) -> None:
+        self._name, self._counters, self._gauges = name, counters, gauges
+        own = {key: histogram.labels(name) for key, histogram in histograms.items()}
+        self.queue_wait_seconds = own["queue_wait_seconds"]
+        self.time_to_first_token_seconds = own["time_to_first_token_seconds"]
+        self.inter_token_seconds = own["inter_token_seconds"]
+        self.encode_seconds = own["encode_seconds"]
+        self.decode_step_seconds = own["decode_step_seconds"]
+        self.step_rows = own["step_rows"]
+        self._source_length = own["source_tokens_per_sentence"]
+        self._target_length = own["target_tokens_per_sentence"]
+        self._source_tokens = counters["source_tokens_total"].labels(name)
+        self._target_tokens = counters["target_tokens_total"].labels(name)
+        self.engine_restarts = counters["engine_restarts_total"].labels(name)
 
     def describe_model(
         self, version: str, device: str, precision: str, load_seconds: float
     ) -> None:
         """Facts that do not change while the server runs."""
-        self._gauge("model_load_seconds", "Time to load the model.").labels(self._model).set(
-            load_seconds
-        )
-        labels = ("version", "device", "precision")
-        info = self._gauge("model_info", "Always 1; the labels tell.", *labels)
-        info.labels(self._model, version, device, precision).set(1)
+        self._gauges["model_load_seconds"].labels(self._name).set(load_seconds)
+        self._gauges["model_info"].labels(self._name, version, device, precision).set(1)
 
     def watch_engine(self, readings: Mapping[str, Callable[[], float]]) -> None:
         """Gauges that are read when they are scraped, so that a step costs nothing; `readings` has
         one for each name of ENGINE_GAUGES."""
-        for name, help_text in ENGINE_GAUGES.items():
-            self._gauge(name, help_text).labels(self._model).set_function(readings[name])
-
-    def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
-        self._requests.labels(self._model, endpoint, outcome).inc()
-        self._request_seconds.labels(self._model, endpoint).observe(seconds)
+        for name in ENGINE_GAUGES:
+            self._gauges[name].labels(self._name).set_function(readings[name])
 
     def count_sequence(self, finish_reason: str) -> None:
-        self._sequences.labels(self._model, finish_reason).inc()
+        self._counters["sequences_total"].labels(self._name, finish_reason).inc()
 
     def count_cancelled(self, cause: str, count: int = 1) -> None:
-        self._cancelled.labels(self._model, cause).inc(count)
+        self._counters["cancelled_total"].labels(self._name, cause).inc(count)
 
     def count_source_tokens(self, count: int) -> None:
         """Of one sentence that was admitted."""
@@ -136,31 +176,3 @@ class Metrics:
         """Of one sentence that was finished."""
         self._target_tokens.inc(count)
         self._target_length.observe(count)
-
-    def count_rejected(self, reason: str) -> None:
-        self._rejected.labels(self._model, reason).inc()
-
-    def render(self) -> bytes:
-        """All metrics in Prometheus' text format."""
-        return generate_latest(self.registry)
-
-    def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
-        return Counter(_PREFIX + name, help_text, ["model", *labels], registry=self.registry)
-
-    def _gauge(self, name: str, help_text: str, *labels: str) -> Gauge:
-        return Gauge(_PREFIX + name, help_text, ["model", *labels], registry=self.registry)
-
-    def _histogram(
-        self,
-        name: str,
-        help_text: str,
-        buckets: tuple[float, ...] = _REQUEST_BUCKETS,
-        *labels: str,
-    ) -> Histogram:
-        return Histogram(
-            _PREFIX + name,
-            help_text,
-            ["model", *labels],
-            buckets=buckets,
-            registry=self.registry,
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from model.offline import translate_all
 from model.placement import resolve_device, resolve_precision
 from model.runner import Runner
 from model.sentence import SourceSentence
+from service.seam import TAG_AND_EOS, count_source_tokens
 from service.text.segmentation import Document
 
 _MAX_SOURCE_TOKENS, _MAX_TARGET_TOKENS = 128, 256
-_TAG_AND_EOS = 2
 
 
 class OfflineTranslator:
@@ -63,8 +64,9 @@ class OfflineTranslator:
             raise ValueError(
                 f"cannot translate {source!r} to {target!r}; supported: {shown_pairs(self._pairs)}"
             )
-        max_tokens = self._runner.max_source_tokens - _TAG_AND_EOS
-        document = Document(text, source, max_tokens, self._count_tokens)
+        max_tokens = self._runner.max_source_tokens - TAG_AND_EOS
+        count_tokens = functools.partial(count_source_tokens, self._tokenizer)
+        document = Document(text, source, max_tokens, count_tokens)
         start = self._tokenizer.target_start(target)
         sentences = [
             SourceSentence(
@@ -80,9 +82,6 @@ class OfflineTranslator:
             raise ValueError(f"{len(errors)} sentences failed, the first: {errors[0]}")
         best = [self._tokenizer.decode(result.hypotheses[0].ids) for result in finished]
         return document.join(best, target)
-
-    def _count_tokens(self, text: str) -> int:
-        return len(self._tokenizer.encode_source_batch([text])[0])
 
 
 def _advance(bar: tqdm[Any]) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from model.options import DecodingOptions
+from service.dispatcher import Job
 from service.errors import InvalidField, ServiceError, printable, shown
 from service.sequence import Times
-from service.translator import Job, SentenceTranslation, TextPiece, TextTranslation
+from service.translator import SentenceTranslation, TextPiece, TextTranslation
 
 _SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
 _OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
@@ -87,6 +89,9 @@ class TranslateRequest(BaseModel):
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
     )
     details: bool = Field(False, description="Also give every sentence's tokens and scores.")
+    model: str | None = Field(
+        None, description="The served model that is to translate; by default the first that can."
+    )
 
     @classmethod
     def from_json(cls, values: object) -> Self:
@@ -122,17 +127,16 @@ class TranslateRequest(BaseModel):
     def is_sampling(self) -> bool:
         return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
 
-    def job(
-        self, defaults: DecodingOptions, max_beam_size: int, default_deadline: float | None
-    ) -> Job:
-        """What is asked for, with the server's defaults where it says nothing."""
+    def job(self, max_beam_size: int, default_deadline: float | None) -> Job:
+        """What is asked for, with the server's deadline where it says none."""
         return Job(
             texts=self.texts,
             source=self.source,
             target=self.target,
-            options=self.decoding(defaults, max_beam_size),
+            decoding=RequestDecoding(self, max_beam_size),
             deadline_seconds=self.deadline_ms / 1000 if self.deadline_ms else default_deadline,
             prefixes=self.prefixes,
+            model=self.model,
         )
 
     def decoding(self, defaults: DecodingOptions, max_beam_size: int) -> DecodingOptions:
@@ -183,6 +187,23 @@ class TranslateRequest(BaseModel):
             )
 
 
+@dataclass(frozen=True)
+class RequestDecoding:
+    """`service.dispatcher.Decoding`: a request's wishes over a model's defaults."""
+
+    request: TranslateRequest
+    max_beam_size: int
+
+    def final(self, defaults: DecodingOptions) -> DecodingOptions:
+        return self.request.decoding(defaults, self.max_beam_size)
+
+    def halfway(self, defaults: DecodingOptions) -> DecodingOptions:
+        """The model's own defaults, and the beam size that was asked for: it is a wish for speed
+        or care that holds for the whole way."""
+        beam_size = self.request.beam_size or min(defaults.beam_size, self.max_beam_size)
+        return dataclasses.replace(defaults, beam_size=beam_size, n_best=1, sampling=False)
+
+
 class DetectedLanguage(BaseModel):
     """The language a text is in, as far as can be told; confidence is 0 to 100."""
 
@@ -230,8 +251,30 @@ class SentenceDetail(BaseModel):
         )
 
 
+class Through(BaseModel):
+    """What a text was on its way to the target, and which model took it there."""
+
+    language: str
+    text: str
+    model: str
+
+
 class TextDetail(BaseModel):
+    """One text: the model that translated it, and if it took two steps, the first of them; the
+    sentences are those of the last step."""
+
+    model: str
+    through: Through | None = None
     sentences: list[SentenceDetail]
+
+    @classmethod
+    def of(cls, translation: TextTranslation) -> Self:
+        half = translation.through
+        return cls(
+            model=translation.model,
+            through=Through(**dataclasses.asdict(half)) if half else None,
+            sentences=[SentenceDetail.of(sentence) for sentence in translation.sentences],
+        )
 
 
 class TranslateResponse(BaseModel):
@@ -253,15 +296,11 @@ class TranslateResponse(BaseModel):
             for translation in translations
             if translation.detection
         ]
-        details = [
-            TextDetail(sentences=[SentenceDetail.of(sentence) for sentence in t.sentences])
-            for t in translations
-        ]
         return cls(
             translatedText=texts if is_list else texts[0],
             detectedLanguage=(detected if is_list else detected[0]) if detected else None,
             alternatives=(more if is_list else more[0]) if request.alternatives else None,
-            details=details if request.details else None,
+            details=[TextDetail.of(t) for t in translations] if request.details else None,
         )
 
 

@@ -11,6 +11,9 @@ from typing import Protocol
 
 from model.sentence import SourceSentence, StepResult
 
+TAG_AND_EOS = 2
+"""Tokens that encode_source may add to a sentence's own."""
+
 
 class Runner(Protocol):
     """One model's batch. Only the engine's thread may call it."""
@@ -66,3 +69,8 @@ class Tokenizer(Protocol):
     def pieces(self, ids: Sequence[int]) -> list[str]: ...
 
     def stream(self) -> StreamDecoder: ...
+
+
+def count_source_tokens(tokenizer: Tokenizer, text: str) -> int:
+    """Without what `encode_source` adds."""
+    return len(tokenizer.encode_source_batch([text])[0])

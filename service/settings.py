@@ -7,12 +7,20 @@ service.cli read this record; everything else gets plain values.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
+
+
+def _separated(value: object) -> object:
+    """The parts of "a,b", or of several such strings."""
+    texts = [value] if isinstance(value, str | Path) else value
+    if not isinstance(texts, list | tuple):
+        return value
+    return [part for text in texts for part in str(text).split(",") if part]
 
 
 class Settings(BaseSettings):
@@ -20,9 +28,11 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
 
-    model: Path = Field(
-        Path("checkpoints/zh-en"),
-        description="Checkpoint directory, or a model to import: a directory, archive or Hub id.",
+    model: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_separated)] = Field(
+        (Path("checkpoints/zh-en"),),
+        min_length=1,
+        description="Checkpoint directory, or a model to import: a directory, archive or Hub id. "
+        "Several are separated by commas, or the flag is repeated.",
     )
     host: str = Field(
         "127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in."

@@ -1,25 +1,23 @@
-"""From texts to sentences, through the engine, and back to texts."""
+"""From texts to sentences, through one model's engine, and back to texts."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import functools
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from model.languages import Languages, shown_pairs
+from model.languages import Languages
 from model.options import DecodingOptions
 from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
-from service.errors import InvalidField, UnsupportedLanguage, shown
-from service.seam import Tokenizer
+from service.errors import InvalidField
+from service.seam import TAG_AND_EOS, Tokenizer, count_source_tokens
 from service.sequence import Outcome, Times, Update
 from service.streaming import GrowingText
-from service.text.detection import Detection, LanguageDetector
+from service.text.detection import Detection
 from service.text.segmentation import Document
-
-AUTO = "auto"
-_TAG_AND_EOS = 2
 
 
 @dataclass(frozen=True)
@@ -36,13 +34,25 @@ class SentenceTranslation:
 
 
 @dataclass(frozen=True)
+class Halfway:
+    """What a text was on its way, if no model does the pair directly."""
+
+    language: str
+    text: str
+    model: str
+
+
+@dataclass(frozen=True)
 class TextTranslation:
-    """One text's translation; `alternatives` are the next best, `detection` if it was asked."""
+    """One text's translation by `model`; `alternatives` are the next best, `detection` if it was
+    asked, `through` if it took two models or one model twice."""
 
     text: str
     alternatives: list[str]
     sentences: list[SentenceTranslation]
-    detection: Detection | None
+    model: str
+    detection: Detection | None = None
+    through: Halfway | None = None
 
 
 @dataclass(frozen=True)
@@ -55,16 +65,26 @@ class TextPiece:
 
 
 @dataclass(frozen=True)
-class Job:
-    """What to translate and how. `prefixes` are how the translations of the first sentences must
-    begin; `deadline_seconds` counts from the job's start, None is no deadline."""
+class Work:
+    """What one model is to translate and how, in its own language codes.
+
+    `prefixes` are how the translations of the first sentences must begin; `ends_seconds` is the
+    deadline by the monotonic clock, None is no deadline. Work that `is_admitted` is never refused
+    for want of room, because it is the second half of something that was let in.
+    """
 
     texts: Sequence[str]
     source: str
     target: str
     options: DecodingOptions
-    deadline_seconds: float | None = None
+    ends_seconds: float | None = None
     prefixes: Sequence[str] = ()
+    is_admitted: bool = False
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """Until the deadline, from now."""
+        return None if self.ends_seconds is None else max(0.0, self.ends_seconds - time.monotonic())
 
 
 @dataclass(frozen=True)
@@ -72,8 +92,6 @@ class _Plan:
     """One text and what is to be done with it; no document: it stays as it is."""
 
     text: str
-    source: str
-    detection: Detection | None
     document: Document | None
 
     @property
@@ -86,66 +104,53 @@ class Translator:
 
     def __init__(
         self,
+        name: str,
         engine: Engine,
         tokenizer: Tokenizer,
         pairs: Sequence[tuple[str, str]],
+        decoding: DecodingOptions,
         max_source_tokens: int,
         own_codes: Mapping[str, str] | None = None,
     ) -> None:
-        """`own_codes`: other names of the pairs' languages, mapped to them."""
-        self._engine, self._tokenizer = engine, tokenizer
-        self._pairs = frozenset(pairs)
-        self._detector = LanguageDetector()
-        self._max_sentence_tokens = max_source_tokens - _TAG_AND_EOS
+        """`decoding`: the model's own defaults. `own_codes`: other names of the pairs' languages,
+        mapped to them."""
+        self.name, self.engine, self.decoding = name, engine, decoding
+        self._tokenizer = tokenizer
+        self.pairs = frozenset(pairs)
+        self._max_sentence_tokens = max_source_tokens - TAG_AND_EOS
         self.sources = list(dict.fromkeys(source for source, _ in pairs))
         self.languages = list(dict.fromkeys([*self.sources, *(target for _, target in pairs)]))
         self._known = Languages(self.languages, own_codes)
 
-    def targets_of(self, source: str) -> list[str]:
-        """The languages that `source` can be translated into."""
-        return [code for code in self.languages if (source, code) in self._pairs]
+    def find(self, code: str) -> str | None:
+        """The model's own code for a language, however it is written; None if it has none."""
+        return self._known.find(code)
 
-    def resolve_pair(self, source: str, target: str) -> tuple[str, str]:
-        """The model's own codes for source (or "auto") and target, however they are written.
+    def can_translate(self, source: str, target: str) -> bool:
+        """Whether the model has this pair of its own codes."""
+        return (source, target) in self.pairs
 
-        Raises UnsupportedLanguage unless they can be answered.
-        """
-        allowed = ", ".join(self.languages)
-        known_source = AUTO if source == AUTO else self._known.find(source)
-        if known_source is None:
-            raise UnsupportedLanguage(
-                f"source language {shown(source)} is not supported; supported: auto, {allowed}"
-            )
-        known_target = self._known.find(target)
-        if known_target is None:
-            raise UnsupportedLanguage(
-                f"target language {shown(target)} is not supported; supported: {allowed}"
-            )
-        pair = (known_source, known_target)
-        if known_source not in (AUTO, known_target) and pair not in self._pairs:
-            pairs = shown_pairs(sorted(self._pairs))
-            raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
-        return pair
-
-    async def translate(self, job: Job) -> list[TextTranslation]:
+    async def translate(self, work: Work) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        job = self._resolve(job)
-        plans, sentences = self._prepare(job)
-        outcomes = await self._engine.translate(sentences, job.deadline_seconds)
-        return self._assemble_all(plans, outcomes, job.target)
+        plans, sentences = self._prepare(work)
+        outcomes = await self.engine.translate(
+            sentences, work.deadline_seconds, is_admitted=work.is_admitted
+        )
+        return self._assemble_all(plans, outcomes, work.target)
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, job: Job
+        self, work: Work
     ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TextTranslation]]]:
         """The translations piece by piece, and at the end whole; leaving the block cancels.
 
         Every text's pieces joined are its translation. Raises as `translate`.
         """
-        job = self._resolve(job)
-        plans, sentences = self._prepare(job, is_streamed=True)
-        async with self._engine.stream(sentences, job.deadline_seconds) as updates:
-            yield self._follow(plans, updates, job.target)
+        plans, sentences = self._prepare(work, is_streamed=True)
+        async with self.engine.stream(
+            sentences, work.deadline_seconds, is_admitted=work.is_admitted
+        ) as updates:
+            yield self._follow(plans, updates, work.target)
 
     async def _follow(
         self, plans: Sequence[_Plan], updates: AsyncIterator[Update], target: str
@@ -171,50 +176,42 @@ class Translator:
         gaps = plan.document.gaps(target) if plan.document else [plan.text]
         return GrowingText(gaps, [self._tokenizer.stream() for _ in plan.sentences])
 
-    def _resolve(self, job: Job) -> Job:
-        source, target = self.resolve_pair(job.source, job.target)
-        return dataclasses.replace(job, source=source, target=target)
-
     def _prepare(
-        self, job: Job, is_streamed: bool = False
+        self, work: Work, is_streamed: bool = False
     ) -> tuple[list[_Plan], list[SourceSentence]]:
         """What to do with each text, and the sentences to translate for it."""
-        self._engine.require_room(1 if any(job.texts) else 0)
-        plans = [self._plan(text, job.source, job.target) for text in job.texts]
+        self._require_room(work, 1 if any(work.texts) else 0)
+        plans = [self._plan(text, work.source, work.target) for text in work.texts]
         texts = [sentence for plan in plans for sentence in plan.sentences]
-        self._engine.require_room(len(texts))
-        if len(job.prefixes) > len(texts):
+        self._require_room(work, len(texts))
+        if len(work.prefixes) > len(texts):
             raise InvalidField(
-                f"target_prefix has {len(job.prefixes)} beginnings for {len(texts)} sentences"
+                f"target_prefix has {len(work.prefixes)} beginnings for {len(texts)} sentences"
             )
-        sources = [plan.source for plan in plans for _ in plan.sentences]
-        start = self._tokenizer.target_start(job.target)
-        prefixes = [(*start, *ids) for ids in self._tokenizer.encode_target_batch(job.prefixes)]
+        start = self._tokenizer.target_start(work.target)
+        prefixes = [(*start, *ids) for ids in self._tokenizer.encode_target_batch(work.prefixes)]
         prefixes += [tuple(start)] * (len(texts) - len(prefixes))
         return plans, [
             SourceSentence(
-                self._tokenizer.encode_source(text, job.target, source),
-                job.options,
+                self._tokenizer.encode_source(text, work.target, work.source),
+                work.options,
                 is_streamed,
                 prefix,
             )
-            for text, source, prefix in zip(texts, sources, prefixes, strict=True)
+            for text, prefix in zip(texts, prefixes, strict=True)
         ]
 
-    def _plan(self, text: str, source: str, target: str) -> _Plan:
-        detection = None
-        if source == AUTO:
-            candidates = list(dict.fromkeys([*self.sources, target]))
-            detection = self._detector.detect(text, candidates)
-            source = detection.language
-            self.resolve_pair(source, target)
-        if source == target:
-            return _Plan(text, source, detection, None)
-        document = Document(text, source, self._max_sentence_tokens, self._count_tokens)
-        return _Plan(text, source, detection, document)
+    def _require_room(self, work: Work, num_sentences: int) -> None:
+        if work.is_admitted:
+            self.engine.require_ready()
+        else:
+            self.engine.require_room(num_sentences)
 
-    def _count_tokens(self, text: str) -> int:
-        return len(self._tokenizer.encode_source_batch([text])[0])
+    def _plan(self, text: str, source: str, target: str) -> _Plan:
+        if source == target:
+            return _Plan(text, None)
+        count_tokens = functools.partial(count_source_tokens, self._tokenizer)
+        return _Plan(text, Document(text, source, self._max_sentence_tokens, count_tokens))
 
     def _best(self, outcome: Outcome) -> Hypothesis:
         if outcome.error is not None:
@@ -234,7 +231,7 @@ class Translator:
         for outcome in outcomes:
             self._best(outcome)
         if plan.document is None or not outcomes:
-            return TextTranslation(plan.text, [], [], plan.detection)
+            return TextTranslation(plan.text, [], [], self.name)
         spelled = [[self._tokenizer.decode(h.ids) for h in o.hypotheses] for o in outcomes]
         versions = [
             plan.document.join([texts[min(rank, len(texts) - 1)] for texts in spelled], target)
@@ -245,7 +242,7 @@ class Translator:
             for source, texts, outcome in zip(plan.sentences, spelled, outcomes, strict=True)
         ]
         different = list(dict.fromkeys(versions))
-        return TextTranslation(different[0], different[1:], details, plan.detection)
+        return TextTranslation(different[0], different[1:], details, self.name)
 
     def _detail(self, source: str, target: str, outcome: Outcome) -> SentenceTranslation:
         assert outcome.times is not None

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from service.dispatcher import Dispatcher, Job, Pieces
 from service.errors import ServiceError
 from service.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
-from service.translator import Job, TextPiece, TextTranslation, Translator
+from service.translator import TextPiece, TextTranslation
 
 EVENT_STREAM = "text/event-stream"
-Pieces = AsyncGenerator[TextPiece | list[TextTranslation]]
 
 
 class EventStream(StreamingResponse):
@@ -42,10 +42,10 @@ class EventStream(StreamingResponse):
                 leaving.cancel()
 
 
-async def event_stream(wanted: TranslateRequest, job: Job, translator: Translator) -> EventStream:
+async def event_stream(wanted: TranslateRequest, job: Job, dispatcher: Dispatcher) -> EventStream:
     """Start the work, so that what is wrong at once is an ordinary error answer."""
     work = contextlib.AsyncExitStack()
-    pieces = await work.enter_async_context(translator.stream(job))
+    pieces = await work.enter_async_context(dispatcher.stream(job))
     return EventStream(_events(wanted, pieces), work)
 
 

@@ -28,6 +28,7 @@ async def live() -> Health:
 
 @router.get("/health/ready")
 async def ready(state: StateDep) -> Health:
-    """200 if the server takes requests, else 503."""
-    state.engine.require_ready()
+    """200 if every model takes requests, else 503."""
+    for name, engine in state.engines.items():
+        engine.require_ready(name)
     return Health()

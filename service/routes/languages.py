@@ -21,11 +21,10 @@ class Language(BaseModel):
 
 @router.get("/languages")
 async def languages(state: StateDep) -> list[Language]:
-    """Every language that the model knows."""
-    translator = state.translator
+    """Every language that a model knows; its targets are reached directly or through English."""
     return [
-        Language(code=code, name=language_name(code), targets=translator.targets_of(code))
-        for code in translator.languages
+        Language(code=code, name=language_name(code), targets=targets)
+        for code, targets in state.dispatcher.targets.items()
     ]
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from model.options import DecodingOptions
+from service.dispatcher import Dispatcher, Job
 from service.engine import Engine
 from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
 from service.metrics import Metrics
 from service.schemas import TranslateRequest
-from service.translator import Job, Translator
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,18 @@ def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
 
 @dataclass(frozen=True)
 class ServerState:
-    """Everything that outlives a request."""
+    """Everything that outlives a request; the engines by the names of their models."""
 
-    engine: Engine
-    translator: Translator
+    engines: Mapping[str, Engine]
+    dispatcher: Dispatcher
     metrics: Metrics
-    decoding: DecodingOptions
     limits: Limits
 
     def job(self, wanted: TranslateRequest) -> Job:
         """The request as a job, within the limits; raises a ServiceError."""
         limits = self.limits
         check_limits(wanted, limits)
-        return wanted.job(self.decoding, limits.max_beam_size, limits.deadline_seconds)
+        return wanted.job(limits.max_beam_size, limits.deadline_seconds)
 
 
 def _server_state(connection: HTTPConnection) -> ServerState:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import BaseModel
 from pydantic_core import from_json
 
+from service.dispatcher import Job
 from service.errors import (
     Cancelled,
     ClientGone,
@@ -27,7 +28,6 @@ from service.errors import (
 from service.routes.events import message_of, render
 from service.routes.state import ServerState, StateDep
 from service.schemas import ErrorMessage, TranslateRequest
-from service.translator import Job
 
 router = APIRouter()
 
@@ -141,7 +141,7 @@ class Connection:
     ) -> ServiceError | None:
         """Send the translation's messages -> why it did not come to its end."""
         try:
-            async with self._state.translator.stream(job) as pieces:
+            async with self._state.dispatcher.stream(job) as pieces:
                 async for piece in pieces:
                     await self._send(message_of(wanted, piece, request_id))
         except ServiceError as error:

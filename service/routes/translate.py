@@ -65,8 +65,8 @@ async def translate(request: Request, state: StateDep) -> TranslateResponse | Re
     wanted = parse_body(media_type, body, request.query_params)
     job = state.job(wanted)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await event_stream(wanted, job, state.translator)
-    translations = await until_disconnected(request, state.translator.translate(job))
+        return await event_stream(wanted, job, state.dispatcher)
+    translations = await until_disconnected(request, state.dispatcher.translate(job))
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     return TranslateResponse.of(wanted, translations)

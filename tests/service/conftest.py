@@ -19,5 +19,5 @@ def runner() -> FakeRunner:
 def client(runner: FakeRunner) -> Iterator[TestClient]:
     """A server with small limits, started and stopped around the test."""
     settings = Settings(max_characters=1000, max_texts=5, max_waiting_sentences=50)
-    with TestClient(create_app(settings, fake_model(runner))) as client:
+    with TestClient(create_app(settings, [fake_model(runner)])) as client:
         yield client

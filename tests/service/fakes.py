@@ -126,10 +126,12 @@ class FakeRunner:
         del self.running[handle]
 
 
-def fake_model(runner: FakeRunner) -> LoadedModel:
+def fake_model(
+    runner: FakeRunner, name: str = "fake", pairs: Sequence[tuple[str, str]] = PAIRS
+) -> LoadedModel:
     return LoadedModel(
-        name="fake",
-        pairs=PAIRS,
+        name=name,
+        pairs=pairs,
         own_codes={"zho_Hans": "zh"},
         decoding=DecodingOptions(),
         tokenizer=FakeTokenizer(),

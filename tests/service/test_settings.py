@@ -12,7 +12,7 @@ def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("DRAGOMAN_PORT", "81")
     monkeypatch.setenv("DRAGOMAN_MODEL", "/models/x")
     assert Settings().port == 81
-    assert Settings().model == Path("/models/x")
+    assert Settings().model == (Path("/models/x"),)
     assert Settings(port=82).port == 82
 
 

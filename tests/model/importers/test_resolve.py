@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from model.checkpoint import read_info
 from model.importers.resolve import cache_directory, resolve_checkpoint
 from model.importers.source import SourceError
-from service.app import StartupError, create_app, load_model
+from service.app import StartupError, create_app, load_models
 from service.offline import OfflineTranslator
 from service.settings import Settings
 from tests.model.importers.originals import Original
@@ -68,7 +68,7 @@ def test_a_foreign_model_that_cannot_be_imported_leaves_no_cache(
 ) -> None:
     (foreign / "model.safetensors").unlink()
     with pytest.raises(StartupError, match="holds no weights"):
-        load_model(Settings(model=foreign, device="cpu"))
+        load_models(Settings(model=(foreign,), device="cpu"))
     with pytest.raises(SourceError, match="holds no weights"):
         resolve_checkpoint(foreign)
     assert not cache.exists()
@@ -92,19 +92,19 @@ def test_it_translates_from_the_command_line_under_any_name_of_its_languages(
 
 
 def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) -> None:
-    model = load_model(Settings(model=foreign, device="cpu"))
+    (model,) = load_models(Settings(model=(foreign,), device="cpu"))
     assert model.own_codes["zho_Hant"] == "zh-Hant"
     assert ("en", "zh-Hant") in model.pairs
 
 
 def test_the_server_translates_and_streams_without_showing_tags(foreign: Path) -> None:
     """The tag that the translation is forced to begin with is no text, whole or streamed."""
-    settings = Settings(model=foreign, device="cpu", precision="float32")
+    settings = Settings(model=(foreign,), device="cpu", precision="float32")
     expected = OfflineTranslator(foreign, "cpu", "float32", 1, None, None).translate(
         TEXT, "en", "zh"
     )
     body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": expected[:2]}
-    with TestClient(create_app(settings, load_model(settings))) as client:
+    with TestClient(create_app(settings, load_models(settings))) as client:
         whole = client.post("/translate", json={**body, "details": True}).json()
         streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
         languages = client.get("/languages").json()

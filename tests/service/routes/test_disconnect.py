@@ -13,7 +13,7 @@ def test_a_client_that_hangs_up_frees_its_slot() -> None:
     async def scenario() -> None:
         runner = FakeRunner()
         runner.gate.clear()
-        app = create_app(Settings(), fake_model(runner))
+        app = create_app(Settings(), [fake_model(runner)])
         body = json.dumps({"q": "x" * 30, "source": "en", "target": "de"}).encode()
         messages: list[dict[str, Any]] = [{"type": "http.request", "body": body}]
         scope = {
@@ -41,7 +41,7 @@ def test_a_client_that_hangs_up_frees_its_slot() -> None:
                 await asyncio.sleep(0.001)
             assert runner.num_steps <= 2
         exported = app.state.server.metrics.render().decode()
-        assert 'endpoint="/translate",model="fake",outcome="cancelled"} 1.0' in exported
+        assert 'endpoint="/translate",outcome="cancelled"} 1.0' in exported
         assert 'finish_reason="cancelled",model="fake"} 1.0' in exported
 
     asyncio.run(scenario())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
+from service.dispatcher import Dispatcher
 from service.routes.languages import language_name
-from service.translator import Translator
 
 
 def test_languages_have_names_and_targets(client: TestClient) -> None:
     assert client.get("/languages").json() == [
-        {"code": "zh", "name": "Chinese", "targets": ["en"]},
+        {"code": "zh", "name": "Chinese", "targets": ["en", "de"]},
         {"code": "en", "name": "English", "targets": ["zh", "de"]},
         {"code": "de", "name": "German", "targets": []},
     ]
@@ -26,7 +26,7 @@ def test_a_language_without_a_name_is_called_by_its_code() -> None:
 def test_a_dead_engine_is_alive_but_not_ready(client: TestClient) -> None:
     paths = ["/health", "/health/live", "/health/ready"]
     assert [client.get(path).json() for path in paths] == [{"status": "ok"}] * 3
-    client.app.state.server.engine.stop()
+    client.app.state.server.engines["fake"].stop()
     assert [client.get(path).status_code for path in paths] == [503, 200, 503]
     assert client.get("/health/ready").json()["code"] == "not_ready"
     assert "dragoman_ready{" in client.get("/metrics").text
@@ -54,7 +54,7 @@ def test_what_nobody_foresaw_is_a_500_without_a_trace(
     def explode(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(Translator, "resolve_pair", explode)
+    monkeypatch.setattr(Dispatcher, "route", explode)
     response = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
     assert response.status_code == 500
     assert response.json()["code"] == "internal_error"
@@ -67,16 +67,15 @@ def test_metrics_count_outcomes_and_never_name_unknown_paths(client: TestClient)
     client.post("/translate", json={"q": "x" * 1001, "source": "en", "target": "de"})
     client.get("/private/words")
     text = client.get("/metrics").text
-    label = 'model="fake"'
     for line in (
-        f'dragoman_requests_total{{endpoint="/translate",{label},outcome="ok"}} 1.0',
-        f'dragoman_requests_total{{endpoint="/translate",{label},outcome="rejected"}} 1.0',
-        f'dragoman_requests_total{{endpoint="other",{label},outcome="client_error"}} 1.0',
-        f'dragoman_rejected_total{{{label},reason="text_too_long"}} 1.0',
-        f'dragoman_sequences_total{{finish_reason="stop",{label}}} 1.0',
-        f"dragoman_source_tokens_total{{{label}}} 5.0",
-        f"dragoman_target_tokens_total{{{label}}} 4.0",
-        f"dragoman_ready{{{label}}} 1.0",
+        'dragoman_requests_total{endpoint="/translate",outcome="ok"} 1.0',
+        'dragoman_requests_total{endpoint="/translate",outcome="rejected"} 1.0',
+        'dragoman_requests_total{endpoint="other",outcome="client_error"} 1.0',
+        'dragoman_rejected_total{reason="text_too_long"} 1.0',
+        'dragoman_sequences_total{finish_reason="stop",model="fake"} 1.0',
+        'dragoman_source_tokens_total{model="fake"} 5.0',
+        'dragoman_target_tokens_total{model="fake"} 4.0',
+        'dragoman_ready{model="fake"} 1.0',
     ):
         assert line in text
     assert "private" not in text

@@ -100,7 +100,7 @@ def test_leaving_frees_everything(client: TestClient, runner: FakeRunner) -> Non
         until(runner.is_stepping.is_set)
     runner.gate.set()
     until(lambda: runner.num_free_slots == runner.max_slots)
-    assert 'dragoman_open_streams{model="fake"} 0.0' in client.get("/metrics").text
+    assert "dragoman_open_streams 0.0" in client.get("/metrics").text
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_an_id_in_progress_cannot_be_used_again(client: TestClient, runner: Fake
 def test_too_many_requests_an_oversize_message_and_silence_end_as_documented() -> None:
     runner = FakeRunner()
     settings = Settings(max_streams=2, max_body_bytes=1024, stream_idle_seconds=1.0)
-    with TestClient(create_app(settings, fake_model(runner))) as client:
+    with TestClient(create_app(settings, [fake_model(runner)])) as client:
         with client.websocket_connect(PATH) as socket:
             runner.gate.clear()
             for number in range(3):
@@ -167,5 +167,5 @@ def test_requests_on_a_stream_are_counted(client: TestClient) -> None:
     with client.websocket_connect(PATH) as socket:
         ask(socket, "a", "x")
         answer(socket, "a")
-    counted = 'dragoman_requests_total{endpoint="/translate/stream",model="fake",outcome="ok"} 1.0'
+    counted = 'dragoman_requests_total{endpoint="/translate/stream",outcome="ok"} 1.0'
     until(lambda: counted in client.get("/metrics").text)

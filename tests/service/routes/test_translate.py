@@ -193,7 +193,7 @@ def test_a_body_over_the_limit_is_refused_announced_or_chunked(client: TestClien
 
 def test_a_megabyte_of_spaces_comes_back_where_it_is_allowed() -> None:
     settings = Settings(max_characters=2_000_000, max_body_bytes=2_000_000)
-    with TestClient(create_app(settings, fake_model(FakeRunner()))) as client:
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
         assert ask(client, q=" " * 1_000_000) == {"translatedText": " " * 1_000_000}
 
 
@@ -208,9 +208,9 @@ def test_a_sentence_that_fails_is_a_clean_500(client: TestClient, runner: FakeRu
 
 
 def test_a_full_server_says_come_back_later(client: TestClient, runner: FakeRunner) -> None:
-    client.app.state.server.engine.backlog.num_sentences = 50
+    client.app.state.server.engines["fake"].backlog.num_sentences = 50
     response = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
-    client.app.state.server.engine.backlog.num_sentences = 0
+    client.app.state.server.engines["fake"].backlog.num_sentences = 0
     assert response.headers["Retry-After"] == "1"
     expect_error(client, response, 503, "overloaded")
 

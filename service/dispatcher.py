@@ -1,0 +1,294 @@
+"""Which model translates a text, and how a pair that none has is reached through English."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import functools
+import time
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from model.languages import shown_pairs
+from model.options import DecodingOptions
+from service.errors import InvalidField, ServiceError, UnsupportedLanguage, shown
+from service.text.detection import Detection, LanguageDetector
+from service.translator import Halfway, TextPiece, TextTranslation, Translator, Work
+
+AUTO = "auto"
+_PIVOT = "en"
+Pieces = AsyncGenerator[TextPiece | list[TextTranslation]]
+
+
+class Decoding(Protocol):
+    """How a request wants its texts decoded, given a model's own defaults; raises InvalidField."""
+
+    def final(self, defaults: DecodingOptions) -> DecodingOptions:
+        """For the translation itself."""
+        ...
+
+    def halfway(self, defaults: DecodingOptions) -> DecodingOptions:
+        """For the way to English, which gives one text and nothing is chosen from."""
+        ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to translate and how. `prefixes` are how the translations of the first sentences must
+    begin; `deadline_seconds` counts from the job's start, None is no deadline; `model`: the only
+    one that may do it, None is any."""
+
+    texts: Sequence[str]
+    source: str
+    target: str
+    decoding: Decoding
+    deadline_seconds: float | None = None
+    prefixes: Sequence[str] = ()
+    model: str | None = None
+
+
+class Leg(NamedTuple):
+    """One model's part of the way, in its own language codes."""
+
+    translator: Translator
+    source: str
+    target: str
+
+
+Route = tuple[Leg, ...]
+
+
+@dataclass(frozen=True)
+class _Trip:
+    """Those texts of a job that go the same way, and their places among all."""
+
+    places: list[int]
+    detections: list[Detection | None]
+    route: Route
+    work: Work
+
+    @property
+    def last(self) -> Translator:
+        return self.route[-1].translator
+
+    def placed(
+        self, translations: Sequence[TextTranslation], halves: Sequence[Halfway | None]
+    ) -> dict[int, TextTranslation]:
+        """The translations by their places, with all that is known of them."""
+        rows = zip(self.places, translations, self.detections, halves, strict=True)
+        return {
+            place: dataclasses.replace(translation, detection=detection, through=half)
+            for place, translation, detection, half in rows
+        }
+
+
+class Dispatcher:
+    """Sends each text to the first model that has its pair, or to two that have it together."""
+
+    def __init__(self, translators: Sequence[Translator]) -> None:
+        self._translators = list(translators)
+        self._detector = LanguageDetector()
+        self.languages = _distinct(code for t in translators for code in t.languages)
+
+    @functools.cached_property
+    def targets(self) -> dict[str, list[str]]:
+        """What each language can be translated into, through English if need be; not itself."""
+        return {
+            source: [
+                target
+                for target in self.languages
+                if target != source and _find_route(source, target, self._translators)
+            ]
+            for source in self.languages
+        }
+
+    def refusal(self) -> ServiceError | None:
+        """Why no model at all could take one more sentence now."""
+        refusals = [translator.engine.refusal() for translator in self._translators]
+        return refusals[0] if all(refusals) else None
+
+    def route(self, source: str, target: str, model: str | None = None) -> Route:
+        """One leg, or two if no model has the pair. Codes in any spelling, but not "auto".
+
+        Raises UnsupportedLanguage if there is no way, and InvalidField for an unknown model.
+        """
+        translators = self._named(model)
+        _require_known("source", source, translators)
+        _require_known("target", target, translators)
+        if route := _find_route(source, target, translators):
+            return route
+        pairs = shown_pairs(sorted({pair for t in translators for pair in t.pairs}))
+        raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
+
+    async def translate(self, job: Job) -> list[TextTranslation]:
+        """Translate every text; raises a ServiceError if one of them cannot be translated."""
+        trips = self._trips(job)
+        if len(trips) == 1:
+            placed = await self._travel(job, trips[0])
+        else:
+            placed = await self._travel_all(job, trips)
+        return [placed[place] for place in range(len(job.texts))]
+
+    @contextlib.asynccontextmanager
+    async def stream(self, job: Job) -> AsyncGenerator[Pieces]:
+        """The translations piece by piece, and at the end whole; leaving the block cancels.
+
+        Every text's pieces joined are its translation. Raises as `translate`.
+        """
+        trips = self._trips(job)
+        async with contextlib.AsyncExitStack() as work:
+            begun = [await self._begin(trip, work) for trip in trips]
+            yield self._follow(job, trips, begun, work)
+
+    async def _begin(self, trip: _Trip, work: contextlib.AsyncExitStack) -> Pieces | None:
+        """Start what can be translated directly; of the rest, see that it may come."""
+        if len(trip.route) == 1:
+            return await work.enter_async_context(trip.last.stream(trip.work))
+        for leg in trip.route:
+            leg.translator.engine.require_room(1)
+        return None
+
+    async def _follow(
+        self,
+        job: Job,
+        trips: Sequence[_Trip],
+        begun: Sequence[Pieces | None],
+        work: contextlib.AsyncExitStack,
+    ) -> Pieces:
+        placed: dict[int, TextTranslation] = {}
+        for trip, direct in zip(trips, begun, strict=True):
+            onward, halves = await self._go_halfway(job, trip)
+            pieces = direct
+            if pieces is None:
+                pieces = await work.enter_async_context(trip.last.stream(onward))
+            async for piece in pieces:
+                if isinstance(piece, TextPiece):
+                    yield dataclasses.replace(piece, text_index=trip.places[piece.text_index])
+                else:
+                    placed |= trip.placed(piece, halves)
+        yield [placed[place] for place in range(len(job.texts))]
+
+    async def _travel_all(self, job: Job, trips: Sequence[_Trip]) -> dict[int, TextTranslation]:
+        """All at once; the first that fails ends the others."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._travel(job, trip)) for trip in trips]
+        except* ServiceError as failed:
+            error = failed.exceptions[0]
+        else:
+            return {place: t for task in tasks for place, t in task.result().items()}
+        raise error
+
+    async def _travel(self, job: Job, trip: _Trip) -> dict[int, TextTranslation]:
+        work, halves = await self._go_halfway(job, trip)
+        return trip.placed(await trip.last.translate(work), halves)
+
+    async def _go_halfway(self, job: Job, trip: _Trip) -> tuple[Work, list[Halfway | None]]:
+        """What is left for the last model, and what the texts have become on the way to it."""
+        if len(trip.route) == 1:
+            return trip.work, [None] * len(trip.places)
+        first, last = trip.route
+        trip.last.engine.require_room(1)
+        options = job.decoding.halfway(first.translator.decoding)
+        work = dataclasses.replace(
+            trip.work, source=first.source, target=first.target, options=options, prefixes=()
+        )
+        halves = [
+            Halfway(first.target, translation.text, translation.model)
+            for translation in await first.translator.translate(work)
+        ]
+        texts = [half.text for half in halves]
+        onward = dataclasses.replace(trip.work, texts=texts, source=last.source, is_admitted=True)
+        return onward, [*halves]
+
+    def _trips(self, job: Job) -> list[_Trip]:
+        """The job's texts by the way they go; none if nothing tells where an empty job would go."""
+        detections = self._detect(job)
+        sources = [job.source if d is None else d.language for d in detections]
+        if job.source != AUTO:
+            sources = sources or [job.source]
+        ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
+        return [self._trip(job, source, sources, detections, ends) for source in _distinct(sources)]
+
+    def _trip(
+        self,
+        job: Job,
+        source: str,
+        sources: Sequence[str],
+        detections: Sequence[Detection | None],
+        ends_seconds: float | None,
+    ) -> _Trip:
+        """That of the texts whose language is `source`."""
+        route = self.route(source, job.target, job.model)
+        places = [place for place in range(len(job.texts)) if sources[place] == source]
+        last = route[-1]
+        work = Work(
+            texts=[job.texts[place] for place in places],
+            source=last.source,
+            target=last.target,
+            options=job.decoding.final(last.translator.decoding),
+            ends_seconds=ends_seconds,
+            prefixes=job.prefixes,
+        )
+        return _Trip(places, [detections[place] for place in places], route, work)
+
+    def _detect(self, job: Job) -> list[Detection | None]:
+        """The language of each text, if that was asked for."""
+        if job.source != AUTO:
+            return [None] * len(job.texts)
+        translators = self._named(job.model)
+        target = _require_known("target", job.target, translators)
+        candidates = _distinct([*(code for t in translators for code in t.sources), target])
+        return [self._detector.detect(text, candidates) for text in job.texts]
+
+    def _named(self, model: str | None) -> list[Translator]:
+        """The model of that name; all without one."""
+        if model is None:
+            return self._translators
+        chosen = [translator for translator in self._translators if translator.name == model]
+        if not chosen:
+            names = ", ".join(translator.name for translator in self._translators)
+            raise InvalidField(f"model must be one of {names}, got {shown(model)}")
+        return chosen
+
+
+def _find_route(source: str, target: str, translators: Sequence[Translator]) -> Route | None:
+    """The first model that has the pair; else the first two that have it through English."""
+    for translator in translators:
+        if leg := _leg(translator, source, target):
+            return (leg,)
+    for first in translators:
+        if not (there := _leg(first, source, _PIVOT)) or there.source == there.target:
+            continue
+        for second in translators:
+            onward = _leg(second, _PIVOT, target)
+            if onward and onward.source != onward.target:
+                return there, onward
+    return None
+
+
+def _leg(translator: Translator, source: str, target: str) -> Leg | None:
+    """None if the model does not have this pair. A language stays what it is in any model."""
+    own = translator.find(source), translator.find(target)
+    if own[0] is None or own[1] is None:
+        return None
+    is_possible = own[0] == own[1] or translator.can_translate(own[0], own[1])
+    return Leg(translator, own[0], own[1]) if is_possible else None
+
+
+def _require_known(field: str, code: str, translators: Sequence[Translator]) -> str:
+    """The first model's own code for the language; UnsupportedLanguage if all lack it."""
+    for translator in translators:
+        if found := translator.find(code):
+            return found
+    known = _distinct(language for t in translators for language in t.languages)
+    allowed = ["auto", *known] if field == "source" else known
+    raise UnsupportedLanguage(
+        f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}"
+    )
+
+
+def _distinct(codes: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(codes))
