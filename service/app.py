@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import time
 from collections import Counter
@@ -77,20 +76,27 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
     try:
         device = resolve_device(settings.device)
         precision = resolve_precision(settings.precision, device)
-        checkpoint = load_checkpoint(resolve_checkpoint(path), device)
+        directory = resolve_checkpoint(path)
+        checkpoint = load_checkpoint(directory, device)
     except (CheckpointError, ValueError) as error:
         raise StartupError(str(error)) from error
-    make_runner = functools.partial(
-        ModelRunner,
-        checkpoint.model,
-        checkpoint.tokenizer.control_ids(),
-        max_slots=settings.max_slots,
-        max_rows=settings.max_rows,
-        max_source_tokens=settings.max_source_tokens,
-        max_target_tokens=settings.max_target_tokens,
-        max_beam_size=settings.max_beam_size,
-        precision=precision,
-    )
+    loaded = [checkpoint]
+
+    def make_runner() -> Runner:
+        """The weights are given up as soon as the runner has them in its own form; a runner that
+        is made anew reads them anew."""
+        source = loaded.pop() if loaded else load_checkpoint(directory, device)
+        return ModelRunner(
+            source.model,
+            source.tokenizer.control_ids(),
+            max_slots=settings.max_slots,
+            max_rows=settings.max_rows,
+            max_source_tokens=settings.max_source_tokens,
+            max_target_tokens=settings.max_target_tokens,
+            max_beam_size=settings.max_beam_size,
+            precision=precision,
+        )
+
     info = checkpoint.info
     return LoadedModel(
         name=info.name,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "parallel.h"
 
@@ -34,6 +35,12 @@ void merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *t
         tokens[i] = *winner->tokens;
         if (*winner->logits > kNever) winner->logits++, winner->tokens++;
     }
+}
+
+Store zeros(size_t count) {
+    float *memory = static_cast<float *>(std::calloc(count, sizeof(float)));
+    if (!memory) throw std::bad_alloc();
+    return Store(memory);
 }
 
 }  // namespace
@@ -83,10 +90,10 @@ Network::Network(const Shape &shape, Weights weights)
     normed_.resize(tokens * d);
     context_.resize(tokens * d);
     wide_.resize(tokens * widest(shape));
-    history_.resize(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
+    history_ = zeros(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
     source_columns_ = rounded_up(shape.max_source_tokens, kLanes);
-    memory_keys_.resize(layers * shape.max_slots * source_columns_ * d);
-    memory_values_.resize(layers * shape.max_slots * shape.max_source_tokens * d);
+    memory_keys_ = zeros(layers * shape.max_slots * source_columns_ * d);
+    memory_values_ = zeros(layers * shape.max_slots * shape.max_source_tokens * d);
     ancestors_.resize(static_cast<size_t>(shape.max_rows) * shape.max_target_tokens);
     old_ancestors_.resize(ancestors_.size());
     memory_lengths_.resize(shape.max_slots);

@@ -1,6 +1,7 @@
 // An encoder-decoder Transformer on the CPU: encodes whole sentences, then takes cached steps.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 
 #include "linear.h"
@@ -34,6 +35,14 @@ struct DecoderLayer {
     Norm attention_norm, memory_norm, feed_forward_norm;
     Linear qkv, out, memory_query, memory_out, expand, contract;
 };
+
+struct FreeMemory {
+    void operator()(float *memory) const { std::free(memory); }
+};
+
+// Zeros of which the system gives pages only when they are first written: most sentences are far
+// shorter than the longest that there must be room for.
+using Store = std::unique_ptr<float[], FreeMemory>;
 
 class Network {
   public:
@@ -93,9 +102,9 @@ class Network {
     Linear output_;
     Scratch scratch_;
     std::vector<float> x_, normed_, wide_, context_;
-    std::vector<float> history_;        // (layer, row, position, keys and values: 2 D)
-    std::vector<float> memory_keys_;    // (layer, slot, D, position)
-    std::vector<float> memory_values_;  // (layer, slot, position, D)
+    Store history_;        // (layer, row, position, keys and values: 2 D)
+    Store memory_keys_;    // (layer, slot, D, position)
+    Store memory_values_;  // (layer, slot, position, D)
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
     std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a thread
