@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from model.options import DecodingOptions
@@ -148,3 +149,11 @@ def sentence(text: str, **options: int) -> SourceSentence:
     return SourceSentence(
         FakeTokenizer().encode_source(text, "en"), DecodingOptions.from_dict(values)
     )
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another thread brings about."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "the condition never came true"
+        time.sleep(0.001)

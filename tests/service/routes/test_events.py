@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from tests.service.fakes import FakeRunner
+from tests.service.fakes import FakeRunner, until
 
 HEADERS = {"Accept": "text/event-stream"}
 
@@ -72,4 +72,4 @@ def test_a_sentence_that_fails_ends_the_stream_with_an_error_event(
     )
     name, data = events_of(response.text)[-1]
     assert (name, data["code"]) == ("error", "translation_failed")
-    assert runner.num_free_slots == runner.max_slots
+    until(lambda: runner.num_free_slots == runner.max_slots)

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.settings import Settings
-from tests.service.fakes import EOS, TAG, FakeRunner, fake_model
+from tests.service.fakes import EOS, TAG, FakeRunner, fake_model, until
 
 STREAM = "/translate/stream"
 ZH_EN, EN_DE = (("zh", "en"), ("en", "zh")), (("en", "de"), ("de", "en"))
@@ -151,8 +151,7 @@ def test_the_second_half_is_never_refused_for_want_of_room(
     runners["first"].gate.clear()
     with client.websocket_connect(STREAM) as socket:
         socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
-        while not runners["first"].running:
-            time.sleep(0.001)
+        until(lambda: bool(runners["first"].running))
         engines["second"].backlog.num_sentences = 3
         refused = ask(client, source="en", target="de", model="second")
         runners["first"].gate.set()
@@ -176,8 +175,7 @@ def test_a_deadline_counts_from_the_start_of_the_whole_way(
         socket.send_json({"id": 1, **fields})
         time.sleep(0.4)
         runners["first"].gate.set()
-        while not runners["second"].running:
-            time.sleep(0.001)
+        until(lambda: bool(runners["second"].running))
         runners["second"].is_stepping.wait()
         time.sleep(max(0.0, started + 0.7 - time.monotonic()))
         runners["second"].gate.set()  # the engine looks at its messages after the step
@@ -193,13 +191,11 @@ def test_cancelling_on_the_way_frees_the_first_model_and_spares_the_second(
     runners["first"].gate.clear()
     with client.websocket_connect(STREAM) as socket:
         socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
-        while not runners["first"].running:
-            time.sleep(0.001)
+        until(lambda: bool(runners["first"].running))
         socket.send_json({"id": 1, "cancel": True})
         assert socket.receive_json()["code"] == "cancelled"
         runners["first"].gate.set()
-        while runners["first"].running:
-            time.sleep(0.001)
+        until(lambda: not runners["first"].running)
     assert users(runners) == ["first"]
 
 

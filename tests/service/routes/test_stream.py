@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from starlette.testclient import WebSocketTestSession
 
 from service.app import create_app
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FakeRunner, fake_model, until
 
 PATH = "/translate/stream"
 
@@ -29,13 +27,6 @@ def answer(socket: WebSocketTestSession, request_id: str | int) -> list[dict[str
         assert messages[-1]["id"] == request_id
         if messages[-1]["type"] != "token":
             return messages
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "the condition never came true"
-        time.sleep(0.001)
 
 
 def test_pieces_join_to_the_final_text(client: TestClient) -> None:
