@@ -217,7 +217,7 @@ def _load_model(directory: Path, config: ModelConfig) -> Transformer:
                 f"{path} does not fit {CONFIG_FILE}: {name} has shape "
                 f"{tuple(weights[name].shape)}, expected {tuple(shape)}"
             )
-    own = {name: weights[name].to(torch.float32, copy=True) for name in expected}
+    own = {name: weights[name].to(torch.float32) for name in expected}
     model.load_state_dict(own, strict=False, assign=True)
     model.share_output()
     return model

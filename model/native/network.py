@@ -63,7 +63,7 @@ class NativeNetwork:
         self._library = library
         self._config = model.config
         self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
-        self._embeddings = [*_tables(model.src_embedding), *_tables(model.tgt_embedding)]
+        self._embeddings = _own_tables(model)
         weights = [*self._embeddings, *_weights(model, control_ids)]
         addresses = (ctypes.c_void_p * len(weights))(*(address(weight) for weight in weights))
         shape = _shape(model, room, self._batch_tokens, is_quantised)
@@ -204,6 +204,13 @@ def _weights(model: Transformer, control_ids: Sequence[int]) -> list[Tensor | No
     return [*weights, model.output.weight.detach(), _output_bias(model, control_ids)]
 
 
+def _own_tables(model: Transformer) -> list[Tensor | None]:
+    """Copies, so that nothing else of the model needs to stay; one of what both sides share."""
+    copies: dict[int, Tensor] = {}
+    tables = [*_tables(model.src_embedding), *_tables(model.tgt_embedding)]
+    return [t if t is None else copies.setdefault(t.data_ptr(), t.clone()) for t in tables]
+
+
 def _tables(embedding: Embedding) -> list[Tensor | None]:
     positions: Tensor | None = embedding.table if embedding.table.numel() else None
     if embedding.learned is not None:
@@ -218,6 +225,8 @@ def _self_attention(attention: Attention) -> list[Tensor]:
 
 def _joined(*layers: nn.Linear) -> list[Tensor]:
     """Layers with the same input as one: weight and bias."""
+    if len(layers) == 1:
+        return [layers[0].weight.detach(), layers[0].bias.detach()]
     weight = torch.cat([layer.weight.detach() for layer in layers])
     return [weight, torch.cat([layer.bias.detach() for layer in layers])]
 

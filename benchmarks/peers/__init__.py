@@ -1,0 +1,1 @@
+"""What Dragoman is compared with, and the same model in everybody's format."""

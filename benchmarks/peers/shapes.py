@@ -1,0 +1,92 @@
+"""One model in three formats, ours, Hugging Face's and CTranslate2's, and what it translates."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.sentences import ROOT, real_sentences
+
+FORCED_LENGTH = 30
+_RANDOM_SENTENCES = 64
+_FIRST_WORD = 10
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Directories, source token ids, and how long a translation must be (None: as it comes).
+
+    `references` has the human translations if they are known.
+    """
+
+    ours: str
+    transformers: str
+    ctranslate2: str
+    sources: list[list[int]]
+    forced_length: int | None
+    references: list[str]
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Shape:
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def prepare(name: str, root: Path, corpus: Path | None, count: int) -> Shape:
+    """Write the model "bundled", "opus" or "nllb600" under `root`."""
+    return _bundled(root, corpus, count) if name == "bundled" else _random(name, root)
+
+
+def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
+    """The checkpoint zh-en, exported as Pegasus, and real sentences."""
+    from model.checkpoint import load_checkpoint
+    from model.exporters.huggingface import export_checkpoint
+    from model.training.data import read_pairs
+
+    ours = ROOT / "checkpoints" / "zh-en"
+    export_checkpoint(ours, root / "transformers", "pegasus")
+    _convert(root)
+    if corpus is None:
+        texts, references = real_sentences(count, seed=3), []
+    else:
+        pairs = read_pairs(corpus)[:count]
+        texts, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    encode = load_checkpoint(ours).tokenizer.encode_source
+    sources = [encode(text, "en", "zh") for text in texts]
+    return Shape(str(ours), *_directories(root), sources, None, references)
+
+
+def _random(name: str, root: Path) -> Shape:
+    """Random weights in the size of opus-mt or NLLB-600M, and translations of one length."""
+    from model.checkpoint import load_checkpoint
+    from model.importers.resolve import import_source
+    from model.importers.source import Wanted
+    from tests.model.importers.check import TINY_PAIRS, write_nllb_600m, write_opus_mt
+    from tests.model.importers.originals import make_corpus
+
+    write = {"opus": write_opus_mt, "nllb600": write_nllb_600m}[name]
+    write(root / "transformers", make_corpus(root, TINY_PAIRS))
+    import_source(str(root / "transformers"), root / "ours", None, Wanted())
+    _convert(root)
+    config = load_checkpoint(root / "ours").info.architecture
+    rng = random.Random(1)
+    words = range(_FIRST_WORD, config.src_vocab_size - _FIRST_WORD)
+    sources = [
+        [*rng.choices(words, k=rng.randint(10, 30)), config.eos_id]
+        for _ in range(_RANDOM_SENTENCES)
+    ]
+    return Shape(str(root / "ours"), *_directories(root), sources, FORCED_LENGTH, [])
+
+
+def _directories(root: Path) -> tuple[str, str]:
+    return str(root / "transformers"), str(root / "ctranslate2")
+
+
+def _convert(root: Path) -> None:
+    from ctranslate2.converters import TransformersConverter
+
+    TransformersConverter(str(root / "transformers")).convert(str(root / "ctranslate2"))
