@@ -10,7 +10,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench gpu-check importers-check
+.PHONY: help install serve test lint train bench gpu-check importers-check bench bench-engines
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,3 +51,9 @@ bench: $(INSTALLED) ## measure batching policies, the server under load, and a s
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load
 	$(BIN)/python -m benchmarks.soak
+
+bench-engines: $(INSTALLED) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
+	$(BIN)/python -m benchmarks.engines --shape bundled
+	$(BIN)/python -m benchmarks.engines --shape opus
+	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.latency

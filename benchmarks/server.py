@@ -1,4 +1,4 @@
-"""`dragoman serve` as a process of its own, for the benchmarks to talk to."""
+"""Servers as processes of their own, for the benchmarks to talk to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import httpx
@@ -15,23 +15,44 @@ from benchmarks.sentences import ROOT
 
 PORT = 8765
 URL = f"http://127.0.0.1:{PORT}"
-_DRAGOMAN = str(Path(sys.executable).with_name("dragoman"))
+_BIN = Path(sys.executable).parent
+_POLL_SECONDS = 0.05
 
 
 @contextlib.contextmanager
 def running_server(model: Path, arguments: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
-    """The server, ready; stopped at the end of the block."""
-    command = [_DRAGOMAN, "serve", "--model", str(model), "--port", str(PORT), *arguments]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=ROOT)
+    """Our server, ready; stopped at the end of the block."""
+    command = ["dragoman", "serve", "--model", str(model), "--port", str(PORT), *arguments]
+    with running(command, "/health/ready") as server:
+        yield server
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], ready_path: str, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server on PORT that is ready when `ready_path` answers 200; stopped at the end."""
+    program = str(_BIN / command[0])
+    server = subprocess.Popen(
+        [program, *command[1:]], stderr=subprocess.DEVNULL, cwd=ROOT, env=environment
+    )
     try:
         while True:
             with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{URL}/health/ready").status_code == 200:
+                if httpx.get(f"{URL}{ready_path}").status_code == 200:
                     break
             if server.poll() is not None:
                 raise RuntimeError(f"the server ended with code {server.returncode}")
-            time.sleep(0.2)
+            time.sleep(_POLL_SECONDS)
         yield server
     finally:
         server.terminate()
         server.wait(timeout=60)
+
+
+def memory_mib(pid: int) -> tuple[float, float]:
+    """Resident memory of a process now, and the most it ever was."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    values = dict(line.split(":", 1) for line in lines)
+    now, most = (int(values[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    return now, most
