@@ -7,6 +7,7 @@ averaging, log.csv, curves.png and, at the end, checkpoint/.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -19,7 +20,13 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from model.checkpoint import CheckpointInfo, save_checkpoint, unique_weights
+from model.checkpoint import (
+    CheckpointInfo,
+    load_checkpoint,
+    read_info,
+    save_checkpoint,
+    unique_weights,
+)
 from model.options import DecodingOptions
 from model.tokenizer import Tokenizer, TokenizerConfig
 from model.training.data import BatchMaker, Examples, tokenize_corpora
@@ -58,7 +65,7 @@ class Trainer:
         directory.mkdir(parents=True, exist_ok=True)
         tokenizer_path = directory / TOKENIZER_FILE
         if not tokenizer_path.exists():
-            train_tokenizer(recipe, tokenizer_path)
+            self._make_tokenizer(tokenizer_path)
         self.tokenizer = Tokenizer(tokenizer_path, tokenizer_path)
         self.train_batches = self._batch_maker("train")
         self.dev_batches = self._batch_maker("dev")
@@ -75,6 +82,13 @@ class Trainer:
             self._run_epoch()
         return self._finish()
 
+    def _make_tokenizer(self, path: Path) -> None:
+        """A new one, or that of the checkpoint which the run starts from."""
+        if (start := self.table.start) is None:
+            train_tokenizer(self.recipe, path)
+        else:
+            shutil.copyfile(start / read_info(start).tokenizer.source, path)
+
     def _batch_maker(self, split: str) -> BatchMaker:
         data = self.recipe.data
         corpora = tokenize_corpora(data, self.tokenizer, split)
@@ -90,10 +104,24 @@ class Trainer:
             with torch.no_grad():
                 for token, vector in known.items():
                     self.model.tgt_embedding.tokens.weight[token] = vector
+        if self.table.start is not None:
+            self._load_start(self.table.start)
         self.model.to(self.device)
         self.optimiser = torch.optim.Adam(
             self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
         )
+
+    def _load_start(self, directory: Path) -> None:
+        """Raises RecipeError if the checkpoint is of another architecture."""
+        loaded = load_checkpoint(directory)
+        own, its = asdict(self.model.config), asdict(loaded.info.architecture)
+        if different := [name for name in own if name != "dropout" and own[name] != its[name]]:
+            name = different[0]
+            raise RecipeError(
+                f"training.start must be a checkpoint of the recipe's own architecture: its {name} "
+                f"is {its[name]!r}, the recipe's {own[name]!r}"
+            )
+        self.model.load_state_dict(loaded.model.state_dict())
 
     def _is_finished(self) -> bool:
         is_stale = 0 < self.table.patience <= self.progress.stale_validations

@@ -93,7 +93,8 @@ class TrainingTable:
     A batch holds at most `batch_tokens` tokens a side, padding included; gradients of `accumulate`
     batches are added up before a step. `cooldown_steps` > 0 lets the rate fall to zero linearly at
     the end. Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience`
-    counts validations without a better dev BLEU (0: never stop early).
+    counts validations without a better dev BLEU (0: never stop early). `start` is a checkpoint
+    whose weights and vocabulary the run begins with.
     """
 
     max_steps: int
@@ -112,6 +113,7 @@ class TrainingTable:
     average_last: int = 5
     patience: int = 10
     seed: int = 1
+    start: Path | None = None
 
 
 @dataclass(frozen=True)

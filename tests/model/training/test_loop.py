@@ -147,6 +147,23 @@ def test_the_finished_checkpoint_describes_the_recipe(make_trainer: MakeTrainer)
     assert (info.architecture.d_model, info.decoding.beam_size) == (16, 2)
 
 
+def test_a_run_may_start_from_a_checkpoint_of_its_own_architecture(
+    make_recipe: MakeRecipe, make_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    first = make_trainer()
+    finished = first.run()
+    recipe = make_recipe(start=finished)
+    second = Trainer(recipe, tmp_path / "second", "cpu")
+    for name, weight in unique_weights(load_checkpoint(finished).model).items():
+        assert torch.equal(unique_weights(second.model)[name], weight), name
+    assert second.progress.step == 0
+    vocabularies = [(t.directory / "sentencepiece.model").read_bytes() for t in (first, second)]
+    assert vocabularies[0] == vocabularies[1]
+    other = replace(recipe, model={**recipe.model, "d_ff": 64})
+    with pytest.raises(RecipeError, match="its d_ff is 32, the recipe's 64"):
+        Trainer(other, tmp_path / "third", "cpu")
+
+
 def test_a_finished_run_is_not_trained_further(make_trainer: MakeTrainer) -> None:
     first = make_trainer()
     first.run()
