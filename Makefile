@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
-MODEL ?= checkpoints/zh-en
+MODEL ?= checkpoints/zh-en checkpoints/en-de
 RECIPE ?= recipes/zh-en.toml
 RUN ?= runs/zh-en
 
@@ -25,7 +25,7 @@ $(INSTALLED): pyproject.toml $(NATIVE)
 	$(BIN)/pip install -e '.[dev]'
 	touch $@
 
-serve: $(INSTALLED) ## serve MODEL=checkpoints/zh-en on HOST=127.0.0.1 PORT=8000
+serve: $(INSTALLED) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=127.0.0.1 PORT=8000
 	$(BIN)/dragoman serve $(addprefix --model ,$(MODEL)) --host $(HOST) --port $(PORT)
 
 test: $(INSTALLED) ## run every test; those that need a GPU skip themselves

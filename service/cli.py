@@ -16,7 +16,7 @@ import click
 from pydantic import ValidationError
 
 from service import __version__
-from service.settings import Settings
+from service.settings import BUNDLED, Settings
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FAILED = 2
@@ -125,7 +125,15 @@ def _bind(host: str, port: int) -> socket.socket:
 @click.argument("files", nargs=-1, type=_FILE)
 @click.option("--from", "source", required=True, help="Language code of the text, such as zh.")
 @click.option("--to", "target", required=True, help="Language code to translate into.")
-@click.option("--model", type=_MODEL, default=Path("checkpoints/zh-en"), show_default=True)
+@click.option(
+    "--model",
+    "models",
+    type=_MODEL,
+    multiple=True,
+    default=BUNDLED,
+    show_default=True,
+    help="May be repeated: the first that has the languages translates.",
+)
 @click.option("--device", type=_DEVICES, default="auto", show_default=True)
 @click.option("--precision", type=_PRECISIONS, default="auto", show_default=True)
 @click.option("--beam-size", type=click.IntRange(1, 64), help="Default: the checkpoint's.")
@@ -136,7 +144,7 @@ def translate(
     files: tuple[Path, ...],
     source: str,
     target: str,
-    model: Path,
+    models: tuple[Path, ...],
     device: str,
     precision: str,
     beam_size: int | None,
@@ -148,10 +156,11 @@ def translate(
 
     Lines stay lines: a text of a hundred lines gives a hundred lines.
     """
-    from service.offline import OfflineTranslator
+    from service.offline import OfflineTranslator, choose_model
 
     text = _read_texts(files)
     try:
+        model = choose_model(models, source, target)
         translator = OfflineTranslator(
             model, device, precision, max_slots, beam_size, length_penalty
         )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint import load_checkpoint, read_info
 from model.importers.resolve import resolve_checkpoint
 from model.languages import shown_pairs
 from model.offline import translate_all
@@ -20,6 +21,19 @@ from service.seam import TAG_AND_EOS, count_source_tokens
 from service.text.segmentation import Document
 
 _MAX_SOURCE_TOKENS, _MAX_TARGET_TOKENS = 128, 256
+
+
+def choose_model(models: Sequence[Path], source: str, target: str) -> Path:
+    """The first of the models that has the pair; the first of all if none has, or there is one.
+
+    Raises ValueError if one cannot be read.
+    """
+    if len(models) > 1:
+        for model in models:
+            info = read_info(resolve_checkpoint(model))
+            if (info.languages.find(source), info.languages.find(target)) in info.pairs:
+                return model
+    return models[0]
 
 
 class OfflineTranslator:

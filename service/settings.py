@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+BUNDLED = (Path("checkpoints/zh-en"), Path("checkpoints/en-de"))
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 
 
@@ -29,7 +30,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
 
     model: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_separated)] = Field(
-        (Path("checkpoints/zh-en"),),
+        BUNDLED,
         min_length=1,
         description="Checkpoint directory, or a model to import: a directory, archive or Hub id. "
         "Several are separated by commas, or the flag is repeated.",

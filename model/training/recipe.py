@@ -24,14 +24,15 @@ class RecipeError(ValueError):
 
 @dataclass(frozen=True)
 class CorpusTable:
-    """One parallel corpus: UTF-8 TSV files, plain or .gz, a pair a line.
+    """One parallel corpus: UTF-8 TSV files, plain or .gz, a pair a line; without `train` it is only
+    measured on.
 
     `weight` is how many times an epoch goes through the training file (2.5: twice, and a random
     half once more).
     """
 
     name: str
-    train: Path
+    train: Path | None = None
     dev: Path | None = None
     test: Path | None = None
     weight: float = 1.0
@@ -220,6 +221,9 @@ def _check(recipe: Recipe) -> None:
     languages = recipe.data.languages
     if len(languages) != 2 or len(set(languages)) != 2:
         raise RecipeError(f"data.languages must be two different codes, got {list(languages)}")
+    for corpus in recipe.data.corpora:
+        if not (corpus.train or corpus.dev or corpus.test):
+            raise RecipeError(f"corpus {corpus.name!r} needs a file: train, dev or test")
     _check_training(recipe.training)
     if recipe.training.batch_tokens < recipe.data.max_tokens + 2:
         raise RecipeError(

@@ -1,0 +1,61 @@
+"""The two bundled checkpoints in one server, and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from fastapi.testclient import TestClient
+
+from service.app import create_app, load_models
+from service.cli import main
+from service.offline import choose_model
+from service.settings import BUNDLED, Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    settings = Settings(model=tuple(ROOT / path for path in BUNDLED), device="cpu")
+    with TestClient(create_app(settings, load_models(settings))) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "word", "models"),
+    [
+        ("Where is the library?", "en", "de", "Bibliothek", ["en-de"]),
+        ("Wo ist die Bibliothek?", "auto", "en", "library", ["en-de"]),
+        ("图书馆在哪里？", "zh", "de", "Bibliothek", ["zh-en", "en-de"]),
+        ("Wo ist die Bibliothek?", "de", "zh", "图书馆", ["en-de", "zh-en"]),
+    ],
+)
+def test_each_pair_is_translated_by_the_models_that_have_it(
+    client: TestClient, text: str, source: str, target: str, word: str, models: list[str]
+) -> None:
+    body = {"q": text, "source": source, "target": target, "details": True}
+    answer = client.post("/translate", json=body).json()
+    assert word in answer["translatedText"]
+    (detail,) = answer["details"]
+    through = [detail["through"]["model"]] if "through" in detail else []
+    assert [*through, detail["model"]] == models
+
+
+def test_all_pairs_of_the_three_languages_are_offered(client: TestClient) -> None:
+    targets = {entry["code"]: set(entry["targets"]) for entry in client.get("/languages").json()}
+    assert targets == {"zh": {"en", "de"}, "en": {"zh", "de"}, "de": {"zh", "en"}}
+
+
+def test_the_command_line_takes_the_first_model_that_has_the_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert choose_model(BUNDLED, "de-AT", "eng") == BUNDLED[1]
+    assert choose_model(BUNDLED, "en", "zh") == BUNDLED[0]
+    assert choose_model(BUNDLED, "zh", "de") == BUNDLED[0]
+    command = ["translate", "--from", "en", "--to", "de", "--device", "cpu"]
+    result = CliRunner().invoke(main, command, input="Where is the library?\n")
+    assert "Bibliothek" in result.stdout
