@@ -10,7 +10,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench gpu-check importers-check bench bench-engines
+.PHONY: help install serve test lint train bench gpu-check importers-check bench bench-engines observe-test
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ gpu-check: $(INSTALLED) ## run the tests that need a GPU; without one they skip 
 
 importers-check: $(INSTALLED) ## import models of the real sizes, and compare with transformers
 	$(BIN)/python -m tests.model.importers.check
+
+observe-test: $(INSTALLED) ## run the real Prometheus against the server under load (a minute; needs prometheus)
+	$(BIN)/python -m tests.deploy.observe
 
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies
