@@ -8,6 +8,7 @@ from sentencepiece import SentencePieceProcessor
 
 PAD, UNKNOWN, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
 _WORD_START = "▁"
+_WORTH_THREADS = 16  # texts; sentencepiece starts new threads for every list
 
 
 class Vocabulary:
@@ -46,7 +47,11 @@ class Vocabulary:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Bare ids of many texts."""
-        encoded: list[list[int]] = self._model.encode(list(texts))
+        encoded: list[list[int]]
+        if len(texts) < _WORTH_THREADS:
+            encoded = [self._model.encode(text) for text in texts]
+        else:
+            encoded = self._model.encode(list(texts))
         if self._id_of_own is None:
             return encoded
         table = self._id_of_own

@@ -60,7 +60,8 @@ class ServerState:
         return wanted.job(limits.max_beam_size, limits.deadline_seconds)
 
 
-def _server_state(connection: HTTPConnection) -> ServerState:
+async def _server_state(connection: HTTPConnection) -> ServerState:
+    """Asynchronous, because FastAPI would give a plain function to another thread."""
     state = connection.app.state.server
     assert isinstance(state, ServerState)
     return state
