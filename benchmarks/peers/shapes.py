@@ -18,7 +18,8 @@ _FIRST_WORD = 10
 class Shape:
     """Directories, source token ids, and how long a translation must be (None: as it comes).
 
-    `references` has the human translations if they are known.
+    `pieces` are the tokens by their ids, which CTranslate2 is given. `references` has the human
+    translations if they are known.
     """
 
     ours: str
@@ -27,6 +28,7 @@ class Shape:
     sources: list[list[int]]
     forced_length: int | None
     references: list[str]
+    pieces: list[str]
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
@@ -57,7 +59,7 @@ def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
         texts, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     encode = load_checkpoint(ours).tokenizer.encode_source
     sources = [encode(text, "en", "zh") for text in texts]
-    return Shape(str(ours), *_directories(root), sources, None, references)
+    return Shape(str(ours), *_directories(root), sources, None, references, _pieces(root))
 
 
 def _random(name: str, root: Path) -> Shape:
@@ -79,7 +81,7 @@ def _random(name: str, root: Path) -> Shape:
         [*rng.choices(words, k=rng.randint(10, 30)), config.eos_id]
         for _ in range(_RANDOM_SENTENCES)
     ]
-    return Shape(str(root / "ours"), *_directories(root), sources, FORCED_LENGTH, [])
+    return Shape(str(root / "ours"), *_directories(root), sources, FORCED_LENGTH, [], _pieces(root))
 
 
 def _directories(root: Path) -> tuple[str, str]:
@@ -90,3 +92,11 @@ def _convert(root: Path) -> None:
     from ctranslate2.converters import TransformersConverter
 
     TransformersConverter(str(root / "transformers")).convert(str(root / "ctranslate2"))
+
+
+def _pieces(root: Path) -> list[str]:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(root / "transformers")
+    pieces: list[str] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    return pieces

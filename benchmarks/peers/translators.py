@@ -77,9 +77,9 @@ class CTranslate2:
 
     def __init__(self, shape: Shape, precision: str, threads: int, device: str) -> None:
         import ctranslate2
-        from transformers import AutoTokenizer
 
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(shape.transformers)
+        self._pieces = shape.pieces
+        self._ids = {piece: i for i, piece in enumerate(shape.pieces)}
         self._translator = ctranslate2.Translator(
             shape.ctranslate2,
             device=device,
@@ -93,9 +93,9 @@ class CTranslate2:
             self._bounds = {"min_decoding_length": length, "max_decoding_length": length}
 
     def translate(self, sources: Sequence[Ids], beam_size: int) -> list[Ids]:
-        pieces = [self._tokenizer.convert_ids_to_tokens(ids) for ids in sources]
+        pieces = [[self._pieces[i] for i in ids] for ids in sources]
         results = self._translator.translate_batch(pieces, beam_size=beam_size, **self._bounds)
-        return [self._tokenizer.convert_tokens_to_ids(r.hypotheses[0]) for r in results]
+        return [[self._ids[piece] for piece in result.hypotheses[0]] for result in results]
 
 
 class Transformers:
