@@ -206,14 +206,27 @@ def train(recipe: Path, directory: Path, device: str) -> None:
 @click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
 @click.option("--device", type=_DEVICES, default="auto", show_default=True)
 @click.option("--precision", type=_PRECISIONS, default="float32", show_default=True)
-def evaluate(checkpoint: Path, recipe: Path, split: str, device: str, precision: str) -> None:
+@click.option(
+    "--lowercase-tokenized",
+    is_flag=True,
+    help="BLEU on lower-cased text cut by the Moses tokenizer, as older papers report it.",
+)
+def evaluate(
+    checkpoint: Path,
+    recipe: Path,
+    split: str,
+    device: str,
+    precision: str,
+    lowercase_tokenized: bool,
+) -> None:
     """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus."""
     from model.placement import resolve_device, resolve_precision
     from model.training.evaluation import evaluate as measure
 
     try:
         device = resolve_device(device)
-        scores = measure(checkpoint, recipe, split, device, resolve_precision(precision, device))
+        number_format = resolve_precision(precision, device)
+        scores = measure(checkpoint, recipe, split, device, number_format, lowercase_tokenized)
     except ValueError as error:
         _fail(str(error))
     header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacremoses import MosesTokenizer
 
 from model.checkpoint import load_checkpoint
 from model.network import Precision
@@ -40,10 +41,18 @@ class Score:
 
 
 def evaluate(
-    checkpoint: Path, recipe: Path, split: str, device: str, precision: Precision
+    checkpoint: Path,
+    recipe: Path,
+    split: str,
+    device: str,
+    precision: Precision,
+    is_lowercase_tokenized: bool = False,
 ) -> list[Score]:
-    """Translate a split of each of the recipe's corpora, both ways, with the checkpoint's
-    decoding defaults."""
+    """Translate a split of each of the recipe's corpora, in the directions it learns, with the
+    checkpoint's decoding defaults.
+
+    BLEU is sacrebleu's own on raw text, or with `is_lowercase_tokenized` that of older papers.
+    """
     loaded = load_checkpoint(checkpoint, device)
     translator = TextTranslator(loaded.model, loaded.tokenizer, loaded.info.decoding, precision)
     data = load_recipe(recipe).data
@@ -54,7 +63,9 @@ def evaluate(
             pairs = read_pairs(path)
             for source, target in data.directions:
                 sides = _sides(pairs, source, data.languages)
-                scores.append(_score(translator, corpus.name, source, target, sides))
+                scores.append(
+                    _score(translator, corpus.name, source, target, sides, is_lowercase_tokenized)
+                )
     return scores
 
 
@@ -103,25 +114,46 @@ class TextTranslator:
         return [self._tokenizer.decode(result.hypotheses[0].ids) for result in results]
 
 
+def bleu(
+    translations: list[str], references: list[str], target: str, is_lowercase_tokenized: bool
+) -> tuple[float, str]:
+    """Corpus BLEU and its signature: on raw text, or on text lower-cased and cut by the tokenizer
+    of Moses."""
+    if is_lowercase_tokenized:
+        metric = BLEU(tokenize="none", lowercase=True, force=True)
+        translations = _lowercase_tokenized(translations, target)
+        references = _lowercase_tokenized(references, target)
+    else:
+        metric = _bleu(target)
+    return metric.corpus_score(translations, [references]).score, str(metric.get_signature())
+
+
+def _lowercase_tokenized(texts: list[str], language: str) -> list[str]:
+    moses = MosesTokenizer(language)
+    return [moses.tokenize(text.lower(), return_str=True, escape=False) for text in texts]
+
+
 def _score(
     translator: TextTranslator,
     corpus: str,
     source: str,
     target: str,
     sides: tuple[list[str], list[str]],
+    is_lowercase_tokenized: bool,
 ) -> Score:
     sources, references = sides
     started = time.monotonic()
     translations = translator.translate(sources, source, target)
     seconds = time.monotonic() - started
-    bleu, chrf = _bleu(target), CHRF()
+    value, signature = bleu(translations, references, target, is_lowercase_tokenized)
+    chrf = CHRF()
     return Score(
         corpus=corpus,
         direction=f"{source}-{target}",
         sentences=len(sources),
-        bleu=bleu.corpus_score(translations, [references]).score,
+        bleu=value,
         chrf=chrf.corpus_score(translations, [references]).score,
-        bleu_signature=str(bleu.get_signature()),
+        bleu_signature=signature,
         chrf_signature=str(chrf.get_signature()),
         sentences_per_second=len(sources) / seconds,
     )
