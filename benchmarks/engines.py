@@ -4,8 +4,8 @@ Each engine has a process of its own, and they take turns in one run; figures ar
 rounds. Target tokens are counted alike, the end of sentence included. `opus` and `nllb600` are
 random weights in the sizes of opus-mt and NLLB-200-distilled-600M, whose translations are made 30
 tokens long; `bundled` is checkpoints/zh-en, whose translations end as they like: ours as it is
-served (with `--engines dragoman-exact:int8` without lookahead), CTranslate2 when beam_size hypotheses
-have ended, Transformers by its own rule. With a --corpus the translations are scored too.
+served (with `--engines dragoman-exact:int8` without lookahead), CTranslate2 when beam_size
+hypotheses have ended, Transformers by its own rule. With a --corpus they are scored too.
 
     python -m benchmarks.engines --shape opus
     python -m benchmarks.engines --shape bundled --corpus data/tatoeba-zh-en/test.zh-en.tsv.gz

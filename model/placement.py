@@ -1,17 +1,23 @@
-"""Which device computes, how precisely, and by which code."""
+"""Which device computes, how precisely, by which code, and whether it has the memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import get_args
 
+import psutil
 import torch
 
+from model.config import ModelConfig
 from model.eager import EagerNetwork
 from model.native import NativeNetwork, NativeSearch, has_fast_int8, is_available
 from model.network import Network, Precision, Room
 from model.search import Search
 from model.transformer import Transformer
+
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
+_HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
 
 
 def resolve_device(name: str) -> str:
@@ -52,6 +58,33 @@ def _check(precision: str, device: str) -> None:
         raise ValueError("precision int8 needs model/native, which was not compiled here")
 
 
+def full_bytes(config: ModelConfig, room: Room, max_beam: int, precision: Precision) -> int:
+    """Memory of all caches and hypotheses when every slot and row is full to its end."""
+    number = 2 if precision in ("float16", "bfloat16") else 4
+    positions = room.max_rows * room.max_target_tokens + room.max_slots * room.max_source_tokens
+    keys_and_values = 2 * config.n_decoder_layers * config.d_model * number * positions
+    hypotheses = 2 * room.max_slots * max_beam * room.max_target_tokens  # live and finished ones
+    return keys_and_values + hypotheses * _HYPOTHESIS_TOKEN_BYTES
+
+
+def free_bytes(device: str) -> int:
+    """Memory that can still be had on the device; a container's bound holds too."""
+    if device.startswith("cuda"):
+        free, _ = torch.cuda.mem_get_info(device)
+        return free
+    return min([psutil.virtual_memory().available, *_free_in_control_group(_CONTROL_GROUP)])
+
+
+def _free_in_control_group(directory: Path) -> list[int]:
+    """What version 2 of Linux' control groups leaves to this process; nothing if it has no say."""
+    try:
+        bound = (directory / "memory.max").read_text(encoding="ascii").strip()
+        used = (directory / "memory.current").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return [] if bound == "max" else [int(bound) - int(used)]
+
+
 def make_network(
     model: Transformer,
     control_ids: Sequence[int],
@@ -59,7 +92,10 @@ def make_network(
     precision: Precision,
     is_eager: bool = False,
 ) -> Network:
-    """Our own code on the CPU if it was compiled and has the precision, else PyTorch's."""
+    """Our own code on the CPU if it was compiled and has the precision, else PyTorch's.
+
+    Raises MemoryError if it does not fit.
+    """
     is_on_cpu = next(model.parameters()).device.type == "cpu"
     is_int8 = precision == "int8"
     if is_on_cpu and is_available() and (is_int8 or precision == "float32") and not is_eager:
@@ -67,7 +103,10 @@ def make_network(
     if is_int8:
         raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-    return EagerNetwork(model.to(dtypes[precision]), control_ids, room)
+    try:
+        return EagerNetwork(model.to(dtypes[precision]), control_ids, room)
+    except torch.OutOfMemoryError as error:
+        raise MemoryError("the model's weights and caches do not fit into memory") from error
 
 
 def make_search(network: Network, room: Room, max_beam: int, eos_id: int, filler_id: int) -> Search:

@@ -17,6 +17,7 @@ from model.options import DecodingOptions
 from service import __version__
 from service.dispatcher import Dispatcher
 from service.engine import Engine, EngineLimits
+from service.journal import Journal, Tracer
 from service.metrics import Metrics, ModelMetrics
 from service.middleware import RequestMiddleware
 from service.responses import ErrorBody, install_error_handlers
@@ -32,6 +33,7 @@ _ENDPOINTS = frozenset(
         *("/docs", "/openapi.json"),
     }
 )
+_GIB = 2**30
 _DESCRIPTION = "A translation server: LibreTranslate's API, batched at every decode step."
 
 
@@ -41,7 +43,8 @@ class StartupError(ValueError):
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A checkpoint that is ready to translate, without a word about tensors."""
+    """A checkpoint that is ready to translate, without a word about tensors. `runner_bytes`: what
+    its runner needs besides the weights when it is full."""
 
     name: str
     pairs: Sequence[tuple[str, str]]
@@ -50,6 +53,7 @@ class LoadedModel:
     tokenizer: Tokenizer
     make_runner: Callable[[], Runner]
     max_source_tokens: int
+    runner_bytes: int
     device: str
     precision: str
     load_seconds: float
@@ -63,14 +67,28 @@ def load_models(settings: Settings) -> list[LoadedModel]:
     for name, count in Counter(model.name for model in models).items():
         if count > 1:
             raise StartupError(f"{count} models are called {name!r}; each needs a name of its own")
+    _require_memory(models)
     return models
+
+
+def _require_memory(models: Sequence[LoadedModel]) -> None:
+    """Better now than when the server is full."""
+    from model.placement import free_bytes
+
+    needed, free = sum(model.runner_bytes for model in models), free_bytes(models[0].device)
+    if needed > free:
+        raise StartupError(
+            f"full slots would take {needed / _GIB:.1f} GiB of memory, and {free / _GIB:.1f} GiB "
+            "are free; lower max_slots, max_rows, max_target_tokens or max_source_tokens"
+        )
 
 
 def _load_model(path: Path, settings: Settings) -> LoadedModel:
     started = time.monotonic()
     from model.checkpoint import CheckpointError, load_checkpoint
     from model.importers.resolve import resolve_checkpoint
-    from model.placement import resolve_device, resolve_precision
+    from model.network import Room
+    from model.placement import full_bytes, resolve_device, resolve_precision
     from model.runner import Runner as ModelRunner
 
     try:
@@ -78,7 +96,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         precision = resolve_precision(settings.precision, device)
         directory = resolve_checkpoint(path)
         checkpoint = load_checkpoint(directory, device)
-    except (CheckpointError, ValueError) as error:
+    except (CheckpointError, ValueError, OSError) as error:
         raise StartupError(str(error)) from error
     loaded = [checkpoint]
 
@@ -97,7 +115,13 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
             precision=precision,
         )
 
-    info = checkpoint.info
+    info, config = checkpoint.info, checkpoint.info.architecture
+    room = Room(
+        settings.max_slots,
+        settings.max_rows,
+        min(settings.max_source_tokens, config.max_positions),
+        min(settings.max_target_tokens, config.max_positions),
+    )
     return LoadedModel(
         name=info.name,
         pairs=info.pairs,
@@ -105,7 +129,8 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
         make_runner=make_runner,
-        max_source_tokens=min(settings.max_source_tokens, info.architecture.max_positions),
+        max_source_tokens=room.max_source_tokens,
+        runner_bytes=full_bytes(config, room, settings.max_beam_size, precision),
         device=device,
         precision=precision,
         load_seconds=time.monotonic() - started,
@@ -113,7 +138,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
 
 
 def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
-    """The server as an ASGI app; its engines run from start-up to shut-down."""
+    """The server as an ASGI app, whose engines run from start-up to shut-down; or StartupError."""
     state = _wire(settings, models)
 
     @asynccontextmanager
@@ -123,6 +148,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         yield
         for engine in state.engines.values():
             engine.stop()
+        state.journal.close()
 
     app = FastAPI(
         title="Dragoman",
@@ -134,6 +160,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     app.state.server = state
     app.add_middleware(
         RequestMiddleware,
+        journal=state.journal,
         metrics=state.metrics,
         endpoints=_ENDPOINTS,
         work_path="/translate",
@@ -179,7 +206,19 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         stream_idle_seconds=settings.stream_idle_seconds,
         deadline_seconds=settings.deadline_seconds or None,
     )
-    return ServerState(engines, Dispatcher(translators), metrics_, limits)
+    journal = Journal(metrics_, _make_tracer(settings))
+    return ServerState(engines, Dispatcher(translators), metrics_, journal, limits)
+
+
+def _make_tracer(settings: Settings) -> Tracer | None:
+    if not settings.otlp_endpoint:
+        return None
+    try:
+        from service.tracing import OpenTelemetryTracer
+    except ImportError as error:
+        raise StartupError(f"traces need dragoman[otel]: {error}") from error
+    headers = settings.otlp_headers.get_secret_value() if settings.otlp_headers else ""
+    return OpenTelemetryTracer(settings.otlp_endpoint, headers, __version__)
 
 
 def _make_engine(settings: Settings, model: LoadedModel, metrics_: ModelMetrics) -> Engine:
@@ -188,7 +227,10 @@ def _make_engine(settings: Settings, model: LoadedModel, metrics_: ModelMetrics)
         max_waiting_tokens=settings.max_waiting_tokens,
         max_prefill_tokens=settings.max_prefill_tokens,
     )
-    engine = Engine(model.make_runner, metrics_, bounds)
+    try:
+        engine = Engine(model.make_runner, metrics_, bounds)
+    except MemoryError as error:
+        raise StartupError(f"{model.name} on {model.device}: {error}") from error
     metrics_.describe_model(__version__, model.device, model.precision, model.load_seconds)
     metrics_.watch_engine(
         {

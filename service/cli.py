@@ -6,8 +6,10 @@ torch and of the training code is imported when that command runs.
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TextIO, TypeVar
@@ -18,6 +20,7 @@ from pydantic import ValidationError
 from service import __version__
 from service.settings import BUNDLED, Settings
 
+_logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FAILED = 2
 _SHUTDOWN_SECONDS = 5
@@ -71,7 +74,8 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
 
     A request goes to the first model that has its pair of languages, or through English to two.
 
-    Flags win over DRAGOMAN_* environment variables, these over the defaults. Try it:
+    Flags win over DRAGOMAN_* environment variables, these over a TOML file (--config), this over
+    the defaults. Try it:
 
     \b
     curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
@@ -80,30 +84,34 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     import uvicorn
 
     from service.app import StartupError, create_app, drain, load_models
+    from service.logs import configure_logs
     from service.server import Server
 
+    configure_logs(settings.log_level, settings.log_format)
     try:
         models = load_models(settings)
+        listener = _bind(settings.host, settings.port)
+        app = create_app(settings, models)
     except StartupError as error:
         _fail(str(error))
-    listener = _bind(settings.host, settings.port)
-    app = create_app(settings, models)
     config = uvicorn.Config(  # an access log would hold what clients put into their URLs
         app,
-        log_level=settings.log_level,
+        log_config=None,
         access_log=False,
         ws_max_size=settings.max_body_bytes,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     host, port = listener.getsockname()[:2]
     served = ", ".join(f"{model.name} on {model.device}" for model in models)
-    click.echo(f"dragoman serves {served} at http://{host}:{port}", err=True)
+    _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=[listener])
 
 
 def _read_settings(flags: dict[str, Any]) -> Settings:
     try:
         return Settings(**flags)
+    except tomllib.TOMLDecodeError as error:
+        _fail(f"setting config: the file is not TOML: {error}")
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

@@ -196,8 +196,8 @@ class Dispatcher:
             trip.work, source=first.source, target=first.target, options=options, prefixes=()
         )
         halves = [
-            Halfway(first.target, translation.text, translation.model)
-            for translation in await first.translator.translate(work)
+            Halfway(first.target, half.text, half.model, half.sentences)
+            for half in await first.translator.translate(work)
         ]
         texts = [half.text for half in halves]
         onward = dataclasses.replace(trip.work, texts=texts, source=last.source, is_admitted=True)

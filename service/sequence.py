@@ -17,8 +17,9 @@ from service.errors import ServiceError
 @dataclass(frozen=True)
 class Times:
     """Where one sentence's seconds went: waiting for a slot, in its encoder pass (shared with those
-    admitted together), and from there to its end."""
+    admitted together), and from there to its end. It `arrived` at that monotonic time."""
 
+    arrived: float
     queue: float
     encode: float
     decode: float
@@ -65,6 +66,7 @@ class Sequence:
     def times(self, ended_seconds: float) -> Times:
         """Of a sentence that was admitted and has ended."""
         return Times(
+            arrived=self.request.arrived_seconds,
             queue=self.admitted_seconds - self.request.arrived_seconds,
             encode=self.encode_seconds,
             decode=ended_seconds - self.admitted_seconds - self.encode_seconds,

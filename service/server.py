@@ -40,6 +40,7 @@ class Server(uvicorn.Server):
         self._draining = asyncio.ensure_future(self._drain_and_exit())
 
     async def _drain_and_exit(self) -> None:
+        _logger.info("draining: new work is refused, running work is finished")
         try:
             await self._drain()
         except Exception:

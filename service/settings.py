@@ -1,7 +1,8 @@
 """Settings: everything an operator may choose, read once and frozen.
 
-Flags win over DRAGOMAN_* environment variables, these over the defaults. Only service.app and
-service.cli read this record; everything else gets plain values.
+Flags win over DRAGOMAN_* environment variables, these over files of secrets, these over a TOML
+file, this over the defaults. Only service.app and service.cli read this record; everything else
+gets plain values.
 """
 
 from __future__ import annotations
@@ -9,11 +10,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BeforeValidator, DirectoryPath, Field, FilePath, SecretStr, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 BUNDLED = (Path("checkpoints/zh-en"), Path("checkpoints/en-de"))
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
+LogFormat = Literal["auto", "json", "text"]
 
 
 def _separated(value: object) -> object:
@@ -25,10 +34,19 @@ def _separated(value: object) -> object:
 
 
 class Settings(BaseSettings):
-    """One server's settings; a value out of bounds raises pydantic's ValidationError."""
+    """One server's settings; a value out of bounds raises pydantic's ValidationError, a file that
+    is not TOML tomllib's TOMLDecodeError."""
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
 
+    config: FilePath | None = Field(
+        None, description="TOML file with settings, named as here: max_slots = 32."
+    )
+    secrets_dir: DirectoryPath | None = Field(
+        None,
+        description="Directory with a file for each setting that is secret, such as "
+        "dragoman_otlp_headers.",
+    )
     model: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_separated)] = Field(
         BUNDLED,
         min_length=1,
@@ -106,6 +124,35 @@ class Settings(BaseSettings):
     log_level: LogLevel = Field(
         "info", description="critical, error, warning, info or debug. Texts are never logged."
     )
+    log_format: LogFormat = Field(
+        "auto", description="json, text or auto: text on a terminal, else a JSON object a line."
+    )
+    otlp_endpoint: str | None = Field(
+        None,
+        description="Where traces go by OTLP over HTTP, such as http://localhost:4318/v1/traces. "
+        "Needs dragoman[otel].",
+    )
+    otlp_headers: SecretStr | None = Field(
+        None, description="Headers for the traces, name=value separated by commas."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Where the files are must itself come from a flag or the environment."""
+        given = env_settings() | init_settings()
+        files: list[PydanticBaseSettingsSource] = []
+        if directory := given.get("secrets_dir"):
+            files.append(SecretsSettingsSource(settings_cls, directory))
+        if config := given.get("config"):
+            files.append(TomlConfigSettingsSource(settings_cls, config))
+        return init_settings, env_settings, *files
 
     @model_validator(mode="after")
     def _beam_must_fit_into_the_rows(self) -> Self:

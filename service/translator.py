@@ -40,6 +40,7 @@ class Halfway:
     language: str
     text: str
     model: str
+    sentences: Sequence[SentenceTranslation]
 
 
 @dataclass(frozen=True)

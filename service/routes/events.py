@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.dispatcher import Dispatcher, Job, Pieces
 from service.errors import ServiceError
+from service.journal import Record
 from service.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
 from service.translator import TextPiece, TextTranslation
 
@@ -25,9 +26,11 @@ class EventStream(StreamingResponse):
 
     media_type = EVENT_STREAM
 
-    def __init__(self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack) -> None:
+    def __init__(
+        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: Record
+    ) -> None:
         super().__init__(events, headers={"Cache-Control": "no-store"})
-        self._work = work
+        self._work, self._record = work, record
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self._work:
@@ -37,26 +40,32 @@ class EventStream(StreamingResponse):
                 await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 if sending.done():
                     sending.result()
+                else:
+                    self._record.status = None
             finally:
                 sending.cancel()
                 leaving.cancel()
 
 
-async def event_stream(wanted: TranslateRequest, job: Job, dispatcher: Dispatcher) -> EventStream:
+async def event_stream(
+    wanted: TranslateRequest, job: Job, dispatcher: Dispatcher, record: Record
+) -> EventStream:
     """Start the work, so that what is wrong at once is an ordinary error answer."""
     work = contextlib.AsyncExitStack()
     pieces = await work.enter_async_context(dispatcher.stream(job))
-    return EventStream(_events(wanted, pieces), work)
+    return EventStream(_events(wanted, pieces, record), work, record)
 
 
 def message_of(
     wanted: TranslateRequest,
     piece: TextPiece | list[TextTranslation],
+    record: Record,
     request_id: str | int | None = None,
 ) -> TokenMessage | FinalMessage:
-    """A piece, or at the end the whole answer, as both transports send it."""
+    """A piece, or at the end the whole answer, as both transports send it; `record` keeps that."""
     if isinstance(piece, TextPiece):
         return TokenMessage.of(wanted, piece, request_id)
+    record.translations = piece
     return FinalMessage.of(wanted, piece).model_copy(update={"id": request_id})
 
 
@@ -64,11 +73,14 @@ def render(message: BaseModel) -> str:
     return message.model_dump_json(exclude_none=True)
 
 
-async def _events(wanted: TranslateRequest, pieces: Pieces) -> AsyncGenerator[bytes]:
+async def _events(
+    wanted: TranslateRequest, pieces: Pieces, record: Record
+) -> AsyncGenerator[bytes]:
     try:
         async for piece in pieces:
-            yield _event(message_of(wanted, piece))
+            yield _event(message_of(wanted, piece, record))
     except ServiceError as error:
+        record.status = error.status
         yield _event(ErrorMessage.of(error, None))
 
 

@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 from service.dispatcher import Dispatcher, Job
 from service.engine import Engine
 from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
+from service.journal import Journal
 from service.metrics import Metrics
 from service.schemas import TranslateRequest
 
@@ -51,6 +52,7 @@ class ServerState:
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher
     metrics: Metrics
+    journal: Journal
     limits: Limits
 
     def job(self, wanted: TranslateRequest) -> Job:

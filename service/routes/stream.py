@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
+import itertools
 from typing import Any
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
@@ -21,10 +21,10 @@ from service.errors import (
     ServiceError,
     TooManyStreams,
     UnknownId,
-    outcome_of,
     printable,
     shown,
 )
+from service.journal import Record, request_id_of
 from service.routes.events import message_of, render
 from service.routes.state import ServerState, StateDep
 from service.schemas import ErrorMessage, TranslateRequest
@@ -55,6 +55,8 @@ class Connection:
 
     def __init__(self, socket: WebSocket, state: ServerState) -> None:
         self._socket, self._state = socket, state
+        self._id = request_id_of(socket.headers)
+        self._numbers = itertools.count(1)
         self._tasks: dict[RequestId, asyncio.Task[None]] = {}
         self._sending = asyncio.Lock()
 
@@ -126,24 +128,29 @@ class Connection:
         self._tasks[request_id] = asyncio.create_task(self._answer(request_id, wanted, job))
 
     async def _answer(self, request_id: RequestId, wanted: TranslateRequest, job: Job) -> None:
-        started = time.perf_counter()
-        error = await self._translate(request_id, wanted, job)
+        record = self._record()
+        error = await self._translate(request_id, wanted, job, record)
         with contextlib.suppress(*_GONE):
             if error is not None:
                 await self._send_error(error, request_id)
         del self._tasks[request_id]
-        status = error.status if error else 200
-        seconds = time.perf_counter() - started
-        self._state.metrics.count_request(PATH, outcome_of(status), seconds)
+        record.status = error.status if error else 200
+        self._state.journal.enter(record)
+
+    def _record(self) -> Record:
+        """In the log a request has the connection's id and its number on it, not what the client
+        calls it, which may be anything."""
+        own_id = f"{self._id}-{next(self._numbers)}"
+        return Record(own_id, "WS", PATH, self._socket.headers.get("traceparent"))
 
     async def _translate(
-        self, request_id: RequestId, wanted: TranslateRequest, job: Job
+        self, request_id: RequestId, wanted: TranslateRequest, job: Job, record: Record
     ) -> ServiceError | None:
         """Send the translation's messages -> why it did not come to its end."""
         try:
             async with self._state.dispatcher.stream(job) as pieces:
                 async for piece in pieces:
-                    await self._send(message_of(wanted, piece, request_id))
+                    await self._send(message_of(wanted, piece, record, request_id))
         except ServiceError as error:
             return error
         except asyncio.CancelledError:

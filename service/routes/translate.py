@@ -65,8 +65,9 @@ async def translate(request: Request, state: StateDep) -> TranslateResponse | Re
     wanted = parse_body(media_type, body, request.query_params)
     job = state.job(wanted)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await event_stream(wanted, job, state.dispatcher)
+        return await event_stream(wanted, job, state.dispatcher, request.state.record)
     translations = await until_disconnected(request, state.dispatcher.translate(job))
+    request.state.record.translations = translations
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     return TranslateResponse.of(wanted, translations)

@@ -75,6 +75,25 @@ def test_it_translates_both_ways(url: str) -> None:
     assert "图书馆" in chinese["translatedText"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--max-slots", "65536", "--max-rows", "65536"], ["GiB", "max_rows"]),
+        (["--model", "/nowhere"], ["/nowhere"]),
+        (["--device", "cuda", "--precision", "int8"], ["cuda"]),
+        (["--host", "203.0.113.1"], ["203.0.113.1"]),
+    ],
+)
+def test_what_cannot_be_served_is_one_line_and_exit_code_2(
+    arguments: list[str], words: list[str]
+) -> None:
+    process = _start("--port", "0", *arguments)
+    output = process.communicate(timeout=START_SECONDS)[0]
+    assert process.returncode == 2
+    assert len(output.splitlines()) == 1
+    assert all(word in output for word in words)
+
+
 def test_a_list_gives_a_list_in_the_same_order(url: str) -> None:
     texts = ["你好。", "", "我喜欢咖啡。"]
     answer = translate(url, q=texts, source="zh", target="en").json()["translatedText"]

@@ -138,6 +138,7 @@ def fake_model(
         tokenizer=FakeTokenizer(),
         make_runner=lambda: runner,
         max_source_tokens=runner.max_source_tokens,
+        runner_bytes=0,
         device="cpu",
         precision="float32",
         load_seconds=0.1,

@@ -35,6 +35,32 @@ def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("max_slots = 0", ["max_slots", "greater than or equal to 1"]),
+        ("max_slot = 1", ["max_slot", "not permitted"]),
+        ("max_slots: 1", ["config", "TOML", "line 1"]),
+    ],
+)
+def test_a_wrong_settings_file_is_one_line_and_exit_code_2(
+    tmp_path: Path, content: str, words: list[str]
+) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text(content)
+    result = CliRunner().invoke(main, ["serve", "--config", str(config)])
+    assert result.exit_code == 2
+    assert all(word in result.stderr for word in words)
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_settings_file_that_is_not_there_is_one_line_and_exit_code_2() -> None:
+    result = CliRunner().invoke(main, ["serve", "--config", "/nowhere.toml"])
+    assert result.exit_code == 2
+    assert "config" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from service.settings import Settings
 
@@ -14,6 +14,32 @@ def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPat
     assert Settings().port == 81
     assert Settings().model == (Path("/models/x"),)
     assert Settings(port=82).port == 82
+
+
+def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config, secrets = tmp_path / "dragoman.toml", tmp_path / "secrets"
+    config.write_text(
+        'model = ["a", "b"]\nport = 1\nmax_texts = 2\nmax_rows = 33\notlp_headers = "file"\n'
+    )
+    secrets.mkdir()
+    (secrets / "dragoman_otlp_headers").write_text("key=sesame\n")
+    monkeypatch.setenv("DRAGOMAN_CONFIG", str(config))
+    monkeypatch.setenv("DRAGOMAN_MAX_TEXTS", "3")
+    monkeypatch.setenv("DRAGOMAN_PORT", "4")
+    settings = Settings(port=5, secrets_dir=secrets)
+    assert settings.port == 5
+    assert settings.max_texts == 3
+    assert settings.max_rows == 33
+    assert settings.model == (Path("a"), Path("b"))
+    assert settings.otlp_headers is not None
+    assert settings.otlp_headers.get_secret_value() == "key=sesame"
+    assert settings.max_slots == 64
+
+
+def test_a_secret_is_not_shown() -> None:
+    assert "sesame" not in repr(Settings(otlp_headers=SecretStr("key=sesame")))
 
 
 def test_settings_are_frozen() -> None:

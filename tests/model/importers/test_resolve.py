@@ -114,3 +114,12 @@ def test_the_server_translates_and_streams_without_showing_tags(foreign: Path) -
     assert events[-1]["translatedText"] == expected
     assert whole["details"][0]["sentences"][0]["tokens"][0] == "zho_Hans"
     assert [language["code"] for language in languages][:4] == ["ace-Arab", "ace", "ar", "en"]
+
+
+def test_a_cache_that_cannot_be_written_is_said_so(
+    foreign: Path, cache: Path, tmp_path: Path
+) -> None:
+    cache.parent.write_text("a file where a directory is wanted")
+    with pytest.raises(StartupError, match=str(cache.parent)):
+        load_models(Settings(model=(foreign,), device="cpu"))
+    assert not list(tmp_path.glob(".import-*"))

@@ -1,0 +1,52 @@
+"""Whether what is asked for fits into the memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from model import placement
+from model.cache import MemoryCache, RowCache
+from model.config import ModelConfig
+from model.hypotheses import Hypotheses
+from model.network import Room
+from model.placement import free_bytes, full_bytes
+from model.transformer import Transformer
+
+CONFIG = ModelConfig(
+    src_vocab_size=11,
+    tgt_vocab_size=11,
+    d_model=16,
+    n_heads=2,
+    d_ff=32,
+    n_encoder_layers=1,
+    n_decoder_layers=3,
+)
+
+
+def test_what_is_needed_is_what_the_caches_and_hypotheses_take() -> None:
+    room = Room(max_slots=5, max_rows=12, max_source_tokens=7, max_target_tokens=9)
+    like = next(Transformer(CONFIG).parameters())
+    rows = RowCache(CONFIG, 12, 9, like)
+    memory = MemoryCache(CONFIG, 5, 7, like)
+    held = Hypotheses.empty(5, 4, 9, like.device)
+    stores = [rows.keys, rows.values, memory.keys, memory.values]
+    taken = sum(store.nbytes for store in stores)
+    taken += 2 * (held.tokens.nbytes + held.log_probs.nbytes)
+    assert full_bytes(CONFIG, room, 4, "float32") == taken
+    assert full_bytes(CONFIG, room, 4, "float16") < taken
+
+
+def test_no_more_is_free_than_the_machine_has() -> None:
+    assert 0 < free_bytes("cpu") <= psutil.virtual_memory().total
+
+
+def test_a_containers_bound_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("3000\n")
+    monkeypatch.setattr(placement, "_CONTROL_GROUP", tmp_path)
+    assert free_bytes("cpu") == 2000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert free_bytes("cpu") > 2000
