@@ -24,6 +24,7 @@ _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FAILED = 2
 _SHUTDOWN_SECONDS = 5
+_KEEP_ALIVE_SECONDS = 75  # idle connections are for the load balancer to close, after its 60
 _DEVICES = click.Choice(["auto", "cpu", "cuda"])
 _PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
@@ -99,6 +100,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
         log_config=None,
         access_log=False,
         ws_max_size=settings.max_body_bytes,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     host, port = listener.getsockname()[:2]

@@ -72,7 +72,7 @@ def convert(source: Path) -> None:
 
 
 def translate_ours(source: Path) -> object:
-    """What it returns is in memory while that is measured."""
+    """What it returns is in memory while that is measured: as in the server, only the runner."""
     from model.checkpoint import load_checkpoint
     from model.offline import translate_all
     from model.options import DecodingOptions
@@ -80,19 +80,22 @@ def translate_ours(source: Path) -> object:
     from model.sentence import SourceSentence
 
     loaded = load_checkpoint(source.with_suffix(".ours"))
+    tokenizer, model = loaded.tokenizer, loaded.model
+    del loaded
     runner = Runner(
-        loaded.model,
-        loaded.tokenizer.control_ids(),
+        model,
+        tokenizer.control_ids(),
         max_slots=1,
         max_rows=1,
         max_source_tokens=128,
         max_target_tokens=128,
     )
-    ids = loaded.tokenizer.encode_source(SENTENCE, "zh", "en")
+    del model
+    ids = tokenizer.encode_source(SENTENCE, "zh", "en")
     decoding = DecodingOptions(beam_size=1, max_length=MAX_TOKENS)
-    start = loaded.tokenizer.target_start("zh")
+    start = tokenizer.target_start("zh")
     translate_all(runner, [SourceSentence(ids, decoding, prefix=start)])
-    return loaded, runner
+    return runner
 
 
 def translate_theirs(source: Path) -> object:
