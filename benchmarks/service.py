@@ -18,29 +18,17 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import aiohttp
-
+from benchmarks.closed_loop import Run, closed_loop
 from benchmarks.peers.shapes import prepare
-from benchmarks.sentences import ROOT, percentile, real_sentences
-from benchmarks.server import PORT, URL, memory_mib, running, running_server
+from benchmarks.sentences import ROOT, real_sentences
+from benchmarks.server import PORT, memory_mib, running, running_server
 
 SERVICES = ("dragoman", "ctranslate2 1 x all", "ctranslate2 all x 1")
 CLIENTS = (1, 16, 64)
 BEAMS = (1, 4)
 Case = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Run:
-    """One service with so many clients: sentences a second, and milliseconds."""
-
-    rate: float
-    p50: float
-    p95: float
-    p99: float
 
 
 @contextlib.contextmanager
@@ -61,27 +49,6 @@ def started(service: str, root: Path, threads: int) -> Iterator[int]:
     command = ["uvicorn", "--factory", factory, "--port", str(PORT), "--log-level", "error"]
     with running(command, "/ready", environment) as server:
         yield server.pid
-
-
-async def closed_loop(texts: list[str], clients: int, beam_size: int) -> Run:
-    remaining, seconds = list(texts), []
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=3)
-    async with aiohttp.ClientSession(URL, connector=connector) as session:
-
-        async def work() -> None:
-            while remaining:
-                body = {"q": remaining.pop(), "source": "zh", "target": "en"}
-                sent = time.perf_counter()
-                async with session.post("/translate", json={**body, "beam_size": beam_size}) as r:
-                    await r.read()
-                    r.raise_for_status()
-                seconds.append(time.perf_counter() - sent)
-
-        began = time.perf_counter()
-        await asyncio.gather(*(work() for _ in range(clients)))
-        took = time.perf_counter() - began
-    p50, p95, p99 = (percentile(seconds, percent) * 1000 for percent in (50, 95, 99))
-    return Run(len(texts) / took, p50, p95, p99)
 
 
 def measure(service: str, root: Path, threads: int, count: int) -> dict[Case, Run]:
