@@ -5,8 +5,8 @@ threads, `kernels` is the arithmetic for each instruction set, `linear` the line
 the Transformer with its caches, `search` one step of the searches, `api` what is called from here.
 """
 
-from model.native.library import has_fast_int8, is_available, kernels_name
+from model.native.library import has_fast_int8, is_available, kernel_names
 from model.native.network import NativeNetwork
 from model.native.search import NativeSearch
 
-__all__ = ["NativeNetwork", "NativeSearch", "has_fast_int8", "is_available", "kernels_name"]
+__all__ = ["NativeNetwork", "NativeSearch", "has_fast_int8", "is_available", "kernel_names"]

@@ -7,9 +7,13 @@
 
 extern "C" {
 
-const char *dragoman_kernels() { return best_kernels().name; }
+// Null if there are no more.
+const char *dragoman_kernels(int32_t index) {
+    const auto &usable = usable_kernels();
+    return static_cast<size_t>(index) < usable.size() ? usable[index]->name : nullptr;
+}
 
-int32_t dragoman_is_fast_quantised() { return best_kernels().is_fast_quantised; }
+int32_t dragoman_is_fast_quantised() { return usable_kernels()[0]->is_fast_quantised; }
 
 void dragoman_use_threads(int32_t threads) { parallel_resize(threads); }
 

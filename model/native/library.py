@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import itertools
 
 from torch import Tensor
 
@@ -12,7 +13,7 @@ _MODULE = "model.native._library"
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
-    "dragoman_kernels": (ctypes.c_char_p, []),
+    "dragoman_kernels": (ctypes.c_char_p, [_int]),
     "dragoman_is_fast_quantised": (_int, []),
     "dragoman_use_threads": (None, [_int]),
     "dragoman_new": (_pointer, [_pointer, _pointer]),
@@ -51,10 +52,13 @@ def has_fast_int8() -> bool:
     return library is not None and bool(library.dragoman_is_fast_quantised())
 
 
-def kernels_name() -> str:
-    """Which instruction set is used; "none" without the library."""
+def kernel_names() -> list[str]:
+    """The instruction sets that this CPU runs, the fastest first; none without the library."""
     library = load_library()
-    return "none" if library is None else library.dragoman_kernels().decode()
+    if library is None:
+        return []
+    names = map(library.dragoman_kernels, itertools.count())
+    return [name.decode() for name in itertools.takewhile(bool, names)]
 
 
 def address(tensor: Tensor | None) -> int | None:

@@ -28,17 +28,21 @@ bool may_use_tiles() {
 }
 #endif
 
-const Kernels &choose_kernels() {
+std::vector<const Kernels *> find_kernels() {
+    std::vector<const Kernels *> found;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (has_avx512 && __builtin_cpu_supports("avx512vnni"))
-        return may_use_tiles() ? kernels_amx : kernels_vnni;
-    if (has_avx512) return kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kernels_avx2;
+    bool has_vnni = has_avx512 && __builtin_cpu_supports("avx512vnni");
+    if (has_vnni && may_use_tiles()) found.push_back(&kernels_amx);
+    if (has_vnni) found.push_back(&kernels_vnni);
+    if (has_avx512) found.push_back(&kernels_avx512);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        found.push_back(&kernels_avx2);
 #endif
-    return kernels_baseline;
+    found.push_back(&kernels_baseline);
+    return found;
 }
 
 void pack_floats(Linear &linear, const float *weight) {
@@ -71,9 +75,9 @@ void pack_codes(Linear &linear, const float *weight) {
 
 }  // namespace
 
-const Kernels &best_kernels() {
-    static const Kernels &best = choose_kernels();
-    return best;
+const std::vector<const Kernels *> &usable_kernels() {
+    static const std::vector<const Kernels *> usable = find_kernels();
+    return usable;
 }
 
 Linear pack(const float *weight, const float *bias, int outputs, int inputs, bool is_quantised) {

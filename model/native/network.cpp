@@ -47,7 +47,7 @@ Store zeros(size_t count) {
 
 Network::Network(const Shape &shape, Weights weights)
     : shape_(shape),
-      kernels_(best_kernels()),
+      kernels_(*usable_kernels()[shape.kernels]),
       next_(weights),
       scratch_(shape.max_batch_tokens, std::max(shape.d_model, shape.d_ff)) {
     int d = shape.d_model;

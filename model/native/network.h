@@ -12,6 +12,7 @@ struct Shape {
     int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, activation, is_quantised;
     float embedding_scale;
     int32_t max_rows, max_slots, max_source_tokens, max_target_tokens, max_batch_tokens;
+    int32_t kernels;  // which of usable_kernels
 };
 
 // Weights (float32, rows of outputs), in the order that Network's constructor reads them.

@@ -37,7 +37,7 @@ class _Shape(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int32) for name in _INTEGERS),
         ("embedding_scale", ctypes.c_float),
-        *((name, ctypes.c_int32) for name in _BOUNDS),
+        *((name, ctypes.c_int32) for name in (*_BOUNDS, "kernels")),
     )
 
 
@@ -54,9 +54,15 @@ class NativeNetwork:
     """Computes with a packed copy of the model's weights: bytes if `is_quantised`, else float32."""
 
     def __init__(
-        self, model: Transformer, control_ids: Sequence[int], room: Room, is_quantised: bool
+        self,
+        model: Transformer,
+        control_ids: Sequence[int],
+        room: Room,
+        is_quantised: bool,
+        kernels: int = 0,
     ) -> None:
-        """Raises MemoryError if the copy and the caches do not fit."""
+        """`kernels`: which of `kernel_names` computes. Raises MemoryError if the copy and the
+        caches do not fit."""
         library = load_library()
         if library is None:
             raise RuntimeError("model/native was not compiled")
@@ -67,6 +73,7 @@ class NativeNetwork:
         weights = [*self._embeddings, *_weights(model, control_ids)]
         addresses = (ctypes.c_void_p * len(weights))(*(address(weight) for weight in weights))
         shape = _shape(model, room, self._batch_tokens, is_quantised)
+        shape.kernels = kernels
         library.dragoman_use_threads(torch.get_num_threads())
         self._network = library.dragoman_new(ctypes.byref(shape), addresses)
         if self._network is None:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from model.eager import EagerNetwork
 from model.layout import Moves
-from model.native import NativeNetwork, has_fast_int8
+from model.native import NativeNetwork, has_fast_int8, kernel_names
 from model.network import Network, Room, RowTable
 from model.placement import resolve_precision
 from model.transformer import Transformer
@@ -52,6 +52,40 @@ def test_our_code_gives_the_logits_that_pytorch_gives(variant: dict[str, object]
     found = steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False), 20, reorder_at=6)
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernels", kernel_names())
+@pytest.mark.parametrize("variant", VARIANTS)
+@torch.inference_mode()
+def test_every_instruction_set_that_runs_here_gives_the_same_logits(
+    variant: dict[str, object], kernels: str
+) -> None:
+    """Floats to rounding; bytes too, whose sums are whole numbers until they are scaled."""
+    model = tiny_model(**variant)  # type: ignore[arg-type]
+    index = kernel_names().index(kernels)
+    last = len(kernel_names()) - 1
+    for is_quantised in (False, True):
+        baseline = steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised, last), 12)
+        found = steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised, index), 12)
+        for ours, theirs in zip(found, baseline, strict=True):
+            torch.testing.assert_close(ours, theirs, atol=0.02 if is_quantised else 2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernels", kernel_names())
+@torch.inference_mode()
+def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
+    model = tiny_model(vocab_size=1300)
+    index = kernel_names().index(kernels)
+    for is_quantised in (False, True):
+        network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised, index)
+        log_probs, tokens = steps(network, 3)[-1].log_softmax(-1).topk(8)
+        best = network.rank(8)
+        torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
+        assert best.tokens.tolist() == tokens.tolist()
+
+
+def test_the_slowest_instruction_set_is_there_on_every_machine() -> None:
+    assert kernel_names()[-1] == "baseline"
 
 
 @torch.inference_mode()
