@@ -149,6 +149,8 @@ def main() -> None:
             for what in MEASURED:
                 seconds, resident, peak = measure(what, Path(root) / name)
                 print(f"{name:<10} {what:<34} {seconds:>8.1f} {resident:>7} {peak:>8}", flush=True)
+            command = [sys.executable, "-W", "ignore", "-m", "tests.model.importers.agreement"]
+            subprocess.run([*command, str(Path(root) / name)], check=True)
 
 
 if __name__ == "__main__":
