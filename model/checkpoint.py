@@ -15,14 +15,14 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from model.config import ConfigError, ModelConfig
@@ -65,6 +65,64 @@ class CheckpointInfo:
         return Languages(sides, self.own_codes)
 
 
+class StoredWeights(Mapping[str, Tensor]):
+    """The weights in a safetensors file. Each is read, as float32, when it is asked for, so that
+    nothing else of the file takes memory."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises CheckpointError."""
+        self._path = path
+        try:
+            with safe_open(path, framework="pt") as file:
+                names = file.keys()
+                self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name in names}
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(f"{path} is not a safetensors file: {error}") from error
+
+    def __getitem__(self, name: str) -> Tensor:
+        expected = self.shapes[name]
+        with safe_open(self._path, framework="pt") as file:
+            tensor: Tensor = file.get_tensor(name).to(torch.float32, copy=True)
+        if tuple(tensor.shape) != expected:
+            raise CheckpointError(f"{self._path} has changed since it was opened")
+        return tensor
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.shapes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shapes)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A network that is still on disk: `model.network.Model`."""
+
+    config: ModelConfig
+    weights: StoredWeights
+    device: torch.device
+
+    def load(self) -> Transformer:
+        """Read it onto its device, in evaluation mode."""
+        with torch.device("meta"):
+            model = Transformer(self.config)
+        model.load_state_dict(dict(self.weights), strict=False, assign=True)
+        model.share_output()
+        return model.to(self.device).eval()
+
+
+@dataclass(frozen=True)
+class StoredCheckpoint:
+    """A checkpoint whose files are known to be whole and to fit each other."""
+
+    info: CheckpointInfo
+    model: StoredModel
+    tokenizer: Tokenizer
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A loaded checkpoint: the network in evaluation mode, its tokenizer, its description."""
@@ -74,15 +132,23 @@ class Checkpoint:
     tokenizer: Tokenizer
 
 
-def load_checkpoint(directory: Path, device: torch.device | str = "cpu") -> Checkpoint:
-    """Read a checkpoint in float32; raises CheckpointError."""
+def open_checkpoint(directory: Path, device: torch.device | str = "cpu") -> StoredCheckpoint:
+    """Check a checkpoint without reading its weights; raises CheckpointError."""
     if not directory.is_dir():
         raise CheckpointError(f"no checkpoint at {directory}: the directory does not exist")
     info = read_info(directory)
     verify_sums(directory)
     tokenizer = _load_tokenizer(directory, info)
-    model = _load_model(directory, info.architecture)
-    return Checkpoint(info, model.to(device).eval(), tokenizer)
+    weights = StoredWeights(directory / WEIGHTS_FILE)
+    _require_fit(directory / WEIGHTS_FILE, weights, info.architecture)
+    model = StoredModel(info.architecture, weights, torch.device(device))
+    return StoredCheckpoint(info, model, tokenizer)
+
+
+def load_checkpoint(directory: Path, device: torch.device | str = "cpu") -> Checkpoint:
+    """Read a checkpoint in float32; raises CheckpointError."""
+    stored = open_checkpoint(directory, device)
+    return Checkpoint(stored.info, stored.model.load(), stored.tokenizer)
 
 
 def read_info(directory: Path) -> CheckpointInfo:
@@ -120,11 +186,6 @@ def save_checkpoint(
     names = sorted({CONFIG_FILE, WEIGHTS_FILE, *(file.name for file in tokenizer_files)})
     sums = "".join(f"{_sha256(directory / name)}  {name}\n" for name in names)
     (directory / SUMS_FILE).write_text(sums, encoding="utf-8")
-
-
-def unique_weights(model: Transformer) -> dict[str, Tensor]:
-    """The state without second names of shared matrices."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
 def verify_sums(directory: Path) -> None:
@@ -197,30 +258,21 @@ def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:
     return tokenizer
 
 
-def _load_model(directory: Path, config: ModelConfig) -> Transformer:
-    path = directory / WEIGHTS_FILE
-    try:
-        weights = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path} is not a safetensors file: {error}") from error
+def _require_fit(path: Path, weights: StoredWeights, config: ModelConfig) -> None:
     with torch.device("meta"):
         model = Transformer(config)
-    expected = {name: parameter.shape for name, parameter in model.named_parameters()}
-    if different := sorted(set(expected) ^ set(weights)):
+    expected = {name: tuple(weight.shape) for name, weight in model.weights.items()}
+    if different := sorted(set(expected) ^ set(weights.shapes)):
+        where = "the file" if different[0] in weights else "the architecture"
         raise CheckpointError(
-            f"{path} does not fit {CONFIG_FILE}: tensor {different[0]!r} is only in "
-            f"{'the file' if different[0] in weights else 'the architecture'}"
+            f"{path} does not fit {CONFIG_FILE}: tensor {different[0]!r} is only in {where}"
         )
     for name, shape in expected.items():
-        if weights[name].shape != shape:
+        if weights.shapes[name] != shape:
             raise CheckpointError(
-                f"{path} does not fit {CONFIG_FILE}: {name} has shape "
-                f"{tuple(weights[name].shape)}, expected {tuple(shape)}"
+                f"{path} does not fit {CONFIG_FILE}: {name} has shape {weights.shapes[name]}, "
+                f"expected {shape}"
             )
-    own = {name: weights[name].to(torch.float32) for name in expected}
-    model.load_state_dict(own, strict=False, assign=True)
-    model.share_output()
-    return model
 
 
 def _sha256(path: Path) -> str:

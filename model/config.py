@@ -5,6 +5,7 @@ Knows nothing of tensors, files or tokenizers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -81,6 +82,11 @@ class ModelConfig:
     @property
     def head_dim(self) -> int:
         return self.d_model // self.n_heads
+
+    @property
+    def embedding_scale(self) -> float:
+        """What token embeddings are multiplied by (section 3.4)."""
+        return math.sqrt(self.d_model) if self.scale_embeddings else 1.0
 
     def _check_numbers(self) -> None:
         for field in fields(self):

@@ -180,12 +180,12 @@ class Embedding(nn.Module):
     def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         self.tokens = tokens
-        self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
+        self.scale = config.embedding_scale
         self.norm = nn.LayerNorm(config.d_model) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.learned: nn.Embedding | None = None
         if config.positions == "learned":
-            self.learned = nn.Embedding(config.max_positions, config.d_model)
+            self.learned = random_table(config.max_positions, config.d_model)
         if config.positions == "sinusoidal":
             table = sinusoids(
                 config.max_positions, config.d_model, config.sinusoids, config.position_offset
@@ -203,6 +203,14 @@ class Embedding(nn.Module):
         elif self.table.numel():
             x = x + self.table[positions]
         return self.dropout(self.norm(x))
+
+
+def random_table(size: int, d_model: int) -> nn.Embedding:
+    """Embeddings (size, D) drawn uniformly: PyTorch's own draw from a normal distribution imports
+    70 MB of modules under the meta device."""
+    bound = d_model**-0.5
+    weight = torch.empty(size, d_model).uniform_(-bound, bound)
+    return nn.Embedding.from_pretrained(weight, freeze=False)
 
 
 def sinusoids(

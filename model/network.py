@@ -6,11 +6,13 @@ Live slots are 0..N-1 and live rows 0..R-1 as in `model.layout`; V is the target
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+import torch
 from torch import Tensor
 
+from model.config import ModelConfig
 from model.layout import Moves
 
 Precision = Literal["float32", "bfloat16", "float16", "int8"]
@@ -41,6 +43,23 @@ class Room(NamedTuple):
     max_rows: int
     max_source_tokens: int
     max_target_tokens: int
+
+
+class Model(Protocol):
+    """What a network is made of: `model.transformer.Transformer`, or one that is still on disk."""
+
+    @property
+    def config(self) -> ModelConfig: ...
+
+    @property
+    def weights(self) -> Mapping[str, Tensor]:
+        """By their names, each once."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is, or is to be."""
+        ...
 
 
 class Network(Protocol):

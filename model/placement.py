@@ -9,6 +9,7 @@ from typing import get_args
 import psutil
 import torch
 
+from model.checkpoint import StoredModel
 from model.config import ModelConfig
 from model.eager import EagerNetwork
 from model.native import NativeNetwork, NativeSearch, has_fast_int8, is_available
@@ -86,7 +87,7 @@ def _free_in_control_group(directory: Path) -> list[int]:
 
 
 def make_network(
-    model: Transformer,
+    model: Transformer | StoredModel,
     control_ids: Sequence[int],
     room: Room,
     precision: Precision,
@@ -96,15 +97,15 @@ def make_network(
 
     Raises MemoryError if it does not fit.
     """
-    is_on_cpu = next(model.parameters()).device.type == "cpu"
-    is_int8 = precision == "int8"
+    is_on_cpu, is_int8 = model.device.type == "cpu", precision == "int8"
     if is_on_cpu and is_available() and (is_int8 or precision == "float32") and not is_eager:
         return NativeNetwork(model, control_ids, room, is_quantised=is_int8)
     if is_int8:
         raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     try:
-        return EagerNetwork(model.to(dtypes[precision]), control_ids, room)
+        loaded = model if isinstance(model, Transformer) else model.load()
+        return EagerNetwork(loaded.to(dtypes[precision]), control_ids, room)
     except torch.OutOfMemoryError as error:
         raise MemoryError("the model's weights and caches do not fit into memory") from error
 

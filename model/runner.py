@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import torch
 
+from model.checkpoint import StoredModel
 from model.layout import Layout
 from model.network import Precision, Room, RowCandidates, RowTable
 from model.placement import make_network, make_search
@@ -45,7 +46,7 @@ class Runner:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Transformer | StoredModel,
         control_ids: Sequence[int],
         *,
         max_slots: int,
@@ -56,14 +57,15 @@ class Runner:
         precision: Precision = "float32",
         is_eager: bool = False,
     ) -> None:
-        """`is_eager`: PyTorch computes, even where our own CPU code could."""
+        """A model on disk is read once, weight by weight where our own CPU code computes.
+        `is_eager`: PyTorch computes, even where our own CPU code could."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
         self.max_target_tokens = min(max_target_tokens, config.max_positions)
         self.max_beam_size = min(max_beam_size, max_rows)
         self._config = config
-        self._device = next(model.parameters()).device
+        self._device = model.device
         room = Room(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         self._network = make_network(model, control_ids, room, precision, is_eager)
         self._search = make_search(

@@ -21,6 +21,7 @@ from model.layers import (
     EncoderLayer,
     alibi_bias,
     alibi_slopes,
+    random_table,
 )
 
 
@@ -46,10 +47,10 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        src_tokens = nn.Embedding(config.src_vocab_size, config.d_model)
+        src_tokens = random_table(config.src_vocab_size, config.d_model)
         is_shared = config.shared_embeddings == "all"
         tgt_tokens = (
-            src_tokens if is_shared else nn.Embedding(config.tgt_vocab_size, config.d_model)
+            src_tokens if is_shared else random_table(config.tgt_vocab_size, config.d_model)
         )
         self.src_embedding = Embedding(config, src_tokens)
         self.tgt_embedding = Embedding(config, tgt_tokens)
@@ -63,6 +64,15 @@ class Transformer(nn.Module):
         slopes = alibi_slopes(n_slopes) if n_slopes else torch.empty(0, device="cpu")
         self.slopes: Tensor
         self.register_buffer("slopes", slopes, persistent=False)
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """By name; what is shared only by its first one."""
+        return {name: parameter.detach() for name, parameter in self.named_parameters()}
+
+    @property
+    def device(self) -> torch.device:
+        return self.src_embedding.tokens.weight.device
 
     def share_output(self) -> None:
         """Make the target embeddings the output matrix, where the configuration says so."""

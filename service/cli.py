@@ -84,7 +84,8 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     settings = _read_settings({name: value for name, value in flags.items() if value})
     import uvicorn
 
-    from service.app import StartupError, create_app, drain, load_models
+    from service.app import create_app, drain
+    from service.loading import StartupError, load_models
     from service.logs import configure_logs
     from service.server import Server
 

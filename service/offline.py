@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from model.checkpoint import load_checkpoint, read_info
+from model.checkpoint import open_checkpoint, read_info
 from model.importers.resolve import resolve_checkpoint
 from model.languages import shown_pairs
 from model.offline import translate_all
@@ -49,7 +49,7 @@ class OfflineTranslator:
         length_penalty: float | None,
     ) -> None:
         device = resolve_device(device)
-        checkpoint = load_checkpoint(resolve_checkpoint(model), device)
+        checkpoint = open_checkpoint(resolve_checkpoint(model), device)
         self._tokenizer, self._pairs = checkpoint.tokenizer, checkpoint.info.pairs
         self._languages = checkpoint.info.languages
         defaults = checkpoint.info.decoding

@@ -42,11 +42,11 @@ class Dragoman:
     ) -> None:
         import torch
 
-        from model.checkpoint import load_checkpoint
+        from model.checkpoint import open_checkpoint
         from model.runner import Runner
 
         torch.set_num_threads(threads)
-        loaded = load_checkpoint(Path(shape.ours), device)
+        loaded = open_checkpoint(Path(shape.ours), device)
         self._length, self._decoding = shape.forced_length, loaded.info.decoding
         if is_exact:
             self._decoding = dataclasses.replace(self._decoding, lookahead=None)

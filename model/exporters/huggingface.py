@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.checkpoint import Checkpoint, load_checkpoint, unique_weights
+from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import Activation, ModelConfig
 from model.exporters.tokenizers import (
     ExportError,
@@ -109,7 +109,7 @@ def _check_fit(config: ModelConfig, name: str) -> None:
 
 def _foreign_weights(checkpoint: Checkpoint, name: str) -> dict[str, Tensor]:
     config = checkpoint.info.architecture
-    weights = unique_weights(checkpoint.model)
+    weights = checkpoint.model.weights
     if config.sinusoids == "interleaved":
         weights = _in_halves(weights)
     foreign = {theirs: weights[ours] for ours, theirs in foreign_names(config).items()}

@@ -17,9 +17,9 @@ int32_t dragoman_is_fast_quantised() { return usable_kernels()[0]->is_fast_quant
 
 void dragoman_use_threads(int32_t threads) { parallel_resize(threads); }
 
-Network *dragoman_new(const Shape *shape, Weights weights) {
+Network *dragoman_new(const Shape *shape, const Tables *tables, NextWeight next) {
     try {
-        return new Network(*shape, weights);
+        return new Network(*shape, *tables, next);
     } catch (const std::bad_alloc &) {
         return nullptr;
     }

@@ -12,11 +12,12 @@ from torch import Tensor
 _MODULE = "model.native._library"
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
+NextWeight = ctypes.CFUNCTYPE(_pointer)
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_kernels": (ctypes.c_char_p, [_int]),
     "dragoman_is_fast_quantised": (_int, []),
     "dragoman_use_threads": (None, [_int]),
-    "dragoman_new": (_pointer, [_pointer, _pointer]),
+    "dragoman_new": (_pointer, [_pointer, _pointer, NextWeight]),
     "dragoman_delete": (None, [_pointer]),
     "dragoman_encode": (None, [_pointer, _int, *[_pointer] * 4]),
     "dragoman_step": (None, [_pointer, _int, *[_pointer] * 5]),

@@ -45,45 +45,19 @@ Store zeros(size_t count) {
 
 }  // namespace
 
-Network::Network(const Shape &shape, Weights weights)
+Network::Network(const Shape &shape, const Tables &tables, NextWeight next)
     : shape_(shape),
       kernels_(*usable_kernels()[shape.kernels]),
-      next_(weights),
+      source_{tables.source, tables.source_positions, next_norm(next)},
+      target_{tables.target, tables.target_positions, next_norm(next)},
+      slopes_(tables.slopes),
       scratch_(shape.max_batch_tokens, std::max(shape.d_model, shape.d_ff)) {
     int d = shape.d_model;
-    source_ = {next_[0], next_[1], {}};
-    target_ = {next_[2], next_[3], {}};
-    slopes_ = next_[4];
-    next_ += 5;
-    source_.norm = next_norm();
-    target_.norm = next_norm();
-    for (int i = 0; i < shape.n_encoder_layers; i++) {
-        EncoderLayer layer;
-        layer.attention_norm = next_norm();
-        layer.qkv = next_linear(3 * d, d);
-        layer.out = next_linear(d, d);
-        layer.feed_forward_norm = next_norm();
-        layer.expand = next_linear(shape.d_ff, d);
-        layer.contract = next_linear(d, shape.d_ff);
-        encoder_.push_back(std::move(layer));
-    }
-    encoder_norm_ = next_norm();
-    for (int i = 0; i < shape.n_decoder_layers; i++) {
-        DecoderLayer layer;
-        layer.attention_norm = next_norm();
-        layer.qkv = next_linear(3 * d, d);
-        layer.out = next_linear(d, d);
-        layer.memory_norm = next_norm();
-        layer.memory_query = next_linear(d, d);
-        memory_kv_.push_back(next_linear(2 * d, d));
-        layer.memory_out = next_linear(d, d);
-        layer.feed_forward_norm = next_norm();
-        layer.expand = next_linear(shape.d_ff, d);
-        layer.contract = next_linear(d, shape.d_ff);
-        decoder_.push_back(std::move(layer));
-    }
-    decoder_norm_ = next_norm();
-    output_ = next_linear(shape.tgt_vocab_size, d);
+    for (int i = 0; i < shape.n_encoder_layers; i++) encoder_.push_back(next_encoder_layer(next));
+    encoder_norm_ = next_norm(next);
+    for (int i = 0; i < shape.n_decoder_layers; i++) decoder_.push_back(next_decoder_layer(next));
+    decoder_norm_ = next_norm(next);
+    output_ = next_linear(next, shape.tgt_vocab_size, d);
 
     size_t tokens = shape.max_batch_tokens, layers = shape.n_decoder_layers;
     x_.resize(tokens * d);
@@ -99,21 +73,45 @@ Network::Network(const Shape &shape, Weights weights)
     memory_lengths_.resize(shape.max_slots);
 }
 
-Linear Network::next_linear(int outputs, int inputs) {
-    Linear linear = pack(next_[0], next_[1], outputs, inputs, shape_.is_quantised);
-    next_ += 2;
-    return linear;
+EncoderLayer Network::next_encoder_layer(NextWeight next) {
+    int d = shape_.d_model;
+    EncoderLayer layer;
+    layer.attention_norm = next_norm(next);
+    layer.qkv = next_linear(next, 3 * d, d);
+    layer.out = next_linear(next, d, d);
+    layer.feed_forward_norm = next_norm(next);
+    layer.expand = next_linear(next, shape_.d_ff, d);
+    layer.contract = next_linear(next, d, shape_.d_ff);
+    return layer;
+}
+
+DecoderLayer Network::next_decoder_layer(NextWeight next) {
+    int d = shape_.d_model;
+    DecoderLayer layer;
+    layer.attention_norm = next_norm(next);
+    layer.qkv = next_linear(next, 3 * d, d);
+    layer.out = next_linear(next, d, d);
+    layer.memory_norm = next_norm(next);
+    layer.memory_query = next_linear(next, d, d);
+    memory_kv_.push_back(next_linear(next, 2 * d, d));
+    layer.memory_out = next_linear(next, d, d);
+    layer.feed_forward_norm = next_norm(next);
+    layer.expand = next_linear(next, shape_.d_ff, d);
+    layer.contract = next_linear(next, d, shape_.d_ff);
+    return layer;
+}
+
+Linear Network::next_linear(NextWeight next, int outputs, int inputs) {
+    const float *weight = next(), *bias = next();
+    if (!weight) throw std::bad_alloc();
+    return pack(weight, bias, outputs, inputs, shape_.is_quantised);
 }
 
 // No gain: there is no such norm.
-Norm Network::next_norm() {
-    Norm norm;
-    if (next_[0]) {
-        norm.gain.assign(next_[0], next_[0] + shape_.d_model);
-        norm.bias.assign(next_[1], next_[1] + shape_.d_model);
-    }
-    next_ += 2;
-    return norm;
+Norm Network::next_norm(NextWeight next) {
+    const float *gain = next(), *bias = next();
+    if (!gain) return {};
+    return {{gain, gain + shape_.d_model}, {bias, bias + shape_.d_model}};
 }
 
 void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {

@@ -15,15 +15,21 @@ struct Shape {
     int32_t kernels;  // which of usable_kernels
 };
 
-// Weights (float32, rows of outputs), in the order that Network's constructor reads them.
-using Weights = const float *const *;
+// Matrices that are read where they lie, (V, D) and (P, D): null for no such positions or slopes.
+struct Tables {
+    const float *source, *source_positions, *target, *target_positions, *slopes;
+};
+
+// The next weight (float32, rows of outputs) in the order that Network's constructor packs them;
+// null for a norm that the model lacks. It lies there until the next but one is asked for.
+using NextWeight = const float *(*)();
 
 struct Norm {
     std::vector<float> gain, bias;
 };
 
 struct Embedding {
-    const float *tokens, *positions;  // (V, D) and (P, D), or null for no positions; not owned
+    const float *tokens, *positions;  // of Tables
     Norm norm;
 };
 
@@ -47,7 +53,8 @@ using Store = std::unique_ptr<float[], FreeMemory>;
 
 class Network {
   public:
-    Network(const Shape &shape, Weights weights);
+    // Throws std::bad_alloc if there is no room, or not as many weights as there should be.
+    Network(const Shape &shape, const Tables &tables, NextWeight next);
 
     // Encode sentences whose `ids` follow each other; each one's memory goes into its slot.
     // `memory`, if not null, gets the encoder's output (all tokens, D).
@@ -72,8 +79,10 @@ class Network {
     void reorder(int rows, const int32_t *row, const int64_t *sources, int length);
 
   private:
-    Linear next_linear(int outputs, int inputs);
-    Norm next_norm();
+    EncoderLayer next_encoder_layer(NextWeight next);
+    DecoderLayer next_decoder_layer(NextWeight next);
+    Linear next_linear(NextWeight next, int outputs, int inputs);
+    Norm next_norm(NextWeight next);
     void embed(const Embedding &embedding, int count, const int64_t *ids, const int64_t *positions);
     const float *enter(const Norm &norm, int rows);
     void leave(const Norm &norm, int rows);
@@ -93,7 +102,6 @@ class Network {
 
     Shape shape_;
     const Kernels &kernels_;
-    Weights next_;
     Embedding source_, target_;
     const float *slopes_;
     std::vector<EncoderLayer> encoder_;

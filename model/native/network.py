@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.config import Activation, ModelConfig
-from model.layers import Attention, DecoderLayer, Embedding, EncoderLayer
 from model.layout import Moves
-from model.native.library import address, load_library
-from model.network import Room, RowCandidates, RowTable
-from model.transformer import Transformer
+from model.native.library import NextWeight, address, load_library
+from model.native.weights import WeightSupply, packed_weights, tables_of
+from model.network import Model, Room, RowCandidates, RowTable
 
 _ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
 _BATCH_TOKENS = 1024
@@ -55,7 +54,7 @@ class NativeNetwork:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Model,
         control_ids: Sequence[int],
         room: Room,
         is_quantised: bool,
@@ -67,18 +66,20 @@ class NativeNetwork:
         if library is None:
             raise RuntimeError("model/native was not compiled")
         self._library = library
-        self._config = model.config
+        self._config = config = model.config
         self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
-        self._embeddings = _own_tables(model)
-        weights = [*self._embeddings, *_weights(model, control_ids)]
-        addresses = (ctypes.c_void_p * len(weights))(*(address(weight) for weight in weights))
-        shape = _shape(model, room, self._batch_tokens, is_quantised)
+        self._tables = tables_of(config, model.weights)
+        tables = (ctypes.c_void_p * len(self._tables))(*map(address, self._tables))
+        supply = WeightSupply(packed_weights(config, model.weights, self._tables, control_ids))
+        shape = _shape(config, room, self._batch_tokens, is_quantised)
         shape.kernels = kernels
         library.dragoman_use_threads(torch.get_num_threads())
-        self._network = library.dragoman_new(ctypes.byref(shape), addresses)
+        self._network = library.dragoman_new(ctypes.byref(shape), tables, NextWeight(supply))
+        weakref.finalize(self, library.dragoman_delete, self._network)
+        if supply.error is not None:
+            raise supply.error
         if self._network is None:
             raise MemoryError("the model's weights and caches do not fit into memory")
-        weakref.finalize(self, library.dragoman_delete, self._network)
         self._rows: list[int] = []
         self._slots: list[int] = []
         self._free_rows = list(reversed(range(room.max_rows)))
@@ -161,8 +162,7 @@ class NativeNetwork:
         return _Membership(table, _ints(self._rows), slots, table.slots.argsort().int())
 
 
-def _shape(model: Transformer, room: Room, batch_tokens: int, is_quantised: bool) -> _Shape:
-    config: ModelConfig = model.config
+def _shape(config: ModelConfig, room: Room, batch_tokens: int, is_quantised: bool) -> _Shape:
     return _Shape(
         d_model=config.d_model,
         n_heads=config.n_heads,
@@ -174,82 +174,13 @@ def _shape(model: Transformer, room: Room, batch_tokens: int, is_quantised: bool
         is_pre_norm=config.norm == "pre",
         activation=_ACTIVATIONS[config.activation],
         is_quantised=is_quantised,
-        embedding_scale=model.src_embedding.scale,
+        embedding_scale=config.embedding_scale,
         max_rows=room.max_rows,
         max_slots=room.max_slots,
         max_source_tokens=room.max_source_tokens,
         max_target_tokens=room.max_target_tokens,
         max_batch_tokens=batch_tokens,
     )
-
-
-def _weights(model: Transformer, control_ids: Sequence[int]) -> list[Tensor | None]:
-    """In the order that network.cpp reads them."""
-    weights: list[Tensor | None] = [model.slopes if model.slopes.numel() else None]
-    weights += [*_norm(model.src_embedding.norm), *_norm(model.tgt_embedding.norm)]
-    for encoder_layer in model.encoder:
-        assert isinstance(encoder_layer, EncoderLayer)
-        weights += _norm(encoder_layer.self_attention_residual.norm)
-        weights += _self_attention(encoder_layer.self_attention)
-        weights += _norm(encoder_layer.feed_forward_residual.norm)
-        weights += _joined(encoder_layer.feed_forward.expand)
-        weights += _joined(encoder_layer.feed_forward.contract)
-    weights += _norm(model.encoder_norm)
-    for layer in model.decoder:
-        assert isinstance(layer, DecoderLayer)
-        memory = layer.memory_attention
-        weights += _norm(layer.self_attention_residual.norm)
-        weights += _self_attention(layer.self_attention)
-        weights += _norm(layer.memory_attention_residual.norm)
-        weights += _joined(memory.q_proj)
-        weights += _joined(memory.k_proj, memory.v_proj)
-        weights += _joined(memory.out_proj)
-        weights += _norm(layer.feed_forward_residual.norm)
-        weights += _joined(layer.feed_forward.expand)
-        weights += _joined(layer.feed_forward.contract)
-    weights += _norm(model.decoder_norm)
-    return [*weights, model.output.weight.detach(), _output_bias(model, control_ids)]
-
-
-def _own_tables(model: Transformer) -> list[Tensor | None]:
-    """Copies, so that nothing else of the model needs to stay; one of what both sides share."""
-    copies: dict[int, Tensor] = {}
-    tables = [*_tables(model.src_embedding), *_tables(model.tgt_embedding)]
-    return [t if t is None else copies.setdefault(t.data_ptr(), t.clone()) for t in tables]
-
-
-def _tables(embedding: Embedding) -> list[Tensor | None]:
-    positions: Tensor | None = embedding.table if embedding.table.numel() else None
-    if embedding.learned is not None:
-        positions = embedding.learned.weight.detach()
-    return [embedding.tokens.weight.detach(), positions]
-
-
-def _self_attention(attention: Attention) -> list[Tensor]:
-    joined = _joined(attention.q_proj, attention.k_proj, attention.v_proj)
-    return [*joined, *_joined(attention.out_proj)]
-
-
-def _joined(*layers: nn.Linear) -> list[Tensor]:
-    """Layers with the same input as one: weight and bias."""
-    if len(layers) == 1:
-        return [layers[0].weight.detach(), layers[0].bias.detach()]
-    weight = torch.cat([layer.weight.detach() for layer in layers])
-    return [weight, torch.cat([layer.bias.detach() for layer in layers])]
-
-
-def _norm(norm: nn.Module) -> list[Tensor | None]:
-    if not isinstance(norm, nn.LayerNorm):
-        return [None, None]
-    return [norm.weight.detach(), norm.bias.detach()]
-
-
-def _output_bias(model: Transformer, control_ids: Sequence[int]) -> Tensor:
-    """A bias of -inf keeps control ids from ever being chosen."""
-    bias = model.output.bias
-    out = torch.zeros(model.config.tgt_vocab_size) if bias is None else bias.detach().clone()
-    out[list(control_ids)] = float("-inf")
-    return out
 
 
 def _ints(values: Sequence[int]) -> Tensor:

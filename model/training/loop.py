@@ -25,7 +25,6 @@ from model.checkpoint import (
     load_checkpoint,
     read_info,
     save_checkpoint,
-    unique_weights,
 )
 from model.options import DecodingOptions
 from model.tokenizer import Tokenizer, TokenizerConfig
@@ -41,6 +40,7 @@ from model.transformer import Transformer, initialise
 TOKENIZER_FILE = "sentencepiece.model"
 STATE_FILE = "state.pt"
 CHECKPOINT_DIRECTORY = "checkpoint"
+_STEPS_BETWEEN_TRIMS = 25
 
 
 @dataclass
@@ -157,6 +157,8 @@ class Trainer:
         self._losses.append(loss)
         bar.update()
         bar.set_postfix_str(f"loss {loss:.3f}, {tokens / seconds:,.0f} tokens/s", refresh=False)
+        if progress.step % _STEPS_BETWEEN_TRIMS == 0:
+            return_freed_memory()
         if progress.step % self.table.save_every == 0 or self._is_finished():
             self._record()
 
@@ -213,7 +215,6 @@ class Trainer:
         self.log.draw()
         self._save_snapshot()
         self._save_state()
-        return_freed_memory()
 
     @torch.no_grad()
     def _validate(self) -> dict[str, float]:
@@ -238,7 +239,7 @@ class Trainer:
         return {"dev_loss": total / tokens, "dev_bleu": bleu}
 
     def _save_snapshot(self) -> None:
-        weights = {name: w.cpu() for name, w in unique_weights(self.model).items()}
+        weights = {name: w.cpu() for name, w in self.model.weights.items()}
         save_file(weights, self._snapshot(self.progress.step))
         for old in self._snapshots()[: -self.table.average_last]:
             old.unlink()

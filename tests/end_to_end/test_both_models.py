@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
-from service.app import create_app, load_models
+from service.app import create_app
 from service.cli import main
+from service.loading import load_models
 from service.offline import choose_model
 from service.settings import BUNDLED, Settings
 

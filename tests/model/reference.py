@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
+from model.checkpoint import StoredModel
 from model.config import ModelConfig
 from model.network import Precision
 from model.options import DecodingOptions
@@ -40,7 +41,7 @@ def tiny_model(vocab_size: int = 13, seed: int = 0, **changes: object) -> Transf
 
 
 def tiny_runner(
-    model: Transformer,
+    model: Transformer | StoredModel,
     max_slots: int = 16,
     max_rows: int = 64,
     precision: Precision = "float32",

@@ -19,14 +19,16 @@ from model.checkpoint import (
     CheckpointError,
     CheckpointInfo,
     load_checkpoint,
+    open_checkpoint,
     save_checkpoint,
-    unique_weights,
 )
 from model.config import ModelConfig
 from model.languages import every_pair
 from model.options import DecodingOptions
 from model.tokenizer import TokenizerConfig
 from model.transformer import Transformer, initialise
+from tests.model.reference import run_to_end, tiny_runner
+from tests.model.test_runner import mixed_sentences, texts
 
 Damage = Callable[[Path], None]
 
@@ -49,7 +51,7 @@ def random_model(config: ModelConfig) -> Transformer:
 
 
 def save(directory: Path, model: Transformer, tokenizer: Path) -> None:
-    weights = unique_weights(model)
+    weights = model.weights
     save_checkpoint(directory, info_for(model.config), weights, [tokenizer], torch.float32)
 
 
@@ -103,7 +105,7 @@ def test_many_pairs_are_written_as_languages_and_come_back(
     pairs = every_pair(["en", "zh", "de", "fr"], ["en", "zh", "de", "fr"])
     origin = {"source": "someone/model", "revision": "abc"}
     info = dataclasses.replace(info_for(tiny_config), pairs=pairs, origin=origin)
-    weights = unique_weights(random_model(tiny_config))
+    weights = random_model(tiny_config).weights
     save_checkpoint(saved, info, weights, [tiny_tokenizer_file], torch.float32)
     raw = json.loads((saved / "config.json").read_text())
     assert raw["pairs"] == {
@@ -122,11 +124,32 @@ def test_a_loaded_description_is_the_saved_one(saved: Path, tiny_config: ModelCo
 def test_weights_stored_in_float16_load_as_float32(
     saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
 ) -> None:
-    weights = unique_weights(random_model(tiny_config))
+    weights = random_model(tiny_config).weights
     save_checkpoint(saved, info_for(tiny_config), weights, [tiny_tokenizer_file], torch.float16)
-    loaded = unique_weights(load_checkpoint(saved).model)
+    loaded = load_checkpoint(saved).model.weights
     for name, weight in weights.items():
         assert torch.equal(loaded[name], weight.half().float())
+
+
+def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
+    stored, loaded = open_checkpoint(saved), load_checkpoint(saved)
+    sentences = mixed_sentences(4, seed=1)
+    for is_eager in (False, True):
+        found = run_to_end(tiny_runner(stored.model, is_eager=is_eager), sentences)
+        expected = run_to_end(tiny_runner(loaded.model, is_eager=is_eager), sentences)
+        assert texts(found) == texts(expected)
+
+
+def test_a_file_that_was_replaced_since_is_not_read(
+    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    """The compiled code trusts the shapes."""
+    stored = open_checkpoint(saved)
+    wider = dataclasses.replace(tiny_config, d_ff=2 * tiny_config.d_ff)
+    weights = random_model(wider).weights
+    save_checkpoint(saved, info_for(wider), weights, [tiny_tokenizer_file], torch.float32)
+    with pytest.raises(CheckpointError, match="has changed"):
+        tiny_runner(stored.model)
 
 
 def test_the_sums_are_those_of_sha256sum(saved: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from model.options import DecodingOptions
 from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
-from service.app import LoadedModel
+from service.loading import LoadedModel
 
 TAG, EOS = 1, 2
 PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
@@ -141,7 +141,6 @@ def fake_model(
         runner_bytes=0,
         device="cpu",
         precision="float32",
-        load_seconds=0.1,
     )
 
 

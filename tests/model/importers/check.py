@@ -73,24 +73,22 @@ def convert(source: Path) -> None:
 
 def translate_ours(source: Path) -> object:
     """What it returns is in memory while that is measured: as in the server, only the runner."""
-    from model.checkpoint import load_checkpoint
+    from model.checkpoint import open_checkpoint
     from model.offline import translate_all
     from model.options import DecodingOptions
     from model.runner import Runner
     from model.sentence import SourceSentence
 
-    loaded = load_checkpoint(source.with_suffix(".ours"))
-    tokenizer, model = loaded.tokenizer, loaded.model
-    del loaded
+    stored = open_checkpoint(source.with_suffix(".ours"))
+    tokenizer = stored.tokenizer
     runner = Runner(
-        model,
+        stored.model,
         tokenizer.control_ids(),
         max_slots=1,
         max_rows=1,
         max_source_tokens=128,
         max_target_tokens=128,
     )
-    del model
     ids = tokenizer.encode_source(SENTENCE, "zh", "en")
     decoding = DecodingOptions(beam_size=1, max_length=MAX_TOKENS)
     start = tokenizer.target_start("zh")

@@ -14,7 +14,6 @@ from model.checkpoint import (
     CheckpointInfo,
     load_checkpoint,
     save_checkpoint,
-    unique_weights,
 )
 from model.config import ModelConfig
 from model.exporters.huggingface import FORMATS, export_checkpoint
@@ -153,8 +152,8 @@ def test_a_post_norm_checkpoint_is_marians_and_comes_back_with_equal_weights(
     ours, back = load_checkpoint(tmp_path / "ours"), load_checkpoint(tmp_path / "back")
     assert back.info.architecture == ours.info.architecture
     assert back.info.pairs == (("en", "zh"),)
-    weights = unique_weights(back.model)
-    for name, weight in unique_weights(ours.model).items():
+    weights = back.model.weights
+    for name, weight in ours.model.weights.items():
         assert torch.equal(weights[name], weight), name
     texts = ["Where is the library?", "I like coffee.", "The hospital has three birds."]
     rows = [ours.tokenizer.encode_source(text, "zh") for text in texts]
@@ -173,8 +172,8 @@ def test_what_was_imported_is_exported_with_equal_weights_and_tokenizer(
         before.info, name="", origin={}
     )
     assert back.tokenizer.source_pieces == before.tokenizer.source_pieces
-    weights = unique_weights(back.model)
-    for name, weight in unique_weights(before.model).items():
+    weights = back.model.weights
+    for name, weight in before.model.weights.items():
         assert torch.equal(weights[name], weight), name
     ids = before.tokenizer.encode_source("The library.", "zh", "en")
     assert logits_of(tmp_path / "exported", ids).allclose(logits(before, ids), atol=1e-4)
@@ -237,7 +236,7 @@ def save_random(directory: Path, tokenizer: Path, config: ModelConfig) -> None:
         tokenizer=TokenizerConfig(tokenizer.name, tokenizer.name),
         decoding=DecodingOptions(),
     )
-    save_checkpoint(directory, info, unique_weights(model), [tokenizer], torch.float32)
+    save_checkpoint(directory, info, model.weights, [tokenizer], torch.float32)
 
 
 @torch.inference_mode()

@@ -14,7 +14,8 @@ from fastapi.testclient import TestClient
 from model.checkpoint import read_info
 from model.importers.resolve import cache_directory, resolve_checkpoint
 from model.importers.source import SourceError
-from service.app import StartupError, create_app, load_models
+from service.app import create_app
+from service.loading import StartupError, load_models
 from service.offline import OfflineTranslator
 from service.settings import Settings
 from tests.model.importers.originals import Original

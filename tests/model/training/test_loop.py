@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from model.checkpoint import load_checkpoint, unique_weights
+from model.checkpoint import load_checkpoint
 from model.training import loop
 from model.training.data import Examples
 from model.training.loop import Trainer, average_weights
@@ -58,7 +58,7 @@ def kill_after(trainer: Trainer, step: int) -> None:
 
 
 def weights_of(trainer: Trainer) -> dict[str, Tensor]:
-    return {name: weight.clone() for name, weight in unique_weights(trainer.model).items()}
+    return {name: weight.clone() for name, weight in trainer.model.weights.items()}
 
 
 def logged(trainer: Trainer, *columns: str) -> list[list[str]]:
@@ -124,7 +124,7 @@ def test_the_checkpoint_is_the_mean_of_the_last_snapshots(make_trainer: MakeTrai
     trainer = make_trainer()
     directory = trainer.run()
     snapshots = [load_file(trainer._snapshot(step)) for step in (4, 6)]
-    for name, weight in unique_weights(load_checkpoint(directory).model).items():
+    for name, weight in load_checkpoint(directory).model.weights.items():
         mean = (snapshots[0][name] + snapshots[1][name]) / 2
         assert torch.equal(weight, mean.half().float()), name
     assert not trainer._snapshot(2).exists()
@@ -154,8 +154,8 @@ def test_a_run_may_start_from_a_checkpoint_of_its_own_architecture(
     finished = first.run()
     recipe = make_recipe(start=finished)
     second = Trainer(recipe, tmp_path / "second", "cpu")
-    for name, weight in unique_weights(load_checkpoint(finished).model).items():
-        assert torch.equal(unique_weights(second.model)[name], weight), name
+    for name, weight in load_checkpoint(finished).model.weights.items():
+        assert torch.equal(second.model.weights[name], weight), name
     assert second.progress.step == 0
     vocabularies = [(t.directory / "sentencepiece.model").read_bytes() for t in (first, second)]
     assert vocabularies[0] == vocabularies[1]

@@ -1,0 +1,103 @@
+"""Find the models that the settings name, and see that they can be served."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.options import DecodingOptions
+from service.seam import Runner, Tokenizer
+from service.settings import Settings
+
+_GIB = 2**30
+
+
+class StartupError(ValueError):
+    """The server cannot start; the message says what is wrong."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A checkpoint that can be served, without a word about tensors. `make_runner` reads its
+    weights; `runner_bytes` is what the runner needs besides them when it is full."""
+
+    name: str
+    pairs: Sequence[tuple[str, str]]
+    own_codes: Mapping[str, str]
+    decoding: DecodingOptions
+    tokenizer: Tokenizer
+    make_runner: Callable[[], Runner]
+    max_source_tokens: int
+    runner_bytes: int
+    device: str
+    precision: str
+
+
+def load_models(settings: Settings) -> list[LoadedModel]:
+    """The checkpoints that the settings name; raises StartupError."""
+    if settings.threads:
+        os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
+    models = [_load_model(path, settings) for path in settings.model]
+    for name, count in Counter(model.name for model in models).items():
+        if count > 1:
+            raise StartupError(f"{count} models are called {name!r}; each needs a name of its own")
+    _require_memory(models)
+    return models
+
+
+def _load_model(path: Path, settings: Settings) -> LoadedModel:
+    from model.checkpoint import CheckpointError, open_checkpoint
+    from model.importers.resolve import resolve_checkpoint
+    from model.network import Room
+    from model.placement import full_bytes, resolve_device, resolve_precision
+    from model.runner import Runner as ModelRunner
+
+    try:
+        device = resolve_device(settings.device)
+        precision = resolve_precision(settings.precision, device)
+        checkpoint = open_checkpoint(resolve_checkpoint(path), device)
+    except (CheckpointError, ValueError, OSError) as error:
+        raise StartupError(str(error)) from error
+    info, config = checkpoint.info, checkpoint.info.architecture
+    room = Room(
+        settings.max_slots,
+        settings.max_rows,
+        min(settings.max_source_tokens, config.max_positions),
+        min(settings.max_target_tokens, config.max_positions),
+    )
+    return LoadedModel(
+        name=info.name,
+        pairs=info.pairs,
+        own_codes=info.own_codes,
+        decoding=info.decoding,
+        tokenizer=checkpoint.tokenizer,
+        make_runner=lambda: ModelRunner(
+            checkpoint.model,
+            checkpoint.tokenizer.control_ids(),
+            max_slots=room.max_slots,
+            max_rows=room.max_rows,
+            max_source_tokens=room.max_source_tokens,
+            max_target_tokens=room.max_target_tokens,
+            max_beam_size=settings.max_beam_size,
+            precision=precision,
+        ),
+        max_source_tokens=room.max_source_tokens,
+        runner_bytes=full_bytes(config, room, settings.max_beam_size, precision),
+        device=device,
+        precision=precision,
+    )
+
+
+def _require_memory(models: Sequence[LoadedModel]) -> None:
+    """Better now than when the server is full."""
+    from model.placement import free_bytes
+
+    needed, free = sum(model.runner_bytes for model in models), free_bytes(models[0].device)
+    if needed > free:
+        raise StartupError(
+            f"full slots would take {needed / _GIB:.1f} GiB of memory, and {free / _GIB:.1f} GiB "
+            "are free; lower max_slots, max_rows, max_target_tokens or max_source_tokens"
+        )
