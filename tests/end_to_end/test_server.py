@@ -30,11 +30,11 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _start(*arguments: str) -> subprocess.Popen[str]:
+def _start(*arguments: str, output: int = subprocess.PIPE) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [DRAGOMAN, "serve", *arguments],
         cwd=ROOT,
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
         env={k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")},
@@ -54,8 +54,9 @@ def _wait_until_ready(process: subprocess.Popen[str], url: str) -> None:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
+    """Its log goes nowhere: a pipe that nobody reads would stop it once it is full."""
     port = _free_port()
-    process = _start("--port", str(port))
+    process = _start("--port", str(port), output=subprocess.DEVNULL)
     try:
         _wait_until_ready(process, f"http://127.0.0.1:{port}")
         yield f"http://127.0.0.1:{port}"
