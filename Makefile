@@ -10,7 +10,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench gpu-check importers-check bench bench-engines observe-test
+.PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,9 +40,15 @@ lint: $(INSTALLED) ## check style, types and who imports whom
 train: $(INSTALLED) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
 	$(BIN)/dragoman train $(RECIPE) --run $(RUN)
 
-gpu-check: $(INSTALLED) ## run the tests that need a GPU; without one they skip and say so
+gpu-check: $(INSTALLED) ## run the tests and benchmarks that need a GPU; without one the tests skip themselves
 	@$(BIN)/python -c 'import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else "No GPU here: the tests below skip themselves.")'
 	$(BIN)/pytest -m gpu -rs || test $$? -eq 5
+	@if $(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then $(MAKE) gpu-bench; fi
+
+gpu-bench: $(INSTALLED) ## compare with CTranslate2 and Transformers on the GPU, and time one sentence
+	$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3
+	$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3
+	$(BIN)/python -m benchmarks.latency
 
 importers-check: $(INSTALLED) ## import models of the real sizes, and compare with transformers
 	$(BIN)/python -m tests.model.importers.check

@@ -30,6 +30,22 @@ def test_a_crowd_on_the_gpu_translates_as_on_the_cpu() -> None:
     assert texts(on_gpu) == texts(on_cpu)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"),
+    [(torch.float32, 1e-3), (torch.float16, 0.05), (torch.bfloat16, 0.3)],
+)
+@torch.inference_mode()
+def test_logits_of_the_bundled_checkpoint_are_near_those_in_double_precision_on_the_cpu(
+    dtype: torch.dtype, tolerance: float
+) -> None:
+    model = load_checkpoint(ROOT / "checkpoints" / "zh-en").model
+    generator = torch.Generator().manual_seed(5)
+    src, tgt = (torch.randint(10, 8000, (8, 20), generator=generator) for _ in range(2))
+    expected = model.double()(src, tgt)
+    found = model.to("cuda", dtype)(src.cuda(), tgt.cuda()).cpu().double()
+    assert (found - expected).abs().max() < tolerance * expected.std()
+
+
 def test_the_bundled_checkpoint_translates_on_the_gpu_as_on_the_cpu() -> None:
     """Greedy, float32; the two devices round differently, so one in a hundred may differ."""
     lines = (ROOT / "tests/data/sentences.zh.txt").read_text(encoding="utf-8").splitlines()
