@@ -5,12 +5,15 @@ PORT ?= 8000
 MODEL ?= checkpoints/zh-en checkpoints/en-de
 RECIPE ?= recipes/zh-en.toml
 RUN ?= runs/zh-en
+REPLICAS ?= 2
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
+RAY_INSTALLED := .venv/ray-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test
+.PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test \
+	ray-serve ray-test bench-ray
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +30,16 @@ $(INSTALLED): pyproject.toml $(NATIVE)
 
 serve: $(INSTALLED) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=127.0.0.1 PORT=8000
 	$(BIN)/dragoman serve $(addprefix --model ,$(MODEL)) --host $(HOST) --port $(PORT)
+
+$(RAY_INSTALLED): $(INSTALLED)
+	$(BIN)/pip install -e '.[ray]'
+	touch $@
+
+ray-serve: export RAY_USAGE_STATS_ENABLED = 0
+ray-serve: export RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S = 60
+ray-serve: export RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH = service.replicas.proxy:middlewares
+ray-serve: $(RAY_INSTALLED) ## serve on Ray Serve with REPLICAS=2 on port 8000 (installs dragoman[ray])
+	$(BIN)/serve run service.ray_app:app replicas=$(REPLICAS)
 
 test: $(INSTALLED) ## run every test; those that need a GPU skip themselves
 	$(BIN)/pytest
@@ -56,6 +69,9 @@ importers-check: $(INSTALLED) ## import models of the real sizes, and compare wi
 observe-test: $(INSTALLED) ## run the real Prometheus against the server under load (a minute; needs prometheus)
 	$(BIN)/python -m tests.deploy.observe
 
+ray-test: $(RAY_INSTALLED) ## run the server on a real Ray cluster on this machine (some minutes)
+	$(BIN)/pytest tests/deploy/replicas.py
+
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load
@@ -66,3 +82,6 @@ bench-engines: $(INSTALLED) ## compare with CTranslate2 and Transformers: engine
 	$(BIN)/python -m benchmarks.engines --shape opus
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.latency
+
+bench-ray: $(RAY_INSTALLED) ## measure the plain server beside replicas on Ray (two minutes)
+	$(BIN)/python -m benchmarks.replicas

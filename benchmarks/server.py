@@ -15,7 +15,7 @@ from benchmarks.sentences import ROOT
 
 PORT = 8765
 URL = f"http://127.0.0.1:{PORT}"
-_BIN = Path(sys.executable).parent
+BIN = Path(sys.executable).parent
 _POLL_SECONDS = 0.05
 
 
@@ -32,7 +32,7 @@ def running(
     command: Sequence[str], ready_path: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server on PORT that is ready when `ready_path` answers 200; stopped at the end."""
-    program = str(_BIN / command[0])
+    program = str(BIN / command[0])
     server = subprocess.Popen(
         [program, *command[1:]], stderr=subprocess.DEVNULL, cwd=ROOT, env=environment
     )

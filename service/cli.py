@@ -9,16 +9,14 @@ from __future__ import annotations
 import logging
 import socket
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TextIO, TypeVar
 
 import click
-from pydantic import ValidationError
 
 from service import __version__
-from service.settings import BUNDLED, Settings
+from service.settings import BUNDLED, Settings, read_settings
 
 _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -112,15 +110,9 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
 
 def _read_settings(flags: dict[str, Any]) -> Settings:
     try:
-        return Settings(**flags)
-    except tomllib.TOMLDecodeError as error:
-        _fail(f"setting config: the file is not TOML: {error}")
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        got = f" (got {first['input']!r})" if name else ""
-        where = f"setting {name}: " if name else ""
-        _fail(f"{where}{first['msg'].removeprefix('Value error, ')}{got}")
+        return read_settings(Settings, flags)
+    except ValueError as error:
+        _fail(str(error))
 
 
 def _bind(host: str, port: int) -> socket.socket:

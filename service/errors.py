@@ -17,6 +17,7 @@
     ├─ Cancelled                 499 cancelled
     │  └─ ClientGone             499 cancelled (nobody reads it; it is counted)
     ├─ TranslationFailed         500 translation_failed
+    ├─ ReplicaLost               502 replica_lost, Retry-After
     ├─ Overloaded                503 overloaded, Retry-After
     ├─ NotReady                  503 not_ready, Retry-After
     │  └─ Draining               503 draining, Retry-After
@@ -108,6 +109,10 @@ class ClientGone(Cancelled):
 
 class TranslationFailed(ServiceError):
     status, code = 500, "translation_failed"
+
+
+class ReplicaLost(ServiceError):
+    status, code, retry_after_seconds = 502, "replica_lost", 1
 
 
 class Overloaded(ServiceError):

@@ -7,10 +7,20 @@ gets plain values.
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, DirectoryPath, Field, FilePath, SecretStr, model_validator
+from pydantic import (
+    BeforeValidator,
+    DirectoryPath,
+    Field,
+    FilePath,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -162,3 +172,21 @@ class Settings(BaseSettings):
                 f"got {self.max_beam_size}"
             )
         return self
+
+
+_Settings = TypeVar("_Settings", bound=Settings)
+
+
+def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+    """Settings from what was given and from their other sources; raises ValueError with one
+    sentence."""
+    try:
+        return kind(**given)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"setting config: the file is not TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = first["msg"].removeprefix("Value error, ")
+        if name := ".".join(str(part) for part in first["loc"]):
+            message = f"setting {name}: {message} (got {first['input']!r})"
+        raise ValueError(message) from error

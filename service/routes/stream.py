@@ -34,6 +34,7 @@ router = APIRouter()
 PATH = "/translate/stream"
 RequestId = str | int
 _MAX_ID_CHARACTERS = 128
+LEAVING = 1012
 _IDLE, _TOO_LARGE = 1001, 1009
 _GONE = (WebSocketDisconnect, RuntimeError)  # the latter if the connection was closed before
 
@@ -61,12 +62,16 @@ class Connection:
         self._sending = asyncio.Lock()
 
     async def serve(self) -> None:
-        """Take messages until the client leaves, is idle for too long or breaks the limits."""
+        """Take messages until the client leaves, is idle for too long or breaks the limits.
+
+        If it is the server that leaves, what is in progress is finished.
+        """
         try:
             while (message := await self._receive()) is not None:
                 await self._take(message)
-        except WebSocketDisconnect:
-            pass
+        except WebSocketDisconnect as left:
+            if left.code == LEAVING and self._tasks:
+                await asyncio.wait(self._tasks.values())
         finally:
             tasks = list(self._tasks.values())
             for task in tasks:

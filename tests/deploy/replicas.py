@@ -1,0 +1,272 @@
+"""The server on a real Ray cluster, as an operator has it: `make ray-test` (about three minutes).
+
+One node with four CPUs and one GPU, as far as Ray knows: what it shares out is not checked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from benchmarks.cluster import Cluster, free_port, running_cluster, wait_for
+from benchmarks.server import BIN, URL, running_server
+
+ROOT = Path(__file__).parents[2]
+MODEL = ROOT / "checkpoints" / "zh-en"
+ARGUMENTS: dict[str, object] = {"model": str(MODEL), "replicas": 2, "cpus": 0.5}
+SENTENCE = "昨天下午我和朋友们一起去图书馆看书，然后在河边散步，一直走到天黑才回家"
+LONG = f"{SENTENCE}。" * 4
+SHORT = {"q": "你好。", "source": "zh", "target": "en"}
+LONG_SENTENCE = {**SHORT, "q": SENTENCE}
+SLOW = {"q": [LONG] * 8, "source": "zh", "target": "en"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    environment = {"RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "0.5"}
+    with running_cluster(free_port(), cpus=4, gpus=1, environment=environment) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def pair(cluster: Cluster) -> Cluster:
+    """With two replicas of the default settings."""
+    cluster.deploy(ARGUMENTS)
+    cluster.wait_until_settled(2)
+    return cluster
+
+
+class Load:
+    """Clients that ask again and again, and the answers that they got."""
+
+    def __init__(self, *asks: Callable[[], object]) -> None:
+        self.answers: Counter[object] = Counter()
+        self._is_over = threading.Event()
+        self._threads = [threading.Thread(target=self._work, args=[ask]) for ask in asks]
+
+    def _work(self, ask: Callable[[], object]) -> None:
+        while not self._is_over.is_set():
+            self.answers[ask()] += 1
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def asking(cluster: Cluster, fields: dict[str, Any]) -> Callable[[], object]:
+    """Asks over HTTP -> 200, or the code of the error and its Retry-After."""
+
+    def ask() -> object:
+        answer = cluster.client.post(f"{cluster.url}/translate", json=fields)
+        if answer.status_code == 200:
+            return 200
+        return answer.json()["code"], answer.headers.get("Retry-After")
+
+    return ask
+
+
+def asking_on_a_websocket(cluster: Cluster) -> Callable[[], object]:
+    """Asks on one websocket, and from when that is closed, on a new one."""
+    path = cluster.url.replace("http", "ws") + "/translate/stream"
+    stack = contextlib.ExitStack()
+    socket = stack.enter_context(connect(path))
+
+    def ask() -> object:
+        nonlocal socket
+        try:
+            socket.send(json.dumps({**SHORT, "id": 1}))
+            while (message := json.loads(socket.recv(timeout=60)))["type"] == "token":
+                pass
+        except ConnectionClosed as closed:
+            socket = stack.enter_context(connect(path))
+            return f"closed with {closed.rcvd.code if closed.rcvd else None}"
+        return 200 if message["type"] == "final" else message["code"]
+
+    return ask
+
+
+def requests_by_replica(cluster: Cluster) -> dict[str, float]:
+    """Translations that each replica has answered, from the one page that an operator scrapes."""
+    page = cluster.client.get(f"{cluster.url}/metrics").text
+    return {
+        sample.labels["replica"]: sample.value
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+        if sample.name == "dragoman_requests_total"
+        and (sample.labels["endpoint"], sample.labels["outcome"]) == ("/translate", "ok")
+    }
+
+
+def test_replicas_translate_as_the_plain_server_does(pair: Cluster) -> None:
+    texts = (ROOT / "tests/data/sentences.zh.txt").read_text(encoding="utf-8").splitlines()[:40]
+    bodies: list[dict[str, Any]] = [{"q": q, "source": "zh", "target": "en"} for q in texts]
+    bodies += [
+        {"q": texts[:9], "source": "auto", "target": "en", "alternatives": 2, "beam_size": 3},
+        {"q": "Where is the library?", "source": "en", "target": "zh", "beam_size": 1},
+        {"q": texts[0], "source": "zh", "target": "en", "temperature": 1.2, "seed": 5},
+        {"q": "", "source": "zh", "target": "en"},
+        {"q": "hello", "source": "en", "target": "xx"},
+    ]
+
+    def answers(url: str) -> list[dict[str, Any]]:
+        found = [httpx.post(f"{url}/translate", json=body, timeout=60).json() for body in bodies]
+        return [{k: v for k, v in answer.items() if k != "request_id"} for answer in found]
+
+    with running_server(MODEL):
+        plain = answers(URL)
+    assert answers(pair.url) == plain
+
+
+def test_requests_are_spread_and_one_page_counts_them_all(pair: Cluster) -> None:
+    before = requests_by_replica(pair)
+    with ThreadPoolExecutor(16) as pool:
+        assert set(pool.map(lambda _: asking(pair, SHORT)(), range(200))) == {200}
+    after = requests_by_replica(pair)
+    added = {name: after[name] - before.get(name, 0) for name in after}
+    assert set(added) == set(pair.running())
+    assert sum(added.values()) == 200
+    assert min(added.values()) > 40
+
+
+def test_streams_join_to_the_answer_over_both_transports(pair: Cluster) -> None:
+    fields = {"q": "图书馆在哪里？我喜欢咖啡。\n\n你叫什么名字？😀", "source": "zh", "target": "en"}
+    answer = httpx.post(f"{pair.url}/translate", json=fields, timeout=60).json()
+    expected = answer["translatedText"]
+    accept = {"Accept": "text/event-stream"}
+    with httpx.stream("POST", f"{pair.url}/translate", json=fields, headers=accept) as response:
+        data = [line[6:] for line in response.iter_lines() if line.startswith("data: ")]
+    events = [json.loads(line) for line in data]
+    with connect(pair.url.replace("http", "ws") + "/translate/stream") as socket:
+        socket.send(json.dumps({**fields, "id": "a"}))
+        messages = [json.loads(socket.recv(timeout=60))]
+        while messages[-1]["type"] == "token":
+            messages.append(json.loads(socket.recv(timeout=60)))
+    for pieces in (events, messages):
+        assert len(pieces) > 4
+        assert "".join(piece["text"] for piece in pieces[:-1]) == expected
+        assert pieces[-1]["translatedText"] == expected
+
+
+def test_a_client_that_hangs_up_frees_its_slots(pair: Cluster) -> None:
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{pair.url}/translate", json={**SLOW, "q": [LONG] * 130}, timeout=0.5)
+
+    def is_free() -> bool:
+        page = pair.client.get(f"{pair.url}/metrics").text
+        busy = [line for line in page.splitlines() if line.startswith("dragoman_running{")]
+        return len(busy) == 2 and all(line.endswith(" 0.0") for line in busy)
+
+    wait_for(is_free, 10)
+
+
+def test_what_is_too_much_is_turned_away_with_503_and_retry_after(cluster: Cluster) -> None:
+    """A full engine says so itself; Ray says it for requests that not even a replica may take."""
+    bounds = {"max_slots": 2, "max_rows": 16, "max_waiting_sentences": 4}
+    cluster.deploy({**ARGUMENTS, **bounds})
+    cluster.wait_until_settled(2)
+
+    def ask(fields: dict[str, Any]) -> httpx.Response:
+        return httpx.post(f"{cluster.url}/translate", json=fields, timeout=60)
+
+    for fields, cause in (
+        (SLOW, "sentences are waiting"),
+        (LONG_SENTENCE, "every replica is full"),
+    ):
+        with ThreadPoolExecutor(60) as pool:
+            answers = list(pool.map(ask, [fields] * 60))
+        refused = [answer for answer in answers if answer.status_code == 503]
+        assert {answer.status_code for answer in answers} == {200, 503}
+        assert {answer.json()["code"] for answer in refused} == {"overloaded"}
+        assert {answer.headers["Retry-After"] for answer in refused} == {"1"}
+        assert any(cause in answer.json()["error"] for answer in refused)
+    assert asking(cluster, SHORT)() == 200
+
+
+def test_a_killed_replica_takes_only_its_own_requests_with_it(pair: Cluster) -> None:
+    victim, survivor = pair.running()
+    with Load(*[asking(pair, SLOW)] * 4, *[asking(pair, SHORT)] * 2) as load:
+        wait_for(lambda: load.answers[200] > 10, 60)
+        os.kill(pair.replicas()[victim]["pid"], signal.SIGKILL)
+        wait_for(lambda: len(pair.running()) == 2 and victim not in pair.replicas(), 60)
+        seen = load.answers[200]
+        wait_for(lambda: load.answers[200] > seen + 10, 60)
+    assert set(load.answers) <= {200, ("replica_lost", "1")}
+    assert load.answers["replica_lost", "1"] <= 6
+    assert survivor in pair.running()
+
+
+def test_replicas_are_replaced_without_a_lost_request(pair: Cluster) -> None:
+    old = set(pair.running())
+    sockets = [asking_on_a_websocket(pair) for _ in range(4)]
+    with Load(*[asking(pair, SLOW)] * 2, *[asking(pair, SHORT)] * 2, *sockets) as load:
+        pair.deploy({**ARGUMENTS, "max_texts": 400})
+        pair.wait_until_settled(2)
+    assert set(load.answers) == {200, "closed with 1012"}
+    assert not old & set(pair.running())
+
+
+def test_the_number_of_replicas_follows_the_load(cluster: Cluster) -> None:
+    scaling = {"min_replicas": 1, "max_replicas": 3, "target_ongoing_requests": 4}
+    delays = {"upscale_delay_s": 1, "downscale_delay_s": 2, "look_back_period_s": 2}
+    arguments = {**ARGUMENTS, "replicas": 1, "max_replicas": 3}
+    cluster.deploy(arguments, {"autoscaling_config": {**scaling, **delays}})
+    cluster.wait_until_settled(1)
+    with Load(*[asking(cluster, SLOW)] * 12) as load:
+        wait_for(lambda: len(cluster.running()) == 3, 60)
+        wait_for(lambda: len(requests_by_replica(cluster)) == 3, 60)
+    with Load(asking(cluster, SHORT)) as quiet:
+        cluster.wait_until_settled(1)
+    assert set(load.answers) == set(quiet.answers) == {200}
+
+
+def test_an_unloadable_model_is_told_in_the_status(cluster: Cluster) -> None:
+    options = {"max_constructor_retry_count": 1}
+    cluster.deploy({**ARGUMENTS, "model": "/no/such/model", "replicas": 1}, options)
+    with pytest.raises(RuntimeError, match="/no/such/model"):
+        cluster.wait_until_settled(1)
+
+
+def test_the_committed_configuration_serves_both_bundled_models(cluster: Cluster) -> None:
+    path = ROOT / "deploy" / "ray" / "serve.yaml"
+    cluster.apply(yaml.safe_load(path.read_text(encoding="utf-8"))["applications"][0])
+    cluster.wait_until_settled(2)
+    assert asking(cluster, {**SHORT, "target": "de"})() == 200
+
+
+def test_replicas_share_a_gpu(cluster: Cluster) -> None:
+    cluster.deploy({**ARGUMENTS, "gpus": 0.5, "device": "cpu"})
+    cluster.wait_until_settled(2)
+    assert asking(cluster, SHORT)() == 200
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"), [("replicas=0", "replicas"), ("port=80", "http_options"), ("x=1", "x")]
+)
+def test_a_wrong_argument_is_one_line_and_code_2(argument: str, told: str) -> None:
+    command = [str(BIN / "serve"), "run", "service.ray_app:app", argument]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert told in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
