@@ -1,0 +1,64 @@
+# The server with its bundled models. On a CPU:  docker build -t dragoman .
+# With CUDA:  docker build --build-arg TORCH_INDEX= -t dragoman:cuda .
+
+# A Debian with Python 3.11 or later.
+ARG BASE=python:3.13-slim
+
+FROM ${BASE} AS build
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends g++ \
+        $(python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv) \
+    && rm -rf /var/lib/apt/lists/* \
+    && python3 -m venv /opt/pip \
+    && python3 -m venv --without-pip /opt/venv
+WORKDIR /src
+
+# The index that has PyTorch's CPU builds; empty takes the default index's, which bring CUDA.
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+COPY pyproject.toml ./
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=cache,target=/root/.cache/pip \
+    python3 -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+        > /tmp/requirements.txt \
+    && /opt/pip/bin/pip --python /opt/venv/bin/python install \
+        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /tmp/requirements.txt
+
+COPY LICENSE README.md ./
+COPY model model
+COPY service service
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=cache,target=/root/.cache/pip \
+    /opt/pip/bin/pip --python /opt/venv/bin/python install --no-deps --target /opt/dragoman . \
+    && test -f /opt/dragoman/model/native/_library.*.so
+
+FROM ${BASE}
+RUN groupadd --gid 10001 dragoman \
+    && useradd --uid 10001 --gid 10001 --home-dir /cache --no-create-home --shell /usr/sbin/nologin dragoman \
+    && install --directory --owner 10001 --group 10001 /cache \
+    && rm -rf /usr/local/bin/pip* /usr/local/lib/python3*/site-packages/pip*
+COPY --from=build /opt/venv /opt/venv
+COPY checkpoints /srv/dragoman/checkpoints
+COPY --from=build /opt/dragoman /opt/dragoman
+
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Dragoman" \
+    org.opencontainers.image.description="A translation server that batches at every decode step" \
+    org.opencontainers.image.licenses="Apache-2.0" \
+    org.opencontainers.image.version="${VERSION}" \
+    org.opencontainers.image.revision="${REVISION}"
+
+ENV PATH=/opt/dragoman/bin:/opt/venv/bin:$PATH \
+    PYTHONPATH=/opt/dragoman \
+    PYTHONUNBUFFERED=1 \
+    XDG_CACHE_HOME=/cache \
+    DRAGOMAN_HOST=0.0.0.0 \
+    DRAGOMAN_PORT=8000
+# Models that are imported on first use go to /cache: mount a volume there. Nothing else is written.
+WORKDIR /srv/dragoman
+USER 10001:10001
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import http.client, os; c = http.client.HTTPConnection('127.0.0.1', int(os.environ['DRAGOMAN_PORT']), timeout=4); c.request('GET', '/health/ready'); raise SystemExit(c.getresponse().status != 200)"]
+ENTRYPOINT ["dragoman"]
+CMD ["serve"]
