@@ -4,6 +4,12 @@
 # A Debian with Python 3.11 or later.
 ARG BASE=python:3.13-slim
 
+# Apart, so that a change of anything else in pyproject.toml installs nothing anew.
+FROM ${BASE} AS requirements
+COPY pyproject.toml ./
+RUN python3 -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+    > /requirements.txt
+
 FROM ${BASE} AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends g++ \
@@ -11,19 +17,17 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && python3 -m venv /opt/pip \
     && python3 -m venv --without-pip /opt/venv
-WORKDIR /src
 
 # The index that has PyTorch's CPU builds; empty takes the default index's, which bring CUDA.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
-COPY pyproject.toml ./
+COPY --from=requirements /requirements.txt /requirements.txt
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache/pip \
-    python3 -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
-        > /tmp/requirements.txt \
-    && /opt/pip/bin/pip --python /opt/venv/bin/python install \
-        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /tmp/requirements.txt
+    /opt/pip/bin/pip --python /opt/venv/bin/python install \
+        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /requirements.txt
 
-COPY LICENSE README.md ./
+WORKDIR /src
+COPY LICENSE README.md pyproject.toml ./
 COPY model model
 COPY service service
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
@@ -40,13 +44,10 @@ COPY --from=build /opt/venv /opt/venv
 COPY checkpoints /srv/dragoman/checkpoints
 COPY --from=build /opt/dragoman /opt/dragoman
 
-ARG VERSION=unknown
-ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Dragoman" \
     org.opencontainers.image.description="A translation server that batches at every decode step" \
     org.opencontainers.image.licenses="Apache-2.0" \
-    org.opencontainers.image.version="${VERSION}" \
-    org.opencontainers.image.revision="${REVISION}"
+    org.opencontainers.image.version="0.1.0"
 
 ENV PATH=/opt/dragoman/bin:/opt/venv/bin:$PATH \
     PYTHONPATH=/opt/dragoman \

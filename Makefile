@@ -10,7 +10,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test
+.PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test container-test
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ importers-check: $(INSTALLED) ## import models of the real sizes, and compare wi
 
 observe-test: $(INSTALLED) ## run the real Prometheus against the server under load (a minute; needs prometheus)
 	$(BIN)/python -m tests.deploy.observe
+
+# In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
+container-test: $(INSTALLED) ## build the image and run it (4 minutes, root; needs podman, debootstrap)
+	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest tests/deploy/container.py'
 
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies
