@@ -7,7 +7,7 @@ ARG BASE=python:3.13-slim
 # Apart, so that a change of anything else in pyproject.toml installs nothing anew.
 FROM ${BASE} AS requirements
 COPY pyproject.toml ./
-RUN python3 -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+RUN python3 -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*project['dependencies'], *project['optional-dependencies']['otel'], sep='\n')" \
     > /requirements.txt
 
 FROM ${BASE} AS build
@@ -24,7 +24,9 @@ COPY --from=requirements /requirements.txt /requirements.txt
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache/pip \
     /opt/pip/bin/pip --python /opt/venv/bin/python install \
-        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /requirements.txt
+        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /requirements.txt \
+    && cd /opt/venv/lib/python3*/site-packages/torch \
+    && rm -rf include test bin/protoc* bin/test_* bin/*Test
 
 WORKDIR /src
 COPY LICENSE README.md pyproject.toml ./
