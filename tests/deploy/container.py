@@ -139,7 +139,7 @@ def test_its_arguments_are_those_of_the_command_line() -> None:
 
 
 def test_sigterm_turns_the_health_check_and_lets_running_work_finish() -> None:
-    with image.serving() as container:
+    with image.serving("serve", "--drain-seconds", "300") as container:
         assert image.podman("healthcheck", "run", container.name).returncode == 0
         texts = real_sentences(200, seed=3)
         answers: list[Any] = []

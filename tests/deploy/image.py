@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,8 +152,10 @@ def local_paths() -> list[Path]:
 @contextlib.contextmanager
 def serving(*arguments: str, options: Sequence[str] = ()) -> Iterator[Container]:
     """The image's own command with a read-only root, ready; removed at the end of the block."""
-    name = checked("run", "--detach", *_run_options(), *options, IMAGE, *arguments).strip()
+    name = f"dragoman-test-{uuid.uuid4()}"
+    command = ["run", "--detach", f"--name={name}", *_run_options(), *options, IMAGE, *arguments]
     try:
+        checked(*command)
         address = checked("port", name, "8000/tcp").strip()
         container = Container(name, f"http://{address}")
         _wait_until_ready(container)
