@@ -6,6 +6,7 @@ own user, in namespaces of its own; the requests come from outside.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -22,6 +23,7 @@ from service import __version__
 from service.offline import OfflineTranslator
 from tests.deploy import image
 from tests.deploy.image import IMAGE, ROOT, Container
+from tests.deploy.test_kubernetes import container_of, render
 
 CHECKPOINTS = sorted(path.name for path in (ROOT / "checkpoints").iterdir())
 
@@ -162,6 +164,40 @@ def test_sigterm_turns_the_health_check_and_lets_running_work_finish() -> None:
 def _wait_until_running(container: Container) -> None:
     while 'dragoman_running{model="zh-en"} 0.0' in httpx.get(f"{container.url}/metrics").text:
         time.sleep(0.01)
+
+
+def test_it_serves_with_the_configuration_of_the_chart(tmp_path: Path) -> None:
+    manifests = render({"settings": {"max_slots": 7}, "secretName": "keys"})
+    (tmp_path / "config.toml").write_text(manifests["ConfigMap"]["data"]["config.toml"])
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "dragoman_otlp_headers").write_text("authorization=secret")
+    tmp_path.chmod(0o755)
+    environment = {v["name"]: v["value"] for v in container_of(manifests)["env"]}
+    options = [
+        f"--volume={tmp_path}:{Path(environment['DRAGOMAN_CONFIG']).parent}:ro",
+        f"--volume={tmp_path / 'secrets'}:{environment['DRAGOMAN_SECRETS_DIR']}:ro",
+        *(f"--env={name}={value}" for name, value in environment.items()),
+    ]
+    with image.serving(options=options) as container:
+        assert 'dragoman_slots{model="zh-en"} 7.0' in httpx.get(f"{container.url}/metrics").text
+
+
+def test_compose_brings_up_the_server_and_a_prometheus_that_finds_it() -> None:
+    with image.composed() as container:
+        assert translate(container, q="谢谢！", source="zh", target="en")
+        assert container.run("touch", "/cache/file").returncode == 0
+        ends = time.monotonic() + 60
+        while not (found := _ready_as_prometheus_sees_it()) and time.monotonic() < ends:
+            time.sleep(1)
+        assert found == dict.fromkeys(CHECKPOINTS, "1")
+
+
+def _ready_as_prometheus_sees_it() -> dict[str, str]:
+    query = {"query": 'dragoman_ready{job="dragoman"}'}
+    with contextlib.suppress(httpx.TransportError):
+        answer = httpx.get("http://127.0.0.1:9090/api/v1/query", params=query).json()
+        return {r["metric"]["model"]: r["value"][1] for r in answer["data"]["result"]}
+    return {}
 
 
 def test_it_is_as_large_as_the_documentation_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,12 +24,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import yaml
 
 ROOT = Path(__file__).parents[2]
-IMAGE = "localhost/dragoman:test"
+IMAGE = "localhost/dragoman:latest"
+COMPOSE_FILE = ROOT / "deploy" / "compose.yaml"
 _LOCAL_BASE = "localhost/dragoman-base"
 _SUITE = "bookworm"  # the oldest Debian whose Python is new enough
+_BUILD_OPTIONS = ("--isolation=chroot", "--format=docker")
 _START_SECONDS = 60
+_TESTS = Path(__file__).parent
+_ENVIRONMENT = os.environ | {"CONTAINERS_CONF": str(_TESTS / "containers.conf")}
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class Container:
 
 
 def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=False)
+    command = ["podman", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=_ENVIRONMENT)
 
 
 def checked(*arguments: str) -> str:
@@ -66,7 +72,7 @@ def require_programs() -> None:
         if shutil.which(program) is None:
             raise RuntimeError(
                 f"{program} is not installed; Debian has what is needed as packages "
-                "podman, crun, netavark, iptables and debootstrap"
+                "podman, crun, netavark, aardvark-dns, iptables and debootstrap"
             )
     if os.geteuid():
         raise RuntimeError("the container test needs root")
@@ -81,10 +87,7 @@ def build() -> None:
     with tempfile.TemporaryDirectory() as directory:
         secret = Path(directory) / "pip.conf"
         write_pip_configuration(secret)
-        arguments = [
-            *("--isolation", "chroot", "--format", "docker"),
-            f"--secret=id=pip,src={secret}",
-        ]
+        arguments = [*_BUILD_OPTIONS, f"--secret=id=pip,src={secret}"]
         arguments += [f"--build-arg={argument}" for argument in _build_arguments()]
         volumes = [f"--volume={path}:{path}:ro" for path in local_paths()]
         checked("build", *arguments, *volumes, "--target=build", str(ROOT))
@@ -170,12 +173,56 @@ def run_to_the_end(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _run_options() -> list[str]:
-    """Writable is /tmp alone. podman's own limits and cgroups are more than a sandbox may give."""
+    """Writable is /tmp alone."""
     return [
         *("--read-only", "--read-only-tmpfs=false", "--tmpfs=/tmp"),
         *("--security-opt=no-new-privileges", "--publish=127.0.0.1::8000"),
-        *("--cgroups=disabled", "--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"),
     ]
+
+
+@contextlib.contextmanager
+def composed() -> Iterator[Container]:
+    """The server and Prometheus as Docker Compose brings them up, with podman for an engine."""
+    prometheus = yaml.safe_load(COMPOSE_FILE.read_text("utf-8"))["services"]["prometheus"]["image"]
+    if podman("pull", prometheus).returncode:
+        base, dockerfile = f"--build-arg=BASE={_LOCAL_BASE}", _TESTS / "prometheus.Dockerfile"
+        options = [*_BUILD_OPTIONS, base, f"--tag=localhost/{prometheus}", f"--file={dockerfile}"]
+        _make_local_base()
+        checked("build", *options, str(_TESTS))
+    with _engine() as environment:
+        try:
+            compose(environment, "up", "--no-build", "--detach", "dragoman", "prometheus")
+            container = Container("dragoman-dragoman-1", "http://127.0.0.1:8000")
+            _wait_until_ready(container)
+            yield container
+        finally:
+            compose(environment, "down", "--volumes")
+
+
+@contextlib.contextmanager
+def _engine() -> Iterator[dict[str, str]]:
+    """podman as what Compose takes for Docker; yields the environment that says where."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "podman.sock"
+        address = f"unix://{path}"
+        command = ["podman", "system", "service", "--time=0", address]
+        service = subprocess.Popen(command, env=_ENVIRONMENT, stderr=subprocess.DEVNULL)
+        try:
+            while not path.exists():
+                time.sleep(0.05)
+            yield _ENVIRONMENT | {"DOCKER_HOST": address}
+        finally:
+            service.terminate()
+            service.wait(timeout=30)
+
+
+def compose(environment: dict[str, str], *arguments: str) -> None:
+    """Run Docker Compose on deploy/compose.yaml; raises RuntimeError with its complaint."""
+    program = Path(sys.executable).parent / "docker-compose"
+    command = [str(program), "--file", str(COMPOSE_FILE), *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if result.returncode:
+        raise RuntimeError(f"docker-compose {arguments[0]} failed: {result.stderr.strip()}")
 
 
 def _wait_until_ready(container: Container) -> None:
