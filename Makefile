@@ -57,7 +57,7 @@ observe-test: $(INSTALLED) ## run the real Prometheus against the server under l
 	$(BIN)/python -m tests.deploy.observe
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
-container-test: $(INSTALLED) ## build the image and run it (4 minutes, root; needs podman, debootstrap)
+container-test: $(INSTALLED) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest tests/deploy/container.py'
 
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
