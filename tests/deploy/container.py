@@ -17,13 +17,15 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from benchmarks.sentences import real_sentences
+from model.native import kernel_names
 from service import __version__
 from service.offline import OfflineTranslator
 from tests.deploy import image
 from tests.deploy.image import IMAGE, ROOT, Container
-from tests.deploy.test_kubernetes import container_of, render
+from tests.deploy.test_kubernetes import CHART, container_of, render
 
 CHECKPOINTS = sorted(path.name for path in (ROOT / "checkpoints").iterdir())
 
@@ -121,9 +123,10 @@ def test_every_bundled_checkpoint_is_inside_and_whole(server: Container) -> None
         assert result.returncode == 0, result.stderr
 
 
-def test_the_compiled_kernels_are_inside(server: Container) -> None:
-    told = "from model.native import kernels_name; print(kernels_name())"
-    assert server.run("python", "-c", told).stdout.strip() in {"avx2", "avx512", "vnni", "amx"}
+def test_the_kernels_for_every_instruction_set_are_inside(server: Container) -> None:
+    told = "from model.native import kernel_names; print(*kernel_names())"
+    assert server.run("python", "-c", told).stdout.split() == kernel_names()
+    assert kernel_names()
 
 
 def test_the_labels_say_what_it_is(config: dict[str, Any]) -> None:
@@ -187,17 +190,28 @@ def test_compose_brings_up_the_server_and_a_prometheus_that_finds_it() -> None:
         assert translate(container, q="谢谢！", source="zh", target="en")
         assert container.run("touch", "/cache/file").returncode == 0
         ends = time.monotonic() + 60
-        while not (found := _ready_as_prometheus_sees_it()) and time.monotonic() < ends:
+        while not (found := _answers('dragoman_ready{job="dragoman"}')) and time.monotonic() < ends:
             time.sleep(1)
-        assert found == dict.fromkeys(CHECKPOINTS, "1")
+        assert found == ["1"] * len(CHECKPOINTS)
+        for name in ("dragoman_waiting", "dragoman_running"):
+            assert _answers(_adapter_query(name)) == ["0"]
 
 
-def _ready_as_prometheus_sees_it() -> dict[str, str]:
-    query = {"query": 'dragoman_ready{job="dragoman"}'}
+def _answers(query: str) -> list[str]:
+    """What the composed Prometheus finds; nothing as long as it is not there."""
     with contextlib.suppress(httpx.TransportError):
-        answer = httpx.get("http://127.0.0.1:9090/api/v1/query", params=query).json()
-        return {r["metric"]["model"]: r["value"][1] for r in answer["data"]["result"]}
-    return {}
+        answer = httpx.get("http://127.0.0.1:9090/api/v1/query", params={"query": query})
+        results = answer.raise_for_status().json()["data"]["result"]
+        return [result["value"][1] for result in results]
+    return []
+
+
+def _adapter_query(series: str) -> str:
+    """What prometheus-adapter asks for the autoscaler, with this Prometheus' labels."""
+    rules = yaml.safe_load((CHART / "prometheus-adapter.yaml").read_text(encoding="utf-8"))
+    query: str = rules["rules"]["custom"][0]["metricsQuery"]
+    named = query.replace("<<.Series>>", series).replace("<<.GroupBy>>", "instance")
+    return named.replace("<<.LabelMatchers>>", 'job="dragoman"')
 
 
 def test_it_is_as_large_as_the_documentation_says(capsys: pytest.CaptureFixture[str]) -> None:
