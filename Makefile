@@ -13,7 +13,7 @@ RAY_INSTALLED := .venv/ray-installed
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test \
-	ray-serve ray-test bench-ray
+	ray-serve ray-test bench-ray container-test
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ observe-test: $(INSTALLED) ## run the real Prometheus against the server under l
 
 ray-test: $(RAY_INSTALLED) ## run the server on a real Ray cluster on this machine (some minutes)
 	$(BIN)/pytest tests/deploy/replicas.py
+
+# In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
+container-test: $(INSTALLED) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
+	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest tests/deploy/container.py'
 
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies

@@ -1,0 +1,67 @@
+# The server with its bundled models. On a CPU:  docker build -t dragoman .
+# With CUDA:  docker build --build-arg TORCH_INDEX= -t dragoman:cuda .
+
+# A Debian with Python 3.11 or later.
+ARG BASE=python:3.13-slim
+
+# Apart, so that a change of anything else in pyproject.toml installs nothing anew.
+FROM ${BASE} AS requirements
+COPY pyproject.toml ./
+RUN python3 -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*project['dependencies'], *project['optional-dependencies']['otel'], sep='\n')" \
+    > /requirements.txt
+
+FROM ${BASE} AS build
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends g++ \
+        $(python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv) \
+    && rm -rf /var/lib/apt/lists/* \
+    && python3 -m venv /opt/pip \
+    && python3 -m venv --without-pip /opt/venv
+
+# The index that has PyTorch's CPU builds; empty takes the default index's, which bring CUDA.
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+COPY --from=requirements /requirements.txt /requirements.txt
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=cache,target=/root/.cache/pip \
+    /opt/pip/bin/pip --python /opt/venv/bin/python install \
+        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /requirements.txt \
+    && cd /opt/venv/lib/python3*/site-packages/torch \
+    && rm -rf include test bin/protoc* bin/test_* bin/*Test
+
+WORKDIR /src
+COPY LICENSE README.md pyproject.toml ./
+COPY model model
+COPY service service
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=cache,target=/root/.cache/pip \
+    /opt/pip/bin/pip --python /opt/venv/bin/python install --no-deps --target /opt/dragoman . \
+    && test -f /opt/dragoman/model/native/_library.*.so
+
+FROM ${BASE}
+RUN groupadd --gid 10001 dragoman \
+    && useradd --uid 10001 --gid 10001 --home-dir /cache --no-create-home --shell /usr/sbin/nologin dragoman \
+    && install --directory --owner 10001 --group 10001 /cache \
+    && rm -rf /usr/local/bin/pip* /usr/local/lib/python3*/site-packages/pip*
+COPY --from=build /opt/venv /opt/venv
+COPY checkpoints /srv/dragoman/checkpoints
+COPY --from=build /opt/dragoman /opt/dragoman
+
+LABEL org.opencontainers.image.title="Dragoman" \
+    org.opencontainers.image.description="A translation server that batches at every decode step" \
+    org.opencontainers.image.licenses="Apache-2.0" \
+    org.opencontainers.image.version="0.1.0"
+
+ENV PATH=/opt/dragoman/bin:/opt/venv/bin:$PATH \
+    PYTHONPATH=/opt/dragoman \
+    PYTHONUNBUFFERED=1 \
+    XDG_CACHE_HOME=/cache \
+    DRAGOMAN_HOST=0.0.0.0 \
+    DRAGOMAN_PORT=8000
+# Models that are imported on first use go to /cache: mount a volume there. Nothing else is written.
+WORKDIR /srv/dragoman
+USER 10001:10001
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import http.client, os; c = http.client.HTTPConnection('127.0.0.1', int(os.environ['DRAGOMAN_PORT']), timeout=4); c.request('GET', '/health/ready'); raise SystemExit(c.getresponse().status != 200)"]
+ENTRYPOINT ["dragoman"]
+CMD ["serve"]

@@ -1,0 +1,281 @@
+"""What Helm makes of the chart is valid, safe, and agrees with the server and its image."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import helm_python as helm
+import kubernetes_validate
+import pytest
+import yaml
+
+from service import __version__, cli
+from service.metrics import Metrics
+from service.routes import health, metrics
+from service.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "deploy" / "kubernetes"
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+GPU: dict[str, Any] = yaml.safe_load((CHART / "values-gpu.yaml").read_text(encoding="utf-8"))
+EVERYTHING: dict[str, Any] = {
+    "autoscaling": {"enabled": True},
+    "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
+    "secretName": "keys",
+    "cache": {"existingClaim": "models"},
+    "networkPolicy": {"egress": [{"ports": [{"port": 4318, "protocol": "TCP"}]}]},
+    "podAnnotations": {"team": "translation"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "runtimeClassName": "nvidia",
+    "nodeSelector": {"kubernetes.io/arch": "amd64"},
+    "settings": {
+        "model": ["checkpoints/zh-en", "Helsinki-NLP/opus-mt-de-en"],
+        "max_body_bytes": 1_048_576,
+        "deadline_seconds": 2.5,
+        "log_format": "json",
+    },
+}
+VARIANTS = {"defaults": {}, "gpu": GPU, "everything": EVERYTHING}
+OPERATOR_KINDS = {"ServiceMonitor", "PrometheusRule"}  # no part of Kubernetes' own schemas
+KINDS = {"ConfigMap", "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
+Manifests = dict[str, dict[str, Any]]
+
+
+def render(values: dict[str, Any], name: str = "translate") -> Manifests:
+    """The chart's manifests by kind."""
+    with helm.Chart.load(str(CHART)) as chart:
+        files = chart.render(values, name=name, namespace="production")
+    texts = [text for path, text in files.items() if path.endswith(".yaml")]
+    manifests = [manifest for text in texts for manifest in yaml.safe_load_all(text) if manifest]
+    by_kind = {manifest["kind"]: manifest for manifest in manifests}
+    assert len(by_kind) == len(manifests)
+    return by_kind
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def manifests(request: pytest.FixtureRequest) -> Manifests:
+    return render(VARIANTS[request.param])
+
+
+@pytest.fixture(scope="module")
+def everything() -> Manifests:
+    return render(EVERYTHING)
+
+
+def pod_of(manifests: Manifests) -> dict[str, Any]:
+    pod: dict[str, Any] = manifests["Deployment"]["spec"]["template"]
+    return pod
+
+
+def container_of(manifests: Manifests) -> dict[str, Any]:
+    (container,) = pod_of(manifests)["spec"]["containers"]
+    return dict(container)
+
+
+def settings_of(manifests: Manifests, directory: Path) -> Settings:
+    """As the server itself reads them."""
+    path = directory / "config.toml"
+    path.write_text(manifests["ConfigMap"]["data"]["config.toml"], encoding="utf-8")
+    return Settings(config=path)
+
+
+def test_helm_finds_nothing_to_complain_of() -> None:
+    messages = helm.lint(str(CHART), strict=True)["messages"]
+    assert [message["error"] for message in messages] == ["icon is recommended"]
+
+
+@pytest.mark.parametrize("version", ["1.30", "1.37"])
+def test_every_manifest_fits_the_schema_of_its_kind(manifests: Manifests, version: str) -> None:
+    assert manifests.keys() >= KINDS
+    for kind in manifests.keys() - OPERATOR_KINDS:
+        kubernetes_validate.validate(manifests[kind], version, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"replica": 2}, "'replica' not allowed"),
+        ({"cpus": 0}, "'/cpus': minimum"),
+        ({"memory": "2G"}, "'/memory'"),
+        ({"settings": {"port": 80}}, "'port'"),
+        ({"settings": {"max-slots": 8}}, "'max-slots'"),
+    ],
+)
+def test_wrong_values_are_refused_by_name(wrong: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(helm.HelmValuesError, match=re.escape(complaint)):
+        render(wrong)
+
+
+def test_the_chart_has_the_servers_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert chart["version"] == chart["appVersion"] == __version__
+    assert container_of(render({}))["image"] == f"dragoman:{__version__}"
+
+
+@pytest.mark.parametrize(("pre_stop", "drain"), [(5, 30), (1, 0), (20, 600)])
+def test_a_pod_is_killed_only_after_it_could_drain(
+    pre_stop: int, drain: int, tmp_path: Path
+) -> None:
+    manifests = render({"preStopSeconds": pre_stop, "drainSeconds": drain})
+    slept = container_of(manifests)["lifecycle"]["preStop"]["sleep"]["seconds"]
+    drained = settings_of(manifests, tmp_path).drain_seconds
+    assert (slept, drained) == (pre_stop, drain)
+    grace = pod_of(manifests)["spec"]["terminationGracePeriodSeconds"]
+    assert grace > slept + drained + cli._SHUTDOWN_SECONDS
+
+
+def test_the_probes_ask_the_routes_that_are_made_for_them(manifests: Manifests) -> None:
+    paths = {route.name: route.path for route in health.router.routes}
+    container = container_of(manifests)
+    for probe, route in (("startup", "ready"), ("readiness", "ready"), ("liveness", "live")):
+        assert container[f"{probe}Probe"]["httpGet"] == {"path": paths[route], "port": "http"}
+
+
+def test_a_slow_start_is_waited_for() -> None:
+    probe = container_of(render({"startupSeconds": 600}))["startupProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] == 600
+
+
+def test_everything_speaks_to_the_port_of_the_image(everything: Manifests) -> None:
+    (port,) = container_of(everything)["ports"]
+    assert f"EXPOSE {port['containerPort']}" in DOCKERFILE
+    assert f"DRAGOMAN_PORT={port['containerPort']}" in DOCKERFILE
+    (service,) = everything["Service"]["spec"]["ports"]
+    assert service["targetPort"] == port["name"]
+    (endpoint,) = everything["ServiceMonitor"]["spec"]["endpoints"]
+    assert endpoint["port"] == service["name"]
+    assert endpoint["path"] in [route.path for route in metrics.router.routes]
+    assert everything["NetworkPolicy"]["spec"]["ingress"][0]["ports"] == [{"port": port["name"]}]
+
+
+def test_the_server_reads_its_settings_as_they_were_given(
+    everything: Manifests, tmp_path: Path
+) -> None:
+    settings = settings_of(everything, tmp_path).model_dump(mode="json")
+    wanted = EVERYTHING["settings"] | {"threads": 2, "drain_seconds": 30}
+    assert {name: settings[name] for name in wanted} == wanted
+
+
+def test_other_settings_start_other_pods() -> None:
+    def annotations(values: dict[str, Any]) -> Any:
+        return pod_of(render(values))["metadata"]["annotations"]
+
+    assert annotations({}) == annotations({"replicas": 3})
+    assert annotations({}) != annotations({"settings": {"max_slots": 8}})
+
+
+def test_only_what_the_server_knows_is_in_its_environment(everything: Manifests) -> None:
+    variables = {v["name"]: v["value"] for v in container_of(everything)["env"]}
+    fields = {name.removeprefix("DRAGOMAN_").lower() for name in variables}
+    assert fields == {"config", "secrets_dir"} <= set(Settings.model_fields)
+    mounted = [mount["mountPath"] for mount in container_of(everything)["volumeMounts"]]
+    assert str(Path(variables["DRAGOMAN_CONFIG"]).parent) in mounted
+    assert variables["DRAGOMAN_SECRETS_DIR"] in mounted
+    # Kubernetes would tell every pod of a service called dragoman, in the variable of our port.
+    assert pod_of(everything)["spec"]["enableServiceLinks"] is False
+
+
+def test_secrets_are_files_of_a_secret_and_nothing_else(everything: Manifests) -> None:
+    assert "secrets" not in json.dumps(container_of(render({})))
+    volumes = {volume["name"]: volume for volume in pod_of(everything)["spec"]["volumes"]}
+    assert volumes["secrets"]["secret"] == {"secretName": "keys", "defaultMode": 0o440}
+    assert all("value" in variable for variable in container_of(everything)["env"])
+
+
+def test_a_pod_meets_the_restricted_security_standard(manifests: Manifests) -> None:
+    pod, own = pod_of(manifests)["spec"], container_of(manifests)["securityContext"]
+    common = pod["securityContext"]
+    assert f"USER {common['runAsUser']}:{common['runAsGroup']}" in DOCKERFILE
+    assert common["runAsUser"] > 0
+    assert common["runAsNonRoot"] is True
+    assert common["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert own["allowPrivilegeEscalation"] is False
+    assert own["capabilities"] == {"drop": ["ALL"]}
+    assert pod["automountServiceAccountToken"] is False
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+
+
+def test_a_pod_can_write_to_its_cache_and_tmp_alone(manifests: Manifests) -> None:
+    container = container_of(manifests)
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    writable = [m["mountPath"] for m in container["volumeMounts"] if not m.get("readOnly")]
+    assert writable == ["/tmp", "/cache"]
+    assert "XDG_CACHE_HOME=/cache" in DOCKERFILE
+
+
+def test_a_pod_has_as_many_cores_as_the_model_has_threads(
+    manifests: Manifests, tmp_path: Path
+) -> None:
+    resources = container_of(manifests)["resources"]
+    assert resources["requests"].items() <= resources["limits"].items()
+    assert resources["requests"]["cpu"] == settings_of(manifests, tmp_path).threads
+    assert resources["requests"]["memory"]
+
+
+def test_only_the_gpu_values_ask_for_a_gpu(tmp_path: Path) -> None:
+    with_gpu = render(GPU)
+    assert container_of(with_gpu)["resources"]["limits"]["nvidia.com/gpu"] == 1
+    assert settings_of(with_gpu, tmp_path).device == "cuda"
+    assert "nvidia" not in json.dumps(render({}))
+
+
+def test_the_autoscaler_asks_for_what_the_adapter_makes_of_metrics_that_exist(
+    everything: Manifests,
+) -> None:
+    (rule,) = yaml.safe_load((CHART / "prometheus-adapter.yaml").read_text("utf-8"))["rules"][
+        "custom"
+    ]
+    selector = re.search(r'__name__=~"([^"]+)"', rule["seriesQuery"])
+    assert selector
+    exported = {family.name for family in Metrics().registry.collect()}
+    found = {name for name in exported if re.fullmatch(selector[1], name)}
+    asked = [
+        m["pods"]["metric"]["name"]
+        for m in everything["HorizontalPodAutoscaler"]["spec"]["metrics"]
+    ]
+    assert sorted(asked) == sorted(found) == ["dragoman_running", "dragoman_waiting"]
+
+
+def test_the_autoscaler_alone_says_how_many_pods_there_are(everything: Manifests) -> None:
+    target = everything["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
+    assert target["name"] == everything["Deployment"]["metadata"]["name"]
+    assert "replicas" not in everything["Deployment"]["spec"]
+    assert render({"replicas": 3})["Deployment"]["spec"]["replicas"] == 3
+
+
+def test_a_release_selects_its_own_pods_and_no_other_releases(everything: Manifests) -> None:
+    own, other = pod_of(everything)["metadata"]["labels"], pod_of(render({}, "other"))
+    selectors = [
+        everything["Deployment"]["spec"]["selector"]["matchLabels"],
+        everything["Service"]["spec"]["selector"],
+        everything["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
+        everything["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
+    ]
+    for selector in selectors:
+        assert selector.items() <= own.items()
+        assert not selector.items() <= other["metadata"]["labels"].items()
+
+
+def test_who_may_ask_and_whom_the_server_may_ask_is_closed_but_for_dns() -> None:
+    policy = render({})["NetworkPolicy"]["spec"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    (rule,) = policy["egress"]
+    assert {port["port"] for port in rule["ports"]} == {53}
+    closed = render({"networkPolicy": {"from": [{"podSelector": {"matchLabels": {"app": "web"}}}]}})
+    (ingress,) = closed["NetworkPolicy"]["spec"]["ingress"]
+    assert ingress["from"] == [{"podSelector": {"matchLabels": {"app": "web"}}}]
+
+
+def test_the_operators_rules_are_those_of_prometheus_and_know_the_job(
+    everything: Manifests,
+) -> None:
+    files = [ROOT / "deploy" / "prometheus" / name for name in ("rules.yml", "alerts.yml")]
+    groups = [g for f in files for g in yaml.safe_load(f.read_text("utf-8"))["groups"]]
+    assert everything["PrometheusRule"]["spec"]["groups"] == groups
+    label = everything["ServiceMonitor"]["spec"]["jobLabel"]
+    job = everything["Service"]["metadata"]["labels"][label]
+    assert set(re.findall(r'job="(\w+)"', json.dumps(groups).replace('\\"', '"'))) == {job}
+    assert everything["ServiceMonitor"]["metadata"]["labels"]["release"] == "prometheus"
