@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
@@ -28,6 +28,7 @@ _ENDPOINTS = frozenset(
         *("/docs", "/openapi.json"),
     }
 )
+_DRAIN_POLL_SECONDS = 0.01
 _DESCRIPTION = "A translation server: LibreTranslate's API, batched at every decode step."
 
 
@@ -35,7 +36,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     """The server as an ASGI app, whose engines run from start-up to shut-down; or StartupError."""
     state = _wire(settings, models)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         for engine in state.engines.values():
             engine.start()
@@ -69,9 +70,14 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
 async def drain(app: FastAPI, limit_seconds: float) -> None:
     """Refuse new work and wait for the app's running work; after the limit the rest is ended with
     an error."""
-    engines: Sequence[Engine] = list(app.state.server.engines.values())
-    await asyncio.gather(*(engine.drain(limit_seconds) for engine in engines))
-    await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in engines))
+    state: ServerState = app.state.server
+    for engine in state.engines.values():
+        engine.refuse_new_work()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(limit_seconds):
+            while state.dispatcher.num_in_progress:
+                await asyncio.sleep(_DRAIN_POLL_SECONDS)
+    await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in state.engines.values()))
 
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:

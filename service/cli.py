@@ -1,4 +1,4 @@
-"""dragoman serve | translate | train | evaluate | import | export.
+"""dragoman serve | translate | train | evaluate | average | import | export.
 
 A wrong setting, file or checkpoint is one line on stderr and exit code 2. What a command needs of
 torch and of the training code is imported when that command runs.
@@ -40,6 +40,7 @@ def main() -> None:
     dragoman translate --from zh --to en FILE    translate a file, or standard input
     dragoman train RECIPE --run DIRECTORY        train a checkpoint
     dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
+    dragoman average CHECKPOINT... DESTINATION   write their mean
     dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
     dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
     """
@@ -243,6 +244,26 @@ def evaluate(
         {s for row in scores for s in (row.bleu_signature, row.chrf_signature)}
     ):
         click.echo(signature)
+
+
+@main.command()
+@click.argument("sources", nargs=-1, type=_DIRECTORY, required=True)
+@click.argument("destination", type=_DIRECTORY)
+def average(sources: tuple[Path, ...], destination: Path) -> None:
+    """Write the mean of the weights of SOURCES as the checkpoint DESTINATION.
+
+    They must have been trained from the same checkpoint, as several second stages are:
+
+    \b
+    dragoman average runs/zh-en-longer/checkpoint runs/zh-en-copying/checkpoint averaged
+    """
+    from model.training.averaging import average_checkpoints
+
+    try:
+        average_checkpoints(sources, destination)
+    except ValueError as error:
+        _fail(str(error))
+    click.echo(f"averaged: {destination}")
 
 
 @main.command("import")

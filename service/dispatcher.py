@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -89,6 +89,7 @@ class Dispatcher:
 
     def __init__(self, translators: Sequence[Translator]) -> None:
         self._translators = list(translators)
+        self.num_in_progress = 0
         self._detector = LanguageDetector()
         self.languages = _distinct(code for t in translators for code in t.languages)
 
@@ -125,10 +126,11 @@ class Dispatcher:
     async def translate(self, job: Job) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
         trips = self._trips(job)
-        if len(trips) == 1:
-            placed = await self._travel(job, trips[0])
-        else:
-            placed = await self._travel_all(job, trips)
+        with self._counted():
+            if len(trips) == 1:
+                placed = await self._travel(job, trips[0])
+            else:
+                placed = await self._travel_all(job, trips)
         return [placed[place] for place in range(len(job.texts))]
 
     @contextlib.asynccontextmanager
@@ -140,7 +142,17 @@ class Dispatcher:
         trips = self._trips(job)
         async with contextlib.AsyncExitStack() as work:
             begun = [await self._begin(trip, work) for trip in trips]
-            yield self._follow(job, trips, begun, work)
+            with self._counted():
+                yield self._follow(job, trips, begun, work)
+
+    @contextlib.contextmanager
+    def _counted(self) -> Iterator[None]:
+        """A job counts as long as any part of it may still want an engine."""
+        self.num_in_progress += 1
+        try:
+            yield
+        finally:
+            self.num_in_progress -= 1
 
     async def _begin(self, trip: _Trip, work: contextlib.AsyncExitStack) -> Pieces | None:
         """Start what can be translated directly; of the rest, see that it may come."""
@@ -159,7 +171,7 @@ class Dispatcher:
     ) -> Pieces:
         placed: dict[int, TextTranslation] = {}
         for trip, direct in zip(trips, begun, strict=True):
-            onward, halves = await self._go_halfway(job, trip)
+            onward, halves = await self._go_halfway(job, trip, is_admitted=True)
             pieces = direct
             if pieces is None:
                 pieces = await work.enter_async_context(trip.last.stream(onward))
@@ -185,15 +197,23 @@ class Dispatcher:
         work, halves = await self._go_halfway(job, trip)
         return trip.placed(await trip.last.translate(work), halves)
 
-    async def _go_halfway(self, job: Job, trip: _Trip) -> tuple[Work, list[Halfway | None]]:
+    async def _go_halfway(
+        self, job: Job, trip: _Trip, *, is_admitted: bool = False
+    ) -> tuple[Work, list[Halfway | None]]:
         """What is left for the last model, and what the texts have become on the way to it."""
         if len(trip.route) == 1:
             return trip.work, [None] * len(trip.places)
         first, last = trip.route
-        trip.last.engine.require_room(1)
+        if not is_admitted:
+            trip.last.engine.require_room(1)
         options = job.decoding.halfway(first.translator.decoding)
         work = dataclasses.replace(
-            trip.work, source=first.source, target=first.target, options=options, prefixes=()
+            trip.work,
+            source=first.source,
+            target=first.target,
+            options=options,
+            prefixes=(),
+            is_admitted=is_admitted,
         )
         halves = [
             Halfway(first.target, half.text, half.model, half.sentences)

@@ -26,7 +26,6 @@ from service.seam import Runner
 from service.sequence import Outcome, Request, Update
 
 _logger = logging.getLogger(__name__)
-_DRAIN_POLL_SECONDS = 0.01
 _REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -72,8 +71,7 @@ class Engine:
         self, make_runner: Callable[[], Runner], metrics: ModelMetrics, limits: EngineLimits
     ) -> None:
         self.backlog = Backlog(limits.max_waiting_sentences, limits.max_waiting_tokens)
-        self.is_ready = False
-        self._is_draining = False
+        self._is_running = self._is_draining = False
         self._make_runner, self._metrics, self._limits = make_runner, metrics, limits
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -81,6 +79,11 @@ class Engine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._runner = make_runner()
         self._crank = self._new_crank()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new work is taken."""
+        return self._is_running and not self._is_draining
 
     @property
     def num_waiting(self) -> int:
@@ -99,28 +102,29 @@ class Engine:
         """Start the thread; futures are resolved on the event loop that runs now."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="dragoman-engine", daemon=True)
-        self.is_ready = True
+        self._is_running = True
         self._thread.start()
 
     def stop(self) -> None:
         """Abandon what runs and waits, with an error, and join the thread."""
-        self.is_ready = False
+        self._is_running = False
         self._inbox.put(_Stop())
         if self._thread is not None:
             self._thread.join()
 
-    async def drain(self, limit_seconds: float) -> None:
-        """Take no more work, and wait until what was taken is done or the limit is over."""
+    def refuse_new_work(self) -> None:
+        """Only what was admitted goes on, its second halves included."""
         self._is_draining = True
-        self.is_ready = False
-        ends = time.monotonic() + limit_seconds
-        while (self.num_running or self.num_waiting) and time.monotonic() < ends:
-            await asyncio.sleep(_DRAIN_POLL_SECONDS)
 
     def require_ready(self, name: str | None = None) -> None:
         """Raise NotReady or Draining unless work is taken; `name` is what to call the engine."""
         if not self.is_ready:
             raise self._unready(name)
+
+    def require_running(self) -> None:
+        """Raise NotReady or Draining unless work that was admitted can go on."""
+        if not self._is_running:
+            raise self._unready()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
         """Raise NotReady, Draining or Overloaded unless this much may wait."""
@@ -146,7 +150,7 @@ class Engine:
 
         `deadline_seconds` from now, sentences that are not done end with DeadlineExceeded. Raises
         as `require_room`, or if the sentences are part of work that was admitted before only as
-        `require_ready`; and InvalidField for a beam that can never fit.
+        `require_running`; and InvalidField for a beam that can never fit.
         """
         with self._begun(sentences, deadline_seconds, is_admitted) as request:
             return await request.future if sentences else []
@@ -195,7 +199,7 @@ class Engine:
         num_tokens = sum(sequence.num_tokens for sequence in request.sequences)
         with self._lock:  # so that nothing is put into the inbox after it was emptied for good
             if is_admitted:
-                self.require_ready()
+                self.require_running()
             else:
                 self.require_room(len(request.sequences), num_tokens)
             self.backlog.enter(request.sequences)
@@ -251,7 +255,7 @@ class Engine:
 
     def _abandon_everything(self) -> None:
         with self._lock:
-            self.is_ready = False
+            self._is_running = False
         with contextlib.suppress(queue.Empty):
             while True:
                 message = self._inbox.get_nowait()
@@ -275,7 +279,7 @@ class Engine:
                 continue
             self._crank = self._new_crank()
             self._metrics.engine_restarts.inc()
-            self.is_ready = not self._is_draining
+            self._is_running = True
             return True
         raise AssertionError
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from starlette.datastructures import Headers
 
-from service.errors import outcome_of
+from service.errors import Overloaded, outcome_of
 from service.metrics import Metrics
 from service.translator import SentenceTranslation, TextTranslation
 
@@ -74,7 +74,7 @@ class Journal:
     def enter(self, record: Record) -> None:
         record.ended_seconds = time.monotonic()
         self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
-        level = logging.DEBUG if record.endpoint.startswith(_PROBES) else logging.INFO
+        level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
             _logger.log(level, "request", extra=_facts(record))
         if self._tracer is not None:
@@ -83,6 +83,11 @@ class Journal:
     def close(self) -> None:
         if self._tracer is not None:
             self._tracer.close()
+
+
+def _is_frequent(record: Record) -> bool:
+    """Probes; and what a full server turns away, which must cost next to nothing."""
+    return record.endpoint.startswith(_PROBES) or record.status == Overloaded.status
 
 
 def request_id_of(headers: Headers) -> str:

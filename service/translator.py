@@ -204,7 +204,7 @@ class Translator:
 
     def _require_room(self, work: Work, num_sentences: int) -> None:
         if work.is_admitted:
-            self.engine.require_ready()
+            self.engine.require_running()
         else:
             self.engine.require_room(num_sentences)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
-import itertools
 
 from torch import Tensor
 
 _MODULE = "model.native._library"
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
+_MOST_KERNELS = 8
 NextWeight = ctypes.CFUNCTYPE(_pointer)
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_kernels": (ctypes.c_char_p, [_int]),
@@ -58,8 +58,8 @@ def kernel_names() -> list[str]:
     library = load_library()
     if library is None:
         return []
-    names = map(library.dragoman_kernels, itertools.count())
-    return [name.decode() for name in itertools.takewhile(bool, names)]
+    names = map(library.dragoman_kernels, range(_MOST_KERNELS))
+    return [name.decode() for name in names if name]
 
 
 def address(tensor: Tensor | None) -> int | None:

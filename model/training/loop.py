@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import save_file
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
@@ -28,6 +27,7 @@ from model.checkpoint import (
 )
 from model.options import DecodingOptions
 from model.tokenizer import Tokenizer, TokenizerConfig
+from model.training.averaging import average_weights
 from model.training.data import BatchMaker, Examples, tokenize_corpora
 from model.training.evaluation import dev_bleu
 from model.training.log import TrainingLog
@@ -291,15 +291,6 @@ class Trainer:
         files = [self.directory / TOKENIZER_FILE]
         save_checkpoint(directory, info, weights, files, torch.float16)
         return directory
-
-
-def average_weights(snapshots: list[Path]) -> dict[str, Tensor]:
-    """The mean of each weight over several snapshots (Vaswani et al. 2017, section 6.1)."""
-    total: dict[str, Tensor] = {}
-    for snapshot in snapshots:
-        for name, weight in load_file(snapshot).items():
-            total[name] = total[name] + weight if name in total else weight
-    return {name: weight / len(snapshots) for name, weight in total.items()}
 
 
 def _groups(batches: list[Examples], size: int) -> Iterator[list[Examples]]:

@@ -11,7 +11,9 @@ from service.cli import main
 from service.settings import Settings
 
 
-@pytest.mark.parametrize("command", ["serve", "translate", "train", "evaluate", "import", "export"])
+@pytest.mark.parametrize(
+    "command", ["serve", "translate", "train", "evaluate", "average", "import", "export"]
+)
 def test_every_command_explains_itself(command: str) -> None:
     result = CliRunner().invoke(main, [command, "--help"])
     assert result.exit_code == 0

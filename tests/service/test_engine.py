@@ -197,26 +197,26 @@ def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
         async with running(runner) as engine:
             taken = asyncio.create_task(engine.translate([sentence("a"), sentence("b" * 20)]))
             await until(runner.is_stepping.is_set)
-            draining = asyncio.create_task(engine.drain(limit_seconds=60))
-            await until(lambda: not engine.is_ready)
+            engine.refuse_new_work()
+            assert not engine.is_ready
             with pytest.raises(Draining):
                 await engine.translate([sentence("c")])
-            assert not draining.done()
+            second_half = asyncio.create_task(engine.translate([sentence("d")], is_admitted=True))
             runner.gate.set()
             assert texts_of(await taken) == ["A", "B" * 20]
-            await draining
+            assert texts_of(await second_half) == ["D"]
 
     asyncio.run(scenario())
 
 
-def test_what_is_not_done_at_the_drain_limit_gets_an_error() -> None:
+def test_what_is_not_done_when_a_draining_engine_stops_gets_an_error() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=1)
         runner.gate.clear()
         async with running(runner) as engine:
             taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
             await until(runner.is_stepping.is_set)
-            await engine.drain(limit_seconds=0.02)
+            engine.refuse_new_work()
             threading.Timer(0.05, runner.gate.set).start()
             await asyncio.to_thread(engine.stop)
             assert [type(outcome.error) for outcome in await taken] == [Draining, Draining]

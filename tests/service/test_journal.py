@@ -75,6 +75,18 @@ def test_probes_are_logged_only_for_debugging(
         assert len(requests(capsys)) == count
 
 
+def test_what_a_full_server_turns_away_is_logged_only_for_debugging(
+    client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.app.state.server.engines["fake"].backlog.num_sentences = 10**6  # type: ignore[attr-defined]
+    for level, count in (("info", 0), ("debug", 1)):
+        configure_logs(level, "json")
+        answer = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
+        assert answer.status_code == 503
+        assert len(requests(capsys)) == count
+    client.app.state.server.engines["fake"].backlog.num_sentences = 0  # type: ignore[attr-defined]
+
+
 def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:

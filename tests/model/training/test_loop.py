@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from model.checkpoint import load_checkpoint
 from model.training import loop
+from model.training.averaging import average_weights
 from model.training.data import Examples
-from model.training.loop import Trainer, average_weights
+from model.training.loop import Trainer
 from model.training.recipe import CorpusTable, Recipe, RecipeError
 
 MakeRecipe = Callable[..., Recipe]

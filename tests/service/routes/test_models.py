@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from service.app import create_app
+from service.app import create_app, drain
 from service.settings import Settings
 from tests.service.fakes import EOS, TAG, FakeRunner, fake_model, until
 
@@ -223,3 +224,41 @@ def test_sentences_reach_each_model_in_its_own_form(client: TestClient, runners:
     ask(client, q="ab", target="de")
     assert runners["first"].admitted == [[TAG, *b"ab", EOS]]
     assert runners["second"].admitted == [[TAG, *b"AB", EOS]]
+
+
+def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners: Runners) -> None:
+    runners["first"].gate.clear()
+    app = client.app
+    assert isinstance(app, FastAPI)
+    with client.websocket_connect(STREAM) as socket:
+        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
+        until(lambda: bool(runners["first"].running))
+        assert client.portal is not None
+        draining = client.portal.start_task_soon(drain, app, 60.0)
+        until(lambda: not app.state.server.engines["second"].is_ready)
+        refused = ask(client, source="en", target="de")
+        runners["first"].gate.set()
+        messages = [socket.receive_json()]
+        while messages[-1]["type"] == "token":
+            messages.append(socket.receive_json())
+    draining.result(timeout=60)
+    assert refused["code"] == "draining"
+    assert messages[-1]["translatedText"] == "A B"
+
+
+def test_draining_ends_at_its_limit(client: TestClient, runners: Runners) -> None:
+    runners["first"].gate.clear()
+    app = client.app
+    assert isinstance(app, FastAPI)
+    with client.websocket_connect(STREAM) as socket:
+        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
+        until(lambda: bool(runners["first"].running))
+        assert client.portal is not None
+        draining = client.portal.start_task_soon(drain, app, 0.05)
+        time.sleep(0.2)
+        runners["first"].gate.set()
+        message = socket.receive_json()
+        while message["type"] == "token":
+            message = socket.receive_json()
+    draining.result(timeout=60)
+    assert message["code"] == "draining"

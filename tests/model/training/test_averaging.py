@@ -1,0 +1,50 @@
+"""The mean of checkpoints, and what has none."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from model.config import ModelConfig
+from model.training.averaging import average_checkpoints
+from model.transformer import Transformer, initialise
+from tests.model.test_checkpoint import info_for
+
+
+def save_random(directory: Path, config: ModelConfig, tokenizer: Path, seed: int) -> Path:
+    torch.manual_seed(seed)
+    model = Transformer(config)
+    initialise(model, "xavier")
+    save_checkpoint(directory, info_for(config), model.weights, [tokenizer], torch.float16)
+    return directory
+
+
+def test_every_weight_is_the_mean(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    sources = [
+        save_random(tmp_path / str(seed), tiny_config, tiny_tokenizer_file, seed)
+        for seed in (1, 2, 3)
+    ]
+    average_checkpoints(sources, tmp_path / "mean")
+    models = [load_checkpoint(source).model.weights for source in sources]
+    for name, weight in load_checkpoint(tmp_path / "mean").model.weights.items():
+        mean = torch.stack([model[name] for model in models]).mean(0)
+        torch.testing.assert_close(weight, mean, atol=1e-3, rtol=1e-3)
+
+
+def test_what_differs_in_more_than_its_weights_is_refused(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    one = save_random(tmp_path / "one", tiny_config, tiny_tokenizer_file, 1)
+    wide = dataclasses.replace(tiny_config, d_ff=2 * tiny_config.d_ff)
+    two = save_random(tmp_path / "two", wide, tiny_tokenizer_file, 2)
+    with pytest.raises(CheckpointError, match="different architectures"):
+        average_checkpoints([one, two], tmp_path / "mean")
+    with pytest.raises(CheckpointError, match="exists already"):
+        average_checkpoints([one, one], two)
+    assert not (tmp_path / "mean").exists()
