@@ -180,7 +180,8 @@ def save_checkpoint(
     directory.mkdir(parents=True, exist_ok=True)
     (directory / CONFIG_FILE).write_text(_render_info(info), encoding="utf-8")
     stored = {name: tensor.to(dtype).contiguous() for name, tensor in weights.items()}
-    save_file(stored, directory / WEIGHTS_FILE)
+    save_file(stored, directory / WEIGHTS_FILE)  # which lets only its owner read it
+    shutil.copymode(directory / CONFIG_FILE, directory / WEIGHTS_FILE)
     for file in tokenizer_files:
         shutil.copyfile(file, directory / file.name)
     names = sorted({CONFIG_FILE, WEIGHTS_FILE, *(file.name for file in tokenizer_files)})

@@ -131,6 +131,11 @@ def test_weights_stored_in_float16_load_as_float32(
         assert torch.equal(loaded[name], weight.half().float())
 
 
+def test_whoever_may_read_the_description_may_read_the_weights(saved: Path) -> None:
+    modes = {(saved / name).stat().st_mode for name in ("config.json", "model.safetensors")}
+    assert len(modes) == 1
+
+
 def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
     stored, loaded = open_checkpoint(saved), load_checkpoint(saved)
     sentences = mixed_sentences(4, seed=1)
