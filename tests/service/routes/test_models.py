@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.testclient import WebSocketTestSession
 
 from service.app import create_app, drain
 from service.settings import Settings
@@ -226,39 +228,43 @@ def test_sentences_reach_each_model_in_its_own_form(client: TestClient, runners:
     assert runners["second"].admitted == [[TAG, *b"AB", EOS]]
 
 
-def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners: Runners) -> None:
+@contextlib.contextmanager
+def draining_halfway(
+    client: TestClient, runners: Runners, limit_seconds: float
+) -> Iterator[WebSocketTestSession]:
+    """A server that begins to drain while a text is on its way to English."""
     runners["first"].gate.clear()
-    app = client.app
+    app, portal = client.app, client.portal
     assert isinstance(app, FastAPI)
+    assert portal is not None
     with client.websocket_connect(STREAM) as socket:
         socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
         until(lambda: bool(runners["first"].running))
-        assert client.portal is not None
-        draining = client.portal.start_task_soon(drain, app, 60.0)
+        draining = portal.start_task_soon(drain, app, limit_seconds)
         until(lambda: not app.state.server.engines["second"].is_ready)
+        yield socket
+    draining.result(timeout=60)
+
+
+def last_message(socket: WebSocketTestSession) -> dict[str, Any]:
+    while (message := socket.receive_json())["type"] == "token":
+        pass
+    last: dict[str, Any] = message
+    return last
+
+
+def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners: Runners) -> None:
+    with draining_halfway(client, runners, limit_seconds=60) as socket:
         refused = ask(client, source="en", target="de")
         runners["first"].gate.set()
-        messages = [socket.receive_json()]
-        while messages[-1]["type"] == "token":
-            messages.append(socket.receive_json())
-    draining.result(timeout=60)
+        message = last_message(socket)
     assert refused["code"] == "draining"
-    assert messages[-1]["translatedText"] == "A B"
+    assert message["translatedText"] == "A B"
 
 
 def test_draining_ends_at_its_limit(client: TestClient, runners: Runners) -> None:
-    runners["first"].gate.clear()
-    app = client.app
-    assert isinstance(app, FastAPI)
-    with client.websocket_connect(STREAM) as socket:
-        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
-        until(lambda: bool(runners["first"].running))
-        assert client.portal is not None
-        draining = client.portal.start_task_soon(drain, app, 0.05)
+    with draining_halfway(client, runners, limit_seconds=0.05) as socket:
         time.sleep(0.2)
         runners["first"].gate.set()
-        message = socket.receive_json()
-        while message["type"] == "token":
-            message = socket.receive_json()
-    draining.result(timeout=60)
+        message = last_message(socket)
     assert message["code"] == "draining"
