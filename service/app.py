@@ -130,7 +130,7 @@ def _make_engine(settings: Settings, model: LoadedModel, metrics_: ModelMetrics)
     started = time.monotonic()
     try:
         engine = Engine(model.make_runner, metrics_, bounds)
-    except MemoryError as error:
+    except (MemoryError, OSError, ValueError) as error:
         raise StartupError(f"{model.name} on {model.device}: {error}") from error
     seconds = time.monotonic() - started
     metrics_.describe_model(__version__, model.device, model.precision, seconds)
