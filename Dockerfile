@@ -20,9 +20,10 @@ RUN apt-get update \
 
 # The index that has PyTorch's CPU builds; empty takes the default index's, which bring CUDA.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+ENV PIP_CACHE_DIR=/var/cache/pip
 COPY --from=requirements /requirements.txt /requirements.txt
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
-    --mount=type=cache,target=/root/.cache/pip \
+    --mount=type=cache,target=/var/cache/pip \
     /opt/pip/bin/pip --python /opt/venv/bin/python install \
         ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /requirements.txt \
     && cd /opt/venv/lib/python3*/site-packages/torch \
@@ -33,7 +34,7 @@ COPY LICENSE README.md pyproject.toml ./
 COPY model model
 COPY service service
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
-    --mount=type=cache,target=/root/.cache/pip \
+    --mount=type=cache,target=/var/cache/pip \
     /opt/pip/bin/pip --python /opt/venv/bin/python install --no-deps --target /opt/dragoman . \
     && test -f /opt/dragoman/model/native/_library.*.so
 

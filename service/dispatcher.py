@@ -1,4 +1,4 @@
-"""Which model translates a text, and how a pair that none has is reached through English."""
+"""Sends each text of a job on its way: to one model, or to two that have its pair together."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from model.languages import shown_pairs
 from model.options import DecodingOptions
-from service.errors import InvalidField, ServiceError, UnsupportedLanguage, shown
+from service.errors import ServiceError
+from service.routing import Route, distinct, find_route, named, require_known, require_route
 from service.text.detection import Detection, LanguageDetector
 from service.translator import Halfway, TextPiece, TextTranslation, Translator, Work
 
 AUTO = "auto"
-_PIVOT = "en"
 Pieces = AsyncGenerator[TextPiece | list[TextTranslation]]
 
 
@@ -47,17 +46,6 @@ class Job:
     deadline_seconds: float | None = None
     prefixes: Sequence[str] = ()
     model: str | None = None
-
-
-class Leg(NamedTuple):
-    """One model's part of the way, in its own language codes."""
-
-    translator: Translator
-    source: str
-    target: str
-
-
-Route = tuple[Leg, ...]
 
 
 @dataclass(frozen=True)
@@ -91,7 +79,7 @@ class Dispatcher:
         self._translators = list(translators)
         self.num_in_progress = 0
         self._detector = LanguageDetector()
-        self.languages = _distinct(code for t in translators for code in t.languages)
+        self.languages = distinct(code for t in translators for code in t.languages)
 
     @functools.cached_property
     def targets(self) -> dict[str, list[str]]:
@@ -100,7 +88,7 @@ class Dispatcher:
             source: [
                 target
                 for target in self.languages
-                if target != source and _find_route(source, target, self._translators)
+                if target != source and find_route(source, target, self._translators)
             ]
             for source in self.languages
         }
@@ -115,13 +103,7 @@ class Dispatcher:
 
         Raises UnsupportedLanguage if there is no way, and InvalidField for an unknown model.
         """
-        translators = self._named(model)
-        _require_known("source", source, translators)
-        _require_known("target", target, translators)
-        if route := _find_route(source, target, translators):
-            return route
-        pairs = shown_pairs(sorted({pair for t in translators for pair in t.pairs}))
-        raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
+        return require_route(source, target, self._named(model))
 
     async def translate(self, job: Job) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
@@ -230,7 +212,7 @@ class Dispatcher:
         if job.source != AUTO:
             sources = sources or [job.source]
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        return [self._trip(job, source, sources, detections, ends) for source in _distinct(sources)]
+        return [self._trip(job, source, sources, detections, ends) for source in distinct(sources)]
 
     def _trip(
         self,
@@ -259,56 +241,10 @@ class Dispatcher:
         if job.source != AUTO:
             return [None] * len(job.texts)
         translators = self._named(job.model)
-        target = _require_known("target", job.target, translators)
-        candidates = _distinct([*(code for t in translators for code in t.sources), target])
+        target = require_known("target", job.target, translators)
+        candidates = distinct([*(code for t in translators for code in t.sources), target])
         return [self._detector.detect(text, candidates) for text in job.texts]
 
     def _named(self, model: str | None) -> list[Translator]:
         """The model of that name; all without one."""
-        if model is None:
-            return self._translators
-        chosen = [translator for translator in self._translators if translator.name == model]
-        if not chosen:
-            names = ", ".join(translator.name for translator in self._translators)
-            raise InvalidField(f"model must be one of {names}, got {shown(model)}")
-        return chosen
-
-
-def _find_route(source: str, target: str, translators: Sequence[Translator]) -> Route | None:
-    """The first model that has the pair; else the first two that have it through English."""
-    for translator in translators:
-        if leg := _leg(translator, source, target):
-            return (leg,)
-    for first in translators:
-        if not (there := _leg(first, source, _PIVOT)) or there.source == there.target:
-            continue
-        for second in translators:
-            onward = _leg(second, _PIVOT, target)
-            if onward and onward.source != onward.target:
-                return there, onward
-    return None
-
-
-def _leg(translator: Translator, source: str, target: str) -> Leg | None:
-    """None if the model does not have this pair. A language stays what it is in any model."""
-    own = translator.find(source), translator.find(target)
-    if own[0] is None or own[1] is None:
-        return None
-    is_possible = own[0] == own[1] or translator.can_translate(own[0], own[1])
-    return Leg(translator, own[0], own[1]) if is_possible else None
-
-
-def _require_known(field: str, code: str, translators: Sequence[Translator]) -> str:
-    """The first model's own code for the language; UnsupportedLanguage if all lack it."""
-    for translator in translators:
-        if found := translator.find(code):
-            return found
-    known = _distinct(language for t in translators for language in t.languages)
-    allowed = ["auto", *known] if field == "source" else known
-    raise UnsupportedLanguage(
-        f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}"
-    )
-
-
-def _distinct(codes: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(codes))
+        return self._translators if model is None else named(model, self._translators)

@@ -49,7 +49,7 @@ def load_models(settings: Settings) -> list[LoadedModel]:
 
 
 def _load_model(path: Path, settings: Settings) -> LoadedModel:
-    from model.checkpoint import CheckpointError, open_checkpoint
+    from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
     from model.network import Room
     from model.placement import full_bytes, resolve_device, resolve_precision
@@ -59,7 +59,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         device = resolve_device(settings.device)
         precision = resolve_precision(settings.precision, device)
         checkpoint = open_checkpoint(resolve_checkpoint(path), device)
-    except (CheckpointError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
     info, config = checkpoint.info, checkpoint.info.architecture
     room = Room(

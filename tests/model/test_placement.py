@@ -15,28 +15,18 @@ from model.network import Room
 from model.placement import free_bytes, full_bytes
 from model.transformer import Transformer
 
-CONFIG = ModelConfig(
-    src_vocab_size=11,
-    tgt_vocab_size=11,
-    d_model=16,
-    n_heads=2,
-    d_ff=32,
-    n_encoder_layers=1,
-    n_decoder_layers=3,
-)
 
-
-def test_what_is_needed_is_what_the_caches_and_hypotheses_take() -> None:
+def test_what_is_needed_is_what_the_caches_and_hypotheses_take(tiny_config: ModelConfig) -> None:
     room = Room(max_slots=5, max_rows=12, max_source_tokens=7, max_target_tokens=9)
-    like = next(Transformer(CONFIG).parameters())
-    rows = RowCache(CONFIG, 12, 9, like)
-    memory = MemoryCache(CONFIG, 5, 7, like)
+    like = next(Transformer(tiny_config).parameters())
+    rows = RowCache(tiny_config, 12, 9, like)
+    memory = MemoryCache(tiny_config, 5, 7, like)
     held = Hypotheses.empty(5, 4, 9, like.device)
     stores = [rows.keys, rows.values, memory.keys, memory.values]
     taken = sum(store.nbytes for store in stores)
     taken += 2 * (held.tokens.nbytes + held.log_probs.nbytes)
-    assert full_bytes(CONFIG, room, 4, "float32") == taken
-    assert full_bytes(CONFIG, room, 4, "float16") < taken
+    assert full_bytes(tiny_config, room, 4, "float32") == taken
+    assert full_bytes(tiny_config, room, 4, "float16") < taken
 
 
 def test_no_more_is_free_than_the_machine_has() -> None:
