@@ -16,6 +16,8 @@ from model.transformer import Transformer
 class EagerNetwork:
     """`model.network.Network` by `Transformer` and the caches of `model.cache`."""
 
+    can_leave_out = False
+
     def __init__(self, model: Transformer, control_ids: Sequence[int], room: Room) -> None:
         self._model = model.eval()
         weight = next(model.parameters())

@@ -5,6 +5,8 @@ Live slots stay 0..N-1 and live rows 0..R-1: what leaves is replaced by what is 
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -13,6 +15,15 @@ class Moves(NamedTuple):
 
     rows: list[tuple[int, int]]
     slot: tuple[int, int] | None
+
+
+class Part(NamedTuple):
+    """Some slots' rows, the (slot, beam) that owns each, and for every slot the places of its rows
+    among them, widened with its own first one's."""
+
+    rows: list[int]
+    owners: list[tuple[int, int]]
+    table: list[list[int]]
 
 
 class Layout:
@@ -32,23 +43,23 @@ class Layout:
     def num_rows(self) -> int:
         return len(self._owners)
 
-    @property
-    def width(self) -> int:
-        """Rows of the widest live beam."""
-        return max((len(rows) for rows in self.rows), default=0)
-
-    def owners(self) -> list[tuple[int, int]]:
-        """The (slot, beam) of every live row."""
-        return self._owners
-
     def slot(self, handle: int) -> int:
         """KeyError if the handle is not running."""
         return self._slots[handle]
 
-    def table(self) -> list[list[int]]:
-        """The rows of every slot, widened to `width` with the slot's own first row."""
-        width = self.width
-        return [rows + rows[:1] * (width - len(rows)) for rows in self.rows]
+    def whole(self) -> Part:
+        """All slots, every row in its own place."""
+        return Part(list(range(self.num_rows)), self._owners, _widened(self.rows))
+
+    def part(self, slots: Sequence[int]) -> Part:
+        """These slots, their rows one after the other."""
+        groups = [self.rows[slot] for slot in slots]
+        ends = itertools.accumulate(map(len, groups))
+        places = [list(range(end - len(rows), end)) for end, rows in zip(ends, groups, strict=True)]
+        owners = [
+            (s, beam) for s, rows in zip(slots, groups, strict=True) for beam in range(len(rows))
+        ]
+        return Part([row for rows in groups for row in rows], owners, _widened(places))
 
     def add(self, handle: int, beam_size: int) -> int:
         """Give a sentence the next slot and rows -> its slot."""
@@ -88,3 +99,9 @@ class Layout:
             self.rows[slot][beam] = target
         del self._owners[count:]
         return moves
+
+
+def _widened(table: Sequence[list[int]]) -> list[list[int]]:
+    """Each list made as long as the longest, with its own first entry."""
+    width = max(map(len, table), default=0)
+    return [rows + rows[:1] * (width - len(rows)) for rows in table]

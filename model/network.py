@@ -19,12 +19,18 @@ Precision = Literal["float32", "bfloat16", "float16", "int8"]
 
 
 class RowTable(NamedTuple):
-    """Which rows belong to whom: by_slot (N, K) holds the row of each slot's k-th hypothesis
-    (its first row where it has fewer than K); slots and beams (R,) are the inverse."""
+    """Who takes part in a step: R rows, which belong to N slots.
+
+    by_slot (N, K) holds the place of each slot's k-th hypothesis among them (its first one's where
+    it has fewer than K); slots and beams (R,) say whose each is. members (N,) and rows (R,) are
+    the slots and rows themselves: all live ones in order, unless a step leaves some out.
+    """
 
     by_slot: Tensor
     slots: Tensor
     beams: Tensor
+    members: Tensor
+    rows: Tensor
 
 
 class RowCandidates(NamedTuple):
@@ -63,7 +69,12 @@ class Model(Protocol):
 
 
 class Network(Protocol):
-    """Weights, and the memory of what they have read and written."""
+    """Weights, and the memory of what they have read and written.
+
+    `can_leave_out`: whether a step may be of some live rows only, at about that share of its cost.
+    """
+
+    can_leave_out: bool
 
     def reserve(self, slot: int, rows: Sequence[int]) -> None:
         """A sentence takes the next slot and rows."""
@@ -82,7 +93,8 @@ class Network(Protocol):
         """The last step's `count` likeliest tokens."""
 
     def reorder(self, sources: Tensor, length: int) -> None:
-        """Row i takes over the first `length` tokens of row sources[i] (R,)."""
+        """Of the last step's rows the i-th takes over the first `length` tokens of the
+        sources[i]-th (R,)."""
 
     def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
         """A sentence leaves its slot and rows, and `moves` fill the holes; length as above."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from model.checkpoint import StoredModel
-from model.layout import Layout
+from model.layout import Layout, Part
 from model.network import Precision, Room, RowCandidates, RowTable
 from model.placement import make_network, make_search
 from model.search import Status
@@ -112,13 +112,21 @@ class Runner:
             raise
         return handles
 
+    @property
+    def can_leave_out(self) -> bool:
+        """Whether a step of some of the sentences costs less than one of all: not on a GPU."""
+        return self._network.can_leave_out
+
     @torch.inference_mode()
-    def step(self) -> StepResult:
-        """Give every running hypothesis its next token."""
+    def step(self, handles: Sequence[int] | None = None) -> StepResult:
+        """Give the hypotheses of these running sentences their next token, or those of all.
+
+        Raises ValueError if some are left out where none `can_leave_out`.
+        """
         if not self._running:
             return StepResult([], {})
-        members = self._members = self._members or self._describe()
-        table, length = members.table, self._longest() + 1
+        members = self._describe(handles) if handles is not None else self._everyone()
+        table, length = members.table, min(self._longest() + 1, self.max_target_tokens)
         self._network.step(*self._search.frontier(table), table, length)
         sources = self._search.advance(self._candidates(members, length), table, length)
         if table.by_slot.size(1) > 1:
@@ -174,14 +182,28 @@ class Runner:
         where = torch.tensor(slots, device=self._device)
         self._search.admit(where, sentences, limits, self._config.bos_id)
 
-    def _describe(self) -> _Members:
-        slots, beams = torch.tensor(self._layout.owners(), device=self._device).unbind(1)
-        by_slot = torch.tensor(self._layout.table(), device=self._device)
-        sources = [state.source for state in self._running.values()]
+    def _everyone(self) -> _Members:
+        if self._members is None:
+            self._members = self._members_of(self._layout.handles, self._layout.whole())
+        return self._members
+
+    def _describe(self, handles: Sequence[int]) -> _Members:
+        if len(handles) == len(self._running):
+            return self._everyone()
+        if not self.can_leave_out:
+            raise ValueError("on this device a step is of all running sentences")
+        return self._members_of(handles, self._layout.part([self._layout.slot(h) for h in handles]))
+
+    def _members_of(self, handles: Sequence[int], part: Part) -> _Members:
+        slots, beams = torch.tensor(part.owners, device=self._device).unbind(1)
+        members = torch.tensor([self._layout.slot(h) for h in handles], device=self._device)
+        rows = torch.tensor(part.rows, device=self._device)
+        by_slot = torch.tensor(part.table, device=self._device)
+        sources = [self._running[handle].source for handle in handles]
         return _Members(
-            RowTable(by_slot, slots, beams),
+            RowTable(by_slot, slots, beams, members, rows),
             features=Features.of(sources),
-            streamed=[h for h, state in self._running.items() if state.source.is_streamed],
+            streamed=[h for h, s in zip(handles, sources, strict=True) if s.is_streamed],
         )
 
     def _candidates(self, members: _Members, length: int) -> RowCandidates:
@@ -191,16 +213,17 @@ class Runner:
         return self._network.rank(2 * table.by_slot.size(1))
 
     def _longest(self) -> int:
-        """Tokens of the longest running hypothesis: the first one's, since all grow alike."""
+        """Tokens that the longest running hypothesis may have: those of the oldest sentence if no
+        step left it out."""
         first = next(iter(self._running.values()), None)
-        return self._num_steps - first.first_step if first else 0
+        return min(self._num_steps - first.first_step, self.max_target_tokens) if first else 0
 
     def _stream(self, members: _Members, length: int) -> dict[int, list[int]]:
         """Newly settled tokens of the sentences that are streamed."""
         if not members.streamed:
             return {}
-        n_slots, width = members.table.by_slot.shape
-        stable = self._search.stable_lengths(n_slots, width, length).tolist()
+        width = members.table.by_slot.size(1)
+        stable = self._search.stable_lengths(self._layout.num_slots, width, length).tolist()
         streamed: dict[int, list[int]] = {}
         for handle in members.streamed:
             state, slot = self._running[handle], self._layout.slot(handle)

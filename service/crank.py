@@ -14,6 +14,7 @@ from service.metrics import ModelMetrics
 from service.scheduler import Scheduler
 from service.seam import Runner
 from service.sequence import Outcome, Request, Sequence, Update
+from service.turns import Turns
 
 _logger = logging.getLogger(__name__)
 News = list[tuple[Request, Update]]
@@ -28,8 +29,9 @@ class Crank:
         self._runner, self._scheduler = runner, scheduler
         self._backlog, self._metrics = backlog, metrics
         self._running: dict[int, Sequence] = {}
+        self._turns = Turns()
         self._fresh: list[Sequence] = []
-        self._last_step_seconds = 0.0
+        self._last_step_seconds = self._last_whole_step_seconds = 0.0
         self._news: News = []
 
     @property
@@ -59,7 +61,7 @@ class Crank:
         self._fail(expired, error, "deadline")
 
     def turn(self) -> None:
-        """Admit what fits, decode one token everywhere, settle what has ended."""
+        """Admit what fits, decode one token of whoever's turn it is, settle what has ended."""
         self._admit(self._scheduler.take(self._runner.num_free_slots, self._runner.num_free_rows))
         if self._running:
             self._settle_finished(self._decode())
@@ -116,6 +118,7 @@ class Crank:
             sequence.handle = handle
             sequence.admitted_seconds, sequence.encode_seconds = started, encode_seconds
             self._running[handle] = sequence
+            self._turns.enter(sequence)
             self._metrics.queue_wait_seconds.observe(started - sequence.request.arrived_seconds)
             self._metrics.count_source_tokens(sequence.num_tokens)
 
@@ -127,14 +130,18 @@ class Crank:
 
     def _decode(self) -> Items[Finished]:
         started = time.monotonic()
-        self._metrics.step_rows.observe(self._runner.max_rows - self._runner.num_free_rows)
+        taken = self._turns.take(self._runner.can_leave_out and not self._scheduler)
+        num_rows = self._runner.max_rows - self._runner.num_free_rows
+        if taken is not None:
+            num_rows = sum(sequence.num_rows for sequence in taken)
+        self._metrics.step_rows.observe(num_rows)
         try:
-            result = self._runner.step()
+            result = self._runner.step(_handles(taken))
         except Exception:
             _logger.exception("a step failed with %d sentences running", len(self._running))
             self._fail_running()
             return []
-        self._observe_step(started, time.monotonic())
+        self._observe_step(started, time.monotonic(), is_of_all=taken is None)
         for handle, ids in result.streamed.items():
             sequence = self._running[handle]
             self._news.append((sequence.request, Update(sequence.index, ids)))
@@ -146,20 +153,24 @@ class Crank:
             self._fail([sequence], _failed("the model failed"), "error")
             self._release(sequence)
 
-    def _observe_step(self, started: float, ended: float) -> None:
+    def _observe_step(self, started: float, ended: float, is_of_all: bool) -> None:
+        """Those left out of the steps between waited since the last one of all."""
         self._metrics.decode_step_seconds.observe(ended - started)
         if len(self._running) > len(self._fresh):
-            self._metrics.inter_token_seconds.observe(ended - self._last_step_seconds)
+            last = self._last_whole_step_seconds if is_of_all else self._last_step_seconds
+            self._metrics.inter_token_seconds.observe(ended - last)
         for sequence in self._fresh:
             arrived = sequence.request.arrived_seconds
             self._metrics.time_to_first_token_seconds.observe(ended - arrived)
         self._fresh.clear()
         self._last_step_seconds = ended
+        if is_of_all:
+            self._last_whole_step_seconds = ended
 
     def _settle_finished(self, finished: Items[Finished]) -> None:
         ended = time.monotonic()
         for result in finished:
-            sequence = self._running.pop(result.handle)
+            sequence = self._leave(result.handle)
             if result.error is not None:
                 self._fail([sequence], _failed(result.error), "error")
                 continue
@@ -175,8 +186,20 @@ class Crank:
 
     def _release(self, sequence: Sequence) -> None:
         if sequence.handle in self._running:
-            del self._running[sequence.handle]
+            self._leave(sequence.handle)
             self._runner.release(sequence.handle)
+
+    def _leave(self, handle: int) -> Sequence:
+        sequence = self._running.pop(handle)
+        self._turns.leave(sequence)
+        return sequence
+
+
+def _handles(sequences: list[Sequence] | None) -> list[int] | None:
+    """Of running sequences; None stays None."""
+    if sequences is None:
+        return None
+    return [sequence.handle for sequence in sequences if sequence.handle is not None]
 
 
 def _failed(reason: str) -> TranslationFailed:

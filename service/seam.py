@@ -34,8 +34,13 @@ class Runner(Protocol):
         """Take sentences into the batch -> a handle each; an exception takes none of them."""
         ...
 
-    def step(self) -> StepResult:
-        """Give every running hypothesis its next token."""
+    @property
+    def can_leave_out(self) -> bool:
+        """Whether a step of some sentences costs less than one of all."""
+        ...
+
+    def step(self, handles: Sequence[int] | None = None) -> StepResult:
+        """Give the hypotheses of these sentences their next token; None: of all."""
         ...
 
     def release(self, handle: int) -> None:

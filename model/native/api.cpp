@@ -48,10 +48,11 @@ void dragoman_reorder(Network *network, int32_t rows, const int32_t *row, const 
     network->reorder(rows, row, sources, length);
 }
 
-void dragoman_advance(const SearchState *state, int32_t slots, int32_t width,
+void dragoman_advance(const SearchState *state, const int64_t *members, int32_t slots, int32_t width,
                       const int64_t *by_slot, int32_t count, const float *log_probs,
                       const int64_t *tokens, const bool *is_failed, int64_t *sources) {
-    advance(*state, slots, width, by_slot, {count, log_probs, tokens, is_failed}, sources);
+    Offers offers{count, log_probs, tokens, is_failed};
+    advance(*state, members, slots, width, by_slot, offers, sources);
 }
 
 void dragoman_stable_lengths(const SearchState *state, int32_t slots, int64_t *lengths) {

@@ -24,7 +24,7 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_logits": (None, [_pointer, _pointer]),
     "dragoman_rank": (None, [_pointer, _int, _pointer, _pointer]),
     "dragoman_reorder": (None, [_pointer, _int, _pointer, _pointer, _int]),
-    "dragoman_advance": (None, [_pointer, _int, _int, _pointer, _int, *[_pointer] * 4]),
+    "dragoman_advance": (None, [_pointer, _pointer, _int, _int, _pointer, _int, *[_pointer] * 4]),
     "dragoman_stable_lengths": (None, [_pointer, _int, _pointer]),
 }
 

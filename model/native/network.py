@@ -52,6 +52,8 @@ class _Membership(NamedTuple):
 class NativeNetwork:
     """Computes with a packed copy of the model's weights: bytes if `is_quantised`, else float32."""
 
+    can_leave_out = True
+
     def __init__(
         self,
         model: Model,
@@ -158,8 +160,8 @@ class NativeNetwork:
         del self._rows[len(self._rows) - len(rows) :]
 
     def _membership(self, table: RowTable) -> _Membership:
-        slots = _ints(self._slots)[table.slots]
-        return _Membership(table, _ints(self._rows), slots, table.slots.argsort().int())
+        rows, slots = _ints(self._rows)[table.rows], _ints(self._slots)[table.slots]
+        return _Membership(table, rows, slots, table.slots.argsort().int())
 
 
 def _shape(config: ModelConfig, room: Room, batch_tokens: int, is_quantised: bool) -> _Shape:

@@ -215,13 +215,13 @@ class SlotSearch {
 
 }  // namespace
 
-void advance(const SearchState &state, int slots, int width, const int64_t *by_slot,
-             const Offers &offers, int64_t *sources) {
+void advance(const SearchState &state, const int64_t *members, int slots, int width,
+             const int64_t *by_slot, const Offers &offers, int64_t *sources) {
     spread_over_threads(slots, kCostOfSlot, [&](int first, int last, int) {
         Room room;
-        for (int slot = first; slot < last; slot++)
-            SlotSearch(state, slot, room)
-                .advance(by_slot + static_cast<size_t>(slot) * width, offers, sources);
+        for (int i = first; i < last; i++)
+            SlotSearch(state, static_cast<int>(members[i]), room)
+                .advance(by_slot + static_cast<size_t>(i) * width, offers, sources);
     });
 }
 

@@ -44,10 +44,10 @@ struct Offers {
     const bool *is_failed;
 };
 
-// Extend every live hypothesis of the slots 0..slots-1 by one token. by_slot (slots, width) holds the
-// rows of each slot's hypotheses; sources (rows) gets the row that each row goes on from.
-void advance(const SearchState &state, int slots, int width, const int64_t *by_slot,
-             const Offers &offers, int64_t *sources);
+// Extend every live hypothesis of the slots members (slots) by one token. by_slot (slots, width) holds
+// the rows of each one's hypotheses; sources (rows) gets the row that each row goes on from.
+void advance(const SearchState &state, const int64_t *members, int slots, int width,
+             const int64_t *by_slot, const Offers &offers, int64_t *sources);
 
 // How many tokens all hypotheses share that can still win, live or finished: (slots).
 void stable_lengths(const SearchState &state, int slots, int64_t *lengths);

@@ -36,7 +36,7 @@ class _State(ctypes.Structure):
 
 
 class NativeSearch(Search):
-    """The same state and the same rules; only for the CPU."""
+    """The same state and the same rules; only for the CPU. `advance` may be of some slots only."""
 
     def __init__(
         self, n_slots: int, max_beam: int, max_length: int, eos_id: int, filler_id: int
@@ -59,6 +59,7 @@ class NativeSearch(Search):
         sources = torch.empty(len(rows.slots), dtype=torch.int64)
         self._library.dragoman_advance(
             self._pointer,
+            address(rows.members),
             n_slots,
             width,
             address(rows.by_slot),

@@ -38,7 +38,7 @@ def test_live_slots_and_rows_stay_contiguous_and_moves_carry_each_rows_content(s
             assert layout.slot(owner) == slot
             contents = [row_content[row] for row in layout.rows[slot]]
             assert contents == [(owner, beam) for beam in range(widths[owner])]
-            assert [layout.owners()[row] for row in layout.rows[slot]] == [
+            assert [layout.whole().owners[row] for row in layout.rows[slot]] == [
                 (slot, beam) for beam in range(widths[owner])
             ]
         assert sorted(row for rows in layout.rows for row in rows) == list(range(layout.num_rows))
@@ -48,7 +48,17 @@ def test_the_table_fills_narrow_beams_with_their_own_rows() -> None:
     layout = Layout()
     layout.add(0, 3)
     layout.add(1, 1)
-    assert layout.table() == [[0, 1, 2], [3, 3, 3]]
+    assert layout.whole().table == [[0, 1, 2], [3, 3, 3]]
+
+
+def test_a_part_numbers_its_rows_one_after_the_other() -> None:
+    layout = Layout()
+    for handle, beam_size in enumerate((2, 1, 3)):
+        layout.add(handle, beam_size)
+    part = layout.part([2, 0])
+    assert part.rows == [3, 4, 5, 0, 1]
+    assert part.owners == [(2, 0), (2, 1), (2, 2), (0, 0), (0, 1)]
+    assert part.table == [[0, 1, 2], [3, 4, 3]]
 
 
 def test_removing_an_unknown_handle_is_an_error() -> None:

@@ -24,6 +24,8 @@ TABLE = RowTable(
     torch.tensor([[0, 1, 2, 3], [4] * 4, [5, 6, 7, 5], [8, 9, 8, 8]]),
     slots=torch.tensor([0, 0, 0, 0, 1, 2, 2, 2, 3, 3]),
     beams=torch.tensor([0, 1, 2, 3, 0, 0, 1, 2, 0, 1]),
+    members=torch.arange(4),
+    rows=torch.arange(10),
 )
 
 

@@ -17,7 +17,11 @@ from tests.model.reference import BOS, CONTROL_IDS, EOS, tiny_model
 ROOM = Room(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
 SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS]]
 TABLE = RowTable(
-    torch.tensor([[0, 1], [2, 2]]), slots=torch.tensor([0, 0, 1]), beams=torch.tensor([0, 1, 0])
+    torch.tensor([[0, 1], [2, 2]]),
+    slots=torch.tensor([0, 0, 1]),
+    beams=torch.tensor([0, 1, 0]),
+    members=torch.arange(2),
+    rows=torch.arange(3),
 )
 VARIANTS: list[dict[str, object]] = [
     {},
@@ -134,7 +138,8 @@ def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
 
 
 def _first_logits(network: Network) -> Tensor:
-    table = RowTable(torch.tensor([[0, 1]]), torch.tensor([0, 0]), torch.tensor([0, 1]))
+    both, one = torch.arange(2), torch.zeros(1, dtype=torch.int64)
+    table = RowTable(both[None], slots=both * 0, beams=both, members=one, rows=both)
     network.reserve(0, [0, 1])
     network.encode([0], SOURCES[:1])
     network.step(torch.full((2,), BOS), torch.zeros(2, dtype=torch.int64), table, 1)

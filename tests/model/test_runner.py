@@ -36,6 +36,7 @@ def mixed_sentences(count: int, seed: int) -> list[SourceSentence]:
         DecodingOptions(beam_size=4, length_penalty=0.6, normalization="wu"),
         DecodingOptions(beam_size=3, n_best=3),
         DecodingOptions(beam_size=7, max_length=9),
+        DecodingOptions(beam_size=2, repetition_penalty=1.3, no_repeat_ngram_size=2),
         DecodingOptions(beam_size=1, sampling=True, top_p=0.9, seed=3),
         DecodingOptions(beam_size=1, sampling=True, top_k=5, temperature=0.7, seed=11),
     ]
@@ -64,8 +65,13 @@ def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object
         encoded = model.project_memory(model.encode(src))
         memory.store(torch.tensor([0, 1]), encoded, torch.tensor([4, 6]))
         expected = model(src[[0, 0, 1]], tgt)
-        by_slot = torch.tensor([[0, 1], [2, 2]])
-        table = RowTable(by_slot, torch.tensor([0, 0, 1]), torch.tensor([0, 1, 0]))
+        table = RowTable(
+            torch.tensor([[0, 1], [2, 2]]),
+            slots=torch.tensor([0, 0, 1]),
+            beams=torch.tensor([0, 1, 0]),
+            members=torch.arange(2),
+            rows=torch.arange(3),
+        )
         for t in range(5):
             at = torch.full((3,), t)
             step = StepRows(rows, memory, table, at, target_length=t + 1, source_length=6)
@@ -112,6 +118,36 @@ def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(
         for finished in runner.step().finished:
             results[index_of.pop(finished.handle)] = finished
     assert texts([results[i] for i in range(25)]) == texts(alone)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("seed", range(4))
+def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: Precision) -> None:
+    model = tiny_model(seed=seed)
+    rng = random.Random(seed)
+    sentences = mixed_sentences(12, seed)
+    alone = [run_to_end(tiny_runner(model, precision=precision), [s])[0] for s in sentences]
+    runner = tiny_runner(model, precision=precision)
+    assert runner.can_leave_out
+    waiting = list(enumerate(sentences))
+    index_of: dict[int, int] = {}
+    results: dict[int, Finished] = {}
+    while waiting or index_of:
+        if waiting and rng.random() < 0.5:
+            index, sentence = waiting.pop()
+            index_of[runner.admit([sentence])[0]] = index
+        some = [handle for handle in index_of if rng.random() < 0.4]
+        for finished in runner.step(some).finished if some else ():
+            results[index_of.pop(finished.handle)] = finished
+    assert texts([results[i] for i in range(12)]) == texts(alone)
+
+
+def test_nobody_sits_out_where_that_saves_nothing() -> None:
+    runner = tiny_runner(tiny_model(), is_eager=True)
+    handles = runner.admit(mixed_sentences(2, seed=0))
+    assert not runner.can_leave_out
+    with pytest.raises(ValueError, match="all running sentences"):
+        runner.step(handles[:1])
 
 
 def test_a_short_sentence_admitted_late_overtakes_a_long_one() -> None:

@@ -1,13 +1,32 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.sequence import Outcome, Request
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FakeRunner, fake_model, sentence
+
+MakeRequest = Callable[..., Request]
+
+
+@pytest.fixture
+def request_of() -> Iterator[MakeRequest]:
+    """Makes requests of one sequence for each beam size."""
+    loop = asyncio.new_event_loop()
+
+    def make(*beam_sizes: int) -> Request:
+        future: asyncio.Future[list[Outcome]] = loop.create_future()
+        request = Request(future, arrived_seconds=0.0)
+        request.add([sentence("a", beam_size=size) for size in beam_sizes])
+        return request
+
+    yield make
+    loop.close()
 
 
 @pytest.fixture

@@ -74,6 +74,8 @@ class FakeRunner:
         self.max_source_tokens, self.max_target_tokens = max_source_tokens, 256
         self.running: dict[int, _Running] = {}
         self.admitted: list[list[int]] = []
+        self.steps: list[list[int]] = []
+        self.can_leave_out = True
         self.gate = threading.Event()
         self.gate.set()
         self.is_stepping = threading.Event()
@@ -102,7 +104,7 @@ class FakeRunner:
         assert self.num_free_rows >= 0
         return handles
 
-    def step(self) -> StepResult:
+    def step(self, handles: Sequence[int] | None = None) -> StepResult:
         self.is_stepping.set()
         self.gate.wait(timeout=60)
         self.num_steps += 1
@@ -110,11 +112,13 @@ class FakeRunner:
         if self.fail_next_step:
             self.fail_next_step = False
             raise RuntimeError("no step")
-        for running in self.running.values():
+        taken = self.running if handles is None else {h: self.running[h] for h in handles}
+        self.steps.append(sorted(taken))
+        for running in taken.values():
             running.age += 1
         streamed = {
             handle: list(map(ord, chr(running.sentence.ids[running.age]).upper()))
-            for handle, running in self.running.items()
+            for handle, running in taken.items()
             if running.sentence.is_streamed and running.age < len(running.sentence.ids) - 1
         }
         ended = [h for h, r in self.running.items() if r.age >= len(r.sentence.ids)]

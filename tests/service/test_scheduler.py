@@ -1,30 +1,10 @@
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import Callable, Iterator
-
-import pytest
 
 from service.scheduler import Scheduler
-from service.sequence import Outcome, Request, Sequence
-from tests.service.fakes import sentence
-
-MakeRequest = Callable[..., Request]
-
-
-@pytest.fixture
-def request_of() -> Iterator[MakeRequest]:
-    loop = asyncio.new_event_loop()
-
-    def make(*beam_sizes: int) -> Request:
-        future: asyncio.Future[list[Outcome]] = loop.create_future()
-        request = Request(future, arrived_seconds=0.0)
-        request.add([sentence("a", beam_size=size) for size in beam_sizes])
-        return request
-
-    yield make
-    loop.close()
+from service.sequence import Sequence
+from tests.service.conftest import MakeRequest
 
 
 def test_the_oldest_are_taken_first_while_slots_last(request_of: MakeRequest) -> None:
