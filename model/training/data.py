@@ -34,14 +34,14 @@ class Batch(NamedTuple):
     tgt_out: Tensor
 
 
-def read_pairs(path: Path) -> list[Pair]:
+def read_pairs(path: Path, is_lowercase: bool = False) -> list[Pair]:
     """Read a UTF-8 TSV file, plain or .gz: a pair a line. A bad line raises RecipeError."""
     opener = gzip.open if path.suffix == ".gz" else open
     pairs: list[Pair] = []
     try:
         with opener(path, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
-                columns = line.rstrip("\n").split("\t")
+                columns = (line.lower() if is_lowercase else line).rstrip("\n").split("\t")
                 if len(columns) != 2:
                     raise RecipeError(
                         f"{path}, line {number}: expected 2 columns separated by a tab, "
@@ -87,7 +87,9 @@ def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[
         _tokenize(corpus, pairs, tokenizer, data.max_tokens, tuple(sorted(allowed & set(sides))))
         for corpus, path in ((corpus, corpus.path(split)) for corpus in data.corpora)
         if path is not None
-        for sides, pairs in _pairs_by_sides(read_pairs(path), data, split).items()
+        for sides, pairs in _pairs_by_sides(
+            read_pairs(path, data.is_lowercase), data, split
+        ).items()
         if allowed & set(sides)
     ]
 

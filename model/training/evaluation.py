@@ -60,7 +60,7 @@ def evaluate(
     for corpus in data.corpora:
         path = corpus.path(split)
         if path is not None:
-            pairs = read_pairs(path)
+            pairs = read_pairs(path, data.is_lowercase)
             for source, target in data.directions:
                 sides = _sides(pairs, source, data.languages)
                 scores.append(
@@ -75,7 +75,7 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
     scores = []
     for corpus in data.corpora:
         if corpus.dev is not None:
-            pairs = read_pairs(corpus.dev)[:sentences]
+            pairs = read_pairs(corpus.dev, data.is_lowercase)[:sentences]
             for source, target in data.directions:
                 sources, references = _sides(pairs, source, data.languages)
                 translations = translator.translate(sources, source, target)

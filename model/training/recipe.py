@@ -60,13 +60,15 @@ class DataTable:
     """`languages`: those of the TSV columns, in order; both directions are learned, or with
     `is_one_way` from the first to the second only.
 
-    Pairs with a side longer than `max_tokens` are left out.
+    Pairs with a side longer than `max_tokens` are left out. With `is_lowercase` every text is
+    lower-cased before anything else, also where the recipe is measured on.
     """
 
     languages: tuple[str, str]
     corpora: tuple[CorpusTable, ...]
     max_tokens: int = 100
     is_one_way: bool = False
+    is_lowercase: bool = False
     augmentation: AugmentationTable = AugmentationTable()
 
     @property

@@ -54,7 +54,7 @@ def train_tokenizer(recipe: Recipe, path: Path) -> None:
 def _sentences(recipe: Recipe) -> Iterator[str]:
     rng = np.random.default_rng(recipe.training.seed)
     for corpus in recipe.data.corpora:
-        for pair in read_pairs(corpus.train) if corpus.train else ():
+        for pair in read_pairs(corpus.train, recipe.data.is_lowercase) if corpus.train else ():
             repeats = int(corpus.weight + rng.random())
             for _ in range(repeats):
                 yield from (normalise(side) for side in pair)
