@@ -13,7 +13,7 @@ from torch import Tensor
 
 from model.config import ModelConfig
 from model.layers import KV, Attention
-from model.network import RowTable
+from model.network import Extent, RowTable
 
 
 class RowCache:
@@ -65,18 +65,18 @@ class MemoryCache:
             self.values[layer, slots, :, : kv.values.size(2)] = kv.values
         self.lengths[slots] = lengths
 
-    def move(self, target: int, source: int, length: int) -> None:
-        """Slot `target` takes over the sentence of slot `source`, `length` tokens long."""
-        self.keys[:, target, :, :length] = self.keys[:, source, :, :length]
-        self.values[:, target, :, :length] = self.values[:, source, :, :length]
-        self.lengths[target] = self.lengths[source]
+    def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
+        """Slots `targets` (n,) take over the sentences of slots `sources` (n,), which have at most
+        `length` tokens."""
+        for store in (self.keys, self.values):
+            store[:, targets, :, :length] = store[:, sources, :, :length]
+        self.lengths[targets] = self.lengths[sources]
 
 
 class StepRows:
     """One decoding step's view of the caches: `transformer.StepContext`.
 
-    positions (R,): where each row's new token goes. target_length and source_length bound what is
-    read: the longest live history and the longest live source, in tokens.
+    positions (R,): where each row's new token goes. `extent` bounds what is read.
     """
 
     def __init__(
@@ -85,13 +85,12 @@ class StepRows:
         memory: MemoryCache,
         table: RowTable,
         positions: Tensor,
-        target_length: int,
-        source_length: int,
+        extent: Extent,
     ) -> None:
         self._rows, self._memory, self._table = rows, memory, table
         self.positions = positions
-        self._target_length, self._source_length = target_length, source_length
-        sources = torch.arange(source_length, device=positions.device)
+        self._target_length, self._source_length = extent
+        sources = torch.arange(extent.source, device=positions.device)
         lengths = memory.lengths[: table.by_slot.size(0)]
         self._memory_mask = (sources < lengths[:, None])[:, None, None, :]
 

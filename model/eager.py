@@ -9,7 +9,8 @@ from torch import Tensor
 
 from model.cache import MemoryCache, RowCache, StepRows
 from model.layout import Moves
-from model.network import Room, RowCandidates, RowTable, likeliest
+from model.network import Extent, Room, RowCandidates, RowTable, likeliest
+from model.transfer import send
 from model.transformer import Transformer
 
 
@@ -18,7 +19,16 @@ class EagerNetwork:
 
     can_leave_out = False
 
-    def __init__(self, model: Transformer, control_ids: Sequence[int], room: Room) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        control_ids: Sequence[int],
+        room: Room,
+        is_recorded: bool = False,
+    ) -> None:
+        """`is_recorded`: steps do the same work whatever the numbers in their tensors, so that
+        `model.graphs` can record them."""
+        self._is_recorded = is_recorded
         self._model = model.eval()
         weight = next(model.parameters())
         self.device = weight.device
@@ -34,19 +44,19 @@ class EagerNetwork:
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         lengths = [len(ids) for ids in sources]
         pad_id = self._model.config.pad_id
-        src = torch.full((len(sources), max(lengths)), pad_id, device=self.device)
-        for i, ids in enumerate(sources):
-            src[i, : lengths[i]] = torch.tensor(ids, device=self.device)
-        projected = self._model.project_memory(self._model.encode(src))
-        where = torch.tensor(slots, device=self.device)
-        self._memory.store(where, projected, torch.tensor(lengths, device=self.device))
+        padded = [[*ids, *[pad_id] * (max(lengths) - len(ids))] for ids in sources]
+        projected = self._model.project_memory(self._model.encode(send(padded, self.device)))
+        where = send(slots, self.device)
+        self._memory.store(where, projected, send(lengths, self.device))
         for slot, length in zip(slots, lengths, strict=True):
             self._lengths[slot] = length
 
-    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, length: int) -> None:
-        context = StepRows(self._rows, self._memory, table, positions, length, max(self._lengths))
+    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+        """A row whose search has ended may stand at the very end, and stays there."""
+        places = positions.clamp_max(extent.target - 1)
+        context = StepRows(self._rows, self._memory, table, places, extent)
         self._logits = self._model.step(tokens, context).float()
-        self._logits[:, self._control_ids] = float("-inf")
+        self._logits.index_fill_(1, self._control_ids, float("-inf"))
 
     def logits(self) -> Tensor:
         return self._logits
@@ -55,17 +65,21 @@ class EagerNetwork:
         return likeliest(self._logits, count)
 
     def reorder(self, sources: Tensor, length: int) -> None:
-        """Those that go on from themselves stay where they are."""
+        """Those that go on from themselves stay where they are, unless steps are recorded."""
         targets = torch.arange(len(sources), device=self.device)
-        is_moved = sources != targets
-        self._rows.copy(targets[is_moved], sources[is_moved], length)
+        if not self._is_recorded:
+            is_moved = sources != targets
+            targets, sources = targets[is_moved], sources[is_moved]
+        self._rows.copy(targets, sources, length)
 
-    def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
+    def release(self, slots: Sequence[int], rows: Sequence[int], moves: Moves, length: int) -> None:
         if moves.rows:
-            targets, sources = torch.tensor(moves.rows, device=self.device).unbind(1)
-            self._rows.copy(targets, sources, length)
-        if moves.slot:
-            target, source = moves.slot
-            self._memory.move(target, source, self._lengths[source])
+            targets, sources = zip(*moves.rows, strict=True)
+            self._rows.copy(send(targets, self.device), send(sources, self.device), length)
+        if moves.slots:
+            targets, sources = zip(*moves.slots, strict=True)
+            longest = max(self._lengths[source] for source in sources)
+            self._memory.copy(send(targets, self.device), send(sources, self.device), longest)
+        for target, source in moves.slots:
             self._lengths[target] = self._lengths[source]
-        self._lengths.pop()
+        del self._lengths[len(self._lengths) - len(slots) :]

@@ -35,7 +35,7 @@ def forbid_repeated_ngrams(
     in_reach = (place >= size[:, None] - 1) & (place < length[:, None])
     completes = in_reach & (size > 0)[:, None]
     for back in range(1, max_size):
-        recent = history.gather(1, (length - back).clamp_min(0)[:, None])
+        recent = history.gather(1, (length - back).clamp(0, history.size(1) - 1)[:, None])
         completes &= (back >= size)[:, None] | (history.roll(back, dims=1) == recent)
     return logits.scatter(1, history.where(completes, filler), _NEVER)
 

@@ -52,11 +52,14 @@ class Candidates(NamedTuple):
 
 
 def extend(history: Tensor, parent: Tensor, new: Tensor, length: Tensor, max_length: int) -> Tensor:
-    """Parents' histories with one more entry: (n_slots, K, max), (N, C) -> (N, C, L)."""
+    """Parents' histories with one more entry: (n_slots, K, max), (N, C) -> (N, C, L).
+
+    Slots that have ended may be as long as L already; what they get is of no use to anybody.
+    """
     n_slots, count = parent.shape
     chosen = parent[..., None].expand(-1, -1, max_length)
     extended = history[:n_slots, :, :max_length].gather(1, chosen)
-    place = length[:n_slots, None, None].expand(-1, count, 1)
+    place = length[:n_slots, None, None].clamp_max(max_length - 1).expand(-1, count, 1)
     return extended.scatter(2, place, new[..., None])
 
 

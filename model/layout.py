@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 
 class Moves(NamedTuple):
-    """What must be copied after a sentence left: (target, source) of rows and of its slot."""
+    """What must be copied after sentences left: (target, source) of rows and of slots. No source
+    is the target of another one."""
 
     rows: list[tuple[int, int]]
-    slot: tuple[int, int] | None
+    slots: list[tuple[int, int]]
 
 
 class Part(NamedTuple):
@@ -71,34 +72,38 @@ class Layout:
         self._slots[handle] = slot
         return slot
 
-    def remove(self, handle: int) -> Moves:
-        """Take a sentence out; the last rows and the last slot fill the holes."""
-        slot = self._slots.pop(handle)
-        row_moves = self._close_rows(self.rows[slot])
-        last = self.num_slots - 1
-        slot_move = None if slot == last else (slot, last)
-        if slot_move:
-            self.handles[slot] = self.handles[last]
-            self.rows[slot] = self.rows[last]
-            self._slots[self.handles[slot]] = slot
-            for beam, row in enumerate(self.rows[slot]):
-                self._owners[row] = (slot, beam)
-        self.handles.pop()
-        self.rows.pop()
-        return Moves(row_moves, slot_move)
+    def remove(self, handles: Sequence[int]) -> Moves:
+        """Take sentences out; the last rows and the last slots fill the holes."""
+        slots = [self._slots.pop(handle) for handle in handles]
+        row_moves = self._close_rows([row for slot in slots for row in self.rows[slot]])
+        slot_moves = _closing(slots, self.num_slots)
+        for target, source in slot_moves:
+            self.handles[target] = self.handles[source]
+            self.rows[target] = self.rows[source]
+            self._slots[self.handles[target]] = target
+            for beam, row in enumerate(self.rows[target]):
+                self._owners[row] = (target, beam)
+        count = self.num_slots - len(slots)
+        del self.handles[count:], self.rows[count:]
+        return Moves(row_moves, slot_moves)
 
     def _close_rows(self, freed: list[int]) -> list[tuple[int, int]]:
-        count = self.num_rows - len(freed)
-        gone = set(freed)
-        holes = sorted(row for row in freed if row < count)
-        tail = [row for row in range(count, self.num_rows) if row not in gone]
-        moves = list(zip(holes, tail, strict=True))
+        moves = _closing(freed, self.num_rows)
         for target, source in moves:
             slot, beam = self._owners[source]
             self._owners[target] = (slot, beam)
             self.rows[slot][beam] = target
-        del self._owners[count:]
+        del self._owners[self.num_rows - len(freed) :]
         return moves
+
+
+def _closing(freed: Sequence[int], num_before: int) -> list[tuple[int, int]]:
+    """Which of the last go into which hole, so that the first num_before - len(freed) are left."""
+    count = num_before - len(freed)
+    gone = set(freed)
+    holes = sorted(place for place in freed if place < count)
+    tail = [place for place in range(count, num_before) if place not in gone]
+    return list(zip(holes, tail, strict=True))
 
 
 def _widened(table: Sequence[list[int]]) -> list[list[int]]:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from model.config import ModelConfig
-from model.layout import Moves
+from model.layout import Moves, Part
+from model.transfer import send
 
 Precision = Literal["float32", "bfloat16", "float16", "int8"]
 
@@ -23,7 +24,8 @@ class RowTable(NamedTuple):
 
     by_slot (N, K) holds the place of each slot's k-th hypothesis among them (its first one's where
     it has fewer than K); slots and beams (R,) say whose each is. members (N,) and rows (R,) are
-    the slots and rows themselves: all live ones in order, unless a step leaves some out.
+    the slots and rows themselves: all live ones in order, unless a step leaves some out. drawn
+    (D,): places of the rows whose token is drawn at random.
     """
 
     by_slot: Tensor
@@ -31,6 +33,19 @@ class RowTable(NamedTuple):
     beams: Tensor
     members: Tensor
     rows: Tensor
+    drawn: Tensor
+
+    @classmethod
+    def of(
+        cls, part: Part, members: Sequence[int], drawn: Sequence[int], device: torch.device
+    ) -> RowTable:
+        """The table of the rows of a part, whose slots are `members`; sent to the device in one."""
+        slots, beams = zip(*part.owners, strict=True)
+        cells = [row for rows in part.table for row in rows]
+        columns = [cells, slots, beams, members, part.rows, drawn]
+        flat = send([number for column in columns for number in column], device, torch.int64)
+        by_slot, *others = flat.split([len(column) for column in columns])
+        return cls(by_slot.view(len(members), -1), *others)
 
 
 class RowCandidates(NamedTuple):
@@ -40,6 +55,14 @@ class RowCandidates(NamedTuple):
     log_probs: Tensor
     tokens: Tensor
     is_failed: Tensor
+
+
+class Extent(NamedTuple):
+    """How far a step has to look: tokens of the longest history, the new one included, and of the
+    longest source; or more."""
+
+    target: int
+    source: int
 
 
 class Room(NamedTuple):
@@ -82,9 +105,8 @@ class Network(Protocol):
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources and keep what the decoder attends to in their slots."""
 
-    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, length: int) -> None:
-        """Give row i its next token tokens[i] (R,) at positions[i] (R,); length: the longest
-        history, this token included."""
+    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+        """Give row i its next token tokens[i] (R,) at positions[i] (R,)."""
 
     def logits(self) -> Tensor:
         """The last step's scores (R, V), control ids at -inf."""
@@ -96,8 +118,8 @@ class Network(Protocol):
         """Of the last step's rows the i-th takes over the first `length` tokens of the
         sources[i]-th (R,)."""
 
-    def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
-        """A sentence leaves its slot and rows, and `moves` fill the holes; length as above."""
+    def release(self, slots: Sequence[int], rows: Sequence[int], moves: Moves, length: int) -> None:
+        """Sentences leave their slots and rows, and `moves` fill the holes; length as above."""
 
 
 def likeliest(logits: Tensor, count: int) -> RowCandidates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 import psutil
 import torch
@@ -12,10 +12,15 @@ import torch
 from model.checkpoint import StoredModel
 from model.config import ModelConfig
 from model.eager import EagerNetwork
-from model.native import NativeNetwork, NativeSearch, has_fast_int8, is_available
+from model.graphs import GraphedStep
+from model.native import NativeNetwork, NativeSearch, NativeStep, has_fast_int8, is_available
 from model.network import Network, Precision, Room
 from model.search import Search
+from model.step import Step
 from model.transformer import Transformer
+
+Backend = Literal["auto", "native", "eager", "graphs"]
+"""Who computes: our own code on the CPU; PyTorch; PyTorch with steps recorded (`model.graphs`)."""
 
 _CONTROL_GROUP = Path("/sys/fs/cgroup")
 _HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
@@ -86,33 +91,51 @@ def _free_in_control_group(directory: Path) -> list[int]:
     return [] if bound == "max" else [int(bound) - int(used)]
 
 
-def make_network(
+def make_step(
+    model: Transformer | StoredModel,
+    control_ids: Sequence[int],
+    room: Room,
+    max_beam: int,
+    precision: Precision,
+    backend: Backend = "auto",
+) -> tuple[Network, Search, Step]:
+    """Who computes, the searches that it goes on with, and a step of both.
+
+    Raises MemoryError if it does not fit.
+    """
+    if backend == "auto":
+        backend = _default_backend(model.device, precision)
+    sizes = (room.max_slots, max_beam, room.max_target_tokens, model.config.eos_id, control_ids[0])
+    if backend == "native":
+        network = NativeNetwork(model, control_ids, room, is_quantised=precision == "int8")
+        own_search = NativeSearch(*sizes)
+        return network, own_search, NativeStep(network, own_search)
+    is_recorded = backend == "graphs"
+    eager = _eager_network(model, control_ids, room, precision, is_recorded)
+    search = Search(*sizes, eager.device)
+    step = GraphedStep(eager, search, room) if is_recorded else Step(eager, search)
+    return eager, search, step
+
+
+def _default_backend(device: torch.device, precision: Precision) -> Backend:
+    """On a GPU graphs; on the CPU our own code if it was compiled and has the precision."""
+    if device.type == "cuda":
+        return "graphs"
+    return "native" if is_available() and precision in ("float32", "int8") else "eager"
+
+
+def _eager_network(
     model: Transformer | StoredModel,
     control_ids: Sequence[int],
     room: Room,
     precision: Precision,
-    is_eager: bool = False,
-) -> Network:
-    """Our own code on the CPU if it was compiled and has the precision, else PyTorch's.
-
-    Raises MemoryError if it does not fit.
-    """
-    is_on_cpu, is_int8 = model.device.type == "cpu", precision == "int8"
-    if is_on_cpu and is_available() and (is_int8 or precision == "float32") and not is_eager:
-        return NativeNetwork(model, control_ids, room, is_quantised=is_int8)
-    if is_int8:
+    is_recorded: bool,
+) -> EagerNetwork:
+    if precision == "int8":
         raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     try:
         loaded = model if isinstance(model, Transformer) else model.load()
-        return EagerNetwork(loaded.to(dtypes[precision]), control_ids, room)
+        return EagerNetwork(loaded.to(dtypes[precision]), control_ids, room, is_recorded)
     except torch.OutOfMemoryError as error:
         raise MemoryError("the model's weights and caches do not fit into memory") from error
-
-
-def make_search(network: Network, room: Room, max_beam: int, eos_id: int, filler_id: int) -> Search:
-    """By whoever computes the network."""
-    sizes = (room.max_slots, max_beam, room.max_target_tokens, eos_id, filler_id)
-    if isinstance(network, EagerNetwork):
-        return Search(*sizes, network.device)
-    return NativeSearch(*sizes)

@@ -6,22 +6,28 @@ Plain Python goes in and comes out; tensors, device and precision stay behind th
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from model.checkpoint import StoredModel
+from model.hypotheses import Hypotheses
 from model.layout import Layout, Part
-from model.network import Precision, Room, RowCandidates, RowTable
-from model.placement import make_network, make_search
+from model.network import Extent, Precision, Room, RowTable
+from model.options import DecodingOptions
+from model.placement import Backend, make_step
 from model.search import Status
 from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
 from model.slots import Features
+from model.transfer import Arrival, send
 from model.transformer import Transformer
 
 _MAX_ENCODE_TOKENS = 8192
+_WARM_UP_STEPS = 3
 
 
 @dataclass
@@ -29,16 +35,34 @@ class _Running:
     """What the host must know of one running sentence."""
 
     source: SourceSentence
+    limit: int
     first_step: int
     num_streamed: int = 0
 
 
 class _Members(NamedTuple):
-    """What follows from who is running, computed anew only when that changes."""
+    """What follows from who takes part in a step, computed anew only when that changes."""
 
+    handles: list[int]
     table: RowTable
     features: Features
-    streamed: list[int]
+    longest_source: int
+
+
+class _Report(NamedTuple):
+    """The outcome of the `step`-th step for those who took part, on its way."""
+
+    step: int
+    handles: list[int]
+    arrival: Arrival
+
+
+class _Departure(NamedTuple):
+    """Sentences that ended, and their hypotheses, on their way since the `step`-th step."""
+
+    step: int
+    ended: list[tuple[int, _Running, Status]]
+    arrival: Arrival
 
 
 class Runner:
@@ -55,10 +79,9 @@ class Runner:
         max_target_tokens: int,
         max_beam_size: int = 16,
         precision: Precision = "float32",
-        is_eager: bool = False,
+        backend: Backend = "auto",
     ) -> None:
-        """A model on disk is read once, weight by weight where our own CPU code computes.
-        `is_eager`: PyTorch computes, even where our own CPU code could."""
+        """A model on disk is read once, weight by weight where our own CPU code computes."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -67,19 +90,22 @@ class Runner:
         self._config = config
         self._device = model.device
         room = Room(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
-        self._network = make_network(model, control_ids, room, precision, is_eager)
-        self._search = make_search(
-            self._network, room, self.max_beam_size, config.eos_id, control_ids[0]
+        self._network, self._search, self._step = make_step(
+            model, control_ids, room, self.max_beam_size, precision, backend
         )
         self._layout = Layout()
         self._running: dict[int, _Running] = {}
+        self._leaving: set[int] = set()
+        self._reports: deque[_Report] = deque()
+        self._departures: deque[_Departure] = deque()
         self._handles = itertools.count()
         self._num_steps = 0
-        self._members: _Members | None = None
+        self._everyone: _Members | None = None
 
     @property
     def num_running(self) -> int:
-        return len(self._running)
+        """Sentences that were admitted and of which no step has told the end yet."""
+        return len(self._running) + len(self._leaving)
 
     @property
     def num_free_slots(self) -> int:
@@ -101,14 +127,15 @@ class Runner:
         for handle, sentence in zip(handles, sentences, strict=True):
             slot = self._layout.add(handle, sentence.options.beam_size)
             self._network.reserve(slot, self._layout.rows[slot])
-            self._running[handle] = _Running(sentence, self._num_steps)
-        self._members = None
+            limit = sentence.options.target_limit(len(sentence.ids))
+            limit = min(limit, self.max_target_tokens)
+            self._running[handle] = _Running(sentence, limit, self._num_steps)
+        self._everyone = None
         try:
             for batch in _by_length(list(zip(handles, sentences, strict=True))):
                 self._encode(batch)
         except BaseException:
-            for handle in handles:
-                self.release(handle)
+            self._take_out(handles)
             raise
         return handles
 
@@ -123,29 +150,38 @@ class Runner:
 
         Raises ValueError if some are left out where none `can_leave_out`.
         """
-        if not self._running:
-            return StepResult([], {})
-        members = self._describe(handles) if handles is not None else self._everyone()
-        table, length = members.table, min(self._longest() + 1, self.max_target_tokens)
-        self._network.step(*self._search.frontier(table), table, length)
-        sources = self._search.advance(self._candidates(members, length), table, length)
-        if table.by_slot.size(1) > 1:
-            self._network.reorder(sources, length)
-        self._num_steps += 1
-        streamed = self._stream(members, length)
-        return StepResult(self._collect(), streamed)
+        if self._running:
+            self._launch(self._members(self._layout.handles if handles is None else handles))
+        streamed: dict[int, list[int]] = {}
+        while self._reports and self._is_due(self._reports[0].step):
+            streamed |= self._read(self._reports.popleft())
+        finished: list[Finished] = []
+        while self._departures and self._is_due(self._departures[0].step):
+            finished += self._bid_farewell(self._departures.popleft())
+        return StepResult(finished, streamed)
 
     def release(self, handle: int) -> None:
         """Abandon a running sentence; KeyError if it is not running."""
-        slot = self._layout.slot(handle)
-        rows = self._layout.rows[slot]
-        longest = self._longest()
-        moves = self._layout.remove(handle)
-        del self._running[handle]
-        self._members = None
-        self._network.release(slot, rows, moves, longest)
-        if moves.slot:
-            self._search.move(*moves.slot)
+        if handle in self._leaving:
+            self._leaving.remove(handle)
+        else:
+            self._take_out([handle])
+
+    @torch.inference_mode()
+    def warm_up(self, options: Sequence[DecodingOptions]) -> None:
+        """Take the first steps of every size, so that no request has to wait for them: on a GPU
+        they are slow. The runner must be idle."""
+        for choice in options if self._step.lag else ():
+            count = 1
+            while count <= self.max_slots and count * choice.beam_size <= self.max_rows:
+                sentence = SourceSentence([self._config.eos_id], choice)
+                handles = self.admit([sentence] * count)
+                for _ in range(_WARM_UP_STEPS):
+                    self.step()
+                for handle in handles:
+                    if handle in self._running or handle in self._leaving:
+                        self.release(handle)
+                count *= 2
 
     def _check_room(self, sentences: Sequence[SourceSentence]) -> None:
         for sentence in sentences:
@@ -175,42 +211,35 @@ class Runner:
         slots = [self._layout.slot(handle) for handle, _ in batch]
         sentences = [sentence for _, sentence in batch]
         self._network.encode(slots, [sentence.ids for sentence in sentences])
-        limits = [
-            min(sentence.options.target_limit(len(sentence.ids)), self.max_target_tokens)
-            for sentence in sentences
-        ]
-        where = torch.tensor(slots, device=self._device)
-        self._search.admit(where, sentences, limits, self._config.bos_id)
+        limits = [self._running[handle].limit for handle, _ in batch]
+        self._search.admit(slots, sentences, limits, self._config.bos_id)
 
-    def _everyone(self) -> _Members:
-        if self._members is None:
-            self._members = self._members_of(self._layout.handles, self._layout.whole())
-        return self._members
+    def _members(self, handles: Sequence[int]) -> _Members:
+        if len(handles) < len(self._running):
+            if not self.can_leave_out:
+                raise ValueError("on this device a step is of all running sentences")
+            slots = [self._layout.slot(handle) for handle in handles]
+            return self._describe(list(handles), slots, self._layout.part(slots))
+        if self._everyone is None:
+            slots = list(range(self._layout.num_slots))
+            self._everyone = self._describe(list(self._layout.handles), slots, self._layout.whole())
+        return self._everyone
 
-    def _describe(self, handles: Sequence[int]) -> _Members:
-        if len(handles) == len(self._running):
-            return self._everyone()
-        if not self.can_leave_out:
-            raise ValueError("on this device a step is of all running sentences")
-        return self._members_of(handles, self._layout.part([self._layout.slot(h) for h in handles]))
-
-    def _members_of(self, handles: Sequence[int], part: Part) -> _Members:
-        slots, beams = torch.tensor(part.owners, device=self._device).unbind(1)
-        members = torch.tensor([self._layout.slot(h) for h in handles], device=self._device)
-        rows = torch.tensor(part.rows, device=self._device)
-        by_slot = torch.tensor(part.table, device=self._device)
+    def _describe(self, handles: list[int], slots: list[int], part: Part) -> _Members:
         sources = [self._running[handle].source for handle in handles]
+        features = Features.of(sources)
+        sampling = {
+            slot
+            for slot, source in zip(slots, sources, strict=True)
+            if features.has_sampling and source.options.sampling
+        }
+        drawn = [place for place, (slot, _) in enumerate(part.owners) if slot in sampling]
         return _Members(
-            RowTable(by_slot, slots, beams, members, rows),
-            features=Features.of(sources),
-            streamed=[h for h, s in zip(handles, sources, strict=True) if s.is_streamed],
+            handles,
+            RowTable.of(part, slots, drawn, self._device),
+            features,
+            longest_source=max(len(source.ids) for source in sources),
         )
-
-    def _candidates(self, members: _Members, length: int) -> RowCandidates:
-        features, table = members.features, members.table
-        if features.needs_logits:
-            return self._search.choose(self._network.logits(), table, length, features)
-        return self._network.rank(2 * table.by_slot.size(1))
 
     def _longest(self) -> int:
         """Tokens that the longest running hypothesis may have: those of the oldest sentence if no
@@ -218,51 +247,97 @@ class Runner:
         first = next(iter(self._running.values()), None)
         return min(self._num_steps - first.first_step, self.max_target_tokens) if first else 0
 
-    def _stream(self, members: _Members, length: int) -> dict[int, list[int]]:
-        """Newly settled tokens of the sentences that are streamed."""
-        if not members.streamed:
-            return {}
-        width = members.table.by_slot.size(1)
-        stable = self._search.stable_lengths(self._layout.num_slots, width, length).tolist()
-        streamed: dict[int, list[int]] = {}
-        for handle in members.streamed:
-            state, slot = self._running[handle], self._layout.slot(handle)
-            if stable[slot] > state.num_streamed:
-                tokens = self._search.live.tokens[slot, 0, state.num_streamed : stable[slot]]
-                streamed[handle] = tokens.tolist()
-                state.num_streamed = stable[slot]
+    def _launch(self, members: _Members) -> None:
+        """Ask for a step. With a lag, sentences that have ended but are not known to have may take
+        part in it."""
+        length = min(self._longest() + 1, self.max_target_tokens)
+        extent = Extent(length, members.longest_source)
+        outcome = self._step.run(members.table, extent, members.features)
+        self._num_steps += 1
+        arrival = Arrival(*filter(torch.is_tensor, outcome))
+        self._reports.append(_Report(self._num_steps, members.handles, arrival))
+
+    def _is_due(self, step: int) -> bool:
+        """Whether what was asked for after the `step`-th step should be read by now."""
+        return step + self._step.lag <= self._num_steps or not self._running
+
+    def _read(self, report: _Report) -> dict[int, list[int]]:
+        """Take out those who have ended -> the newly settled tokens of those who are streamed."""
+        status, *settled = report.arrival.wait()
+        streamed = self._newly_settled(report.handles, *settled) if settled else {}
+        ended = [
+            (handle, self._running[handle], Status(code))
+            for handle, code in zip(report.handles, status.tolist(), strict=True)
+            if code != Status.RUNNING and handle in self._running
+        ]
+        if ended:
+            self._departures.append(_Departure(self._num_steps, ended, self._ask_for(ended)))
+            self._take_out([handle for handle, _, _ in ended])
+            self._leaving.update(handle for handle, _, _ in ended)
         return streamed
 
-    def _collect(self) -> list[Finished]:
-        """Take out the sentences that are done or failed."""
-        status = self._search.status[: self._layout.num_slots].tolist()
-        ended = [
-            (handle, Status(code))
-            for handle, code in zip(self._layout.handles, status, strict=True)
-            if code != Status.RUNNING
-        ]
-        return [self._take_out(handle, status) for handle, status in ended]
+    def _newly_settled(
+        self, handles: list[int], stable: Tensor, tokens: Tensor
+    ) -> dict[int, list[int]]:
+        """stable (N,) lengths of what is settled of tokens (N, L)."""
+        streamed: dict[int, list[int]] = {}
+        for place, (handle, length) in enumerate(zip(handles, stable.tolist(), strict=True)):
+            state = self._running.get(handle)
+            if state and state.source.is_streamed and length > state.num_streamed:
+                streamed[handle] = tokens[place, state.num_streamed : length].tolist()
+                state.num_streamed = length
+        return streamed
 
-    def _take_out(self, handle: int, status: Status) -> Finished:
-        if status is Status.FAILED:
-            self.release(handle)
-            return Finished(handle, [], "the model gave no finite scores for this sentence")
-        hypotheses = list(self._hypotheses(self._layout.slot(handle)))
-        self.release(handle)
-        return Finished(handle, hypotheses)
+    def _ask_for(self, ended: list[tuple[int, _Running, Status]]) -> Arrival:
+        """Their finished hypotheses."""
+        found = self._search.finished
+        slots = send([self._layout.slot(handle) for handle, _, _ in ended], self._device)
+        n_best = max(state.source.options.n_best for _, state, _ in ended)
+        length = max(state.limit for _, state, _ in ended)
+        return Arrival(
+            found.score[:, :n_best].index_select(0, slots),
+            found.length[:, :n_best].index_select(0, slots),
+            found.tokens[:, :n_best, :length].index_select(0, slots),
+            found.log_probs[:, :n_best, :length].index_select(0, slots),
+        )
 
-    def _hypotheses(self, slot: int) -> Iterator[Hypothesis]:
-        finished = self._search.finished
-        lengths = finished.length[slot].tolist()
-        for rank, score in enumerate(finished.score[slot].tolist()):
+    def _take_out(self, handles: Sequence[int]) -> None:
+        slots = [self._layout.slot(handle) for handle in handles]
+        rows = [row for slot in slots for row in self._layout.rows[slot]]
+        longest = self._longest()
+        moves = self._layout.remove(handles)
+        for handle in handles:
+            del self._running[handle]
+        self._everyone = None
+        self._network.release(slots, rows, moves, longest)
+        if moves.slots:
+            self._search.move(moves.slots)
+
+    def _bid_farewell(self, departure: _Departure) -> Iterator[Finished]:
+        """The sentences that were not abandoned on the way out."""
+        scores, lengths, tokens, log_probs = departure.arrival.wait()
+        for place, (handle, state, status) in enumerate(departure.ended):
+            if handle not in self._leaving:
+                continue
+            self._leaving.remove(handle)
+            if status is Status.FAILED:
+                yield Finished(handle, [], "the model gave no finite scores for this sentence")
+                continue
+            found = Hypotheses(tokens[place], log_probs[place], scores[place], lengths[place])
+            yield Finished(handle, list(self._hypotheses(found, state.limit)))
+
+    def _hypotheses(self, found: Hypotheses, limit: int) -> Iterator[Hypothesis]:
+        """Those of one slot: tokens and log_probs (K, L), score and length (K,)."""
+        lengths = found.length.tolist()
+        for rank, score in enumerate(found.score.tolist()):
             if score == float("-inf"):
                 return
-            tokens = finished.tokens[slot, rank, : lengths[rank]].tolist()
-            log_probs = finished.log_probs[slot, rank, : lengths[rank]].tolist()
-            if tokens[-1] == self._search.eos_id:
+            tokens = found.tokens[rank, : lengths[rank]].tolist()
+            log_probs = found.log_probs[rank, : lengths[rank]].tolist()
+            if tokens[-1] == self._config.eos_id:
                 yield Hypothesis(tokens[:-1], log_probs, score, "stop")
             else:
-                is_limit = len(tokens) == self._search.options.limit[slot]
+                is_limit = len(tokens) == limit
                 yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")
 
 

@@ -25,6 +25,7 @@ from model.network import RowCandidates, RowTable, likeliest
 from model.sampling import gumbel_at, sample
 from model.sentence import SourceSentence
 from model.slots import Features, SlotOptions
+from model.transfer import send
 
 _NEVER = float("-inf")
 
@@ -62,30 +63,31 @@ class Search:
 
     def admit(
         self,
-        slots: Tensor,
+        slots: Sequence[int],
         sentences: Sequence[SourceSentence],
         limits: Sequence[int],
         start: int,
     ) -> None:
-        """Begin searches in `slots` (B,), of at most `limits` tokens, from the token `start`."""
+        """Begin searches in `slots`, of at most `limits` tokens, from the token `start`."""
         device = self.length.device
-        self.options.set(slots, sentences, limits)
-        for slot, sentence in zip(slots.tolist(), sentences, strict=True):
+        where = send(slots, device)
+        self.options.set(where, sentences, limits)
+        for slot, sentence in zip(slots, sentences, strict=True):
             if sentence.prefix:
-                prefix = torch.tensor(sentence.prefix, device=device)
-                self.prefix[slot, : len(sentence.prefix)] = prefix
-        self.live.score[slots] = _NEVER
-        self.live.score[slots, 0] = 0.0
-        self.finished.score[slots] = _NEVER
-        self.last[slots] = start
-        self.length[slots] = 0
-        self.status[slots] = Status.RUNNING
-        self.is_stuck[slots] = False
+                self.prefix[slot, : len(sentence.prefix)] = send(sentence.prefix, device)
+        self.live.score[where] = _NEVER
+        self.live.score[where, 0] = 0.0
+        self.finished.score[where] = _NEVER
+        self.last[where] = start
+        self.length[where] = 0
+        self.status[where] = Status.RUNNING
+        self.is_stuck[where] = False
 
-    def move(self, target: int, source: int) -> None:
-        """Slot `target` takes over the search of slot `source`."""
+    def move(self, moves: Sequence[tuple[int, int]]) -> None:
+        """For each (target, source), slot `target` takes over the search of slot `source`."""
+        targets, sources = (send(slots, self.length.device) for slots in zip(*moves, strict=True))
         for table in self.tables:
-            table[target] = table[source]
+            table[targets] = table[sources]
 
     @property
     def tables(self) -> tuple[Tensor, ...]:
@@ -112,23 +114,25 @@ class Search:
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
         """Extend every live hypothesis by one token -> the row that each row goes on from (R,).
 
-        Each row offers its candidates, at least 2K where the vocabulary has so many.
+        Each row offers its candidates, at least 2K where the vocabulary has so many. A search that
+        has ended stays as it is.
         """
         n_slots, width = rows.by_slot.shape
+        is_running = self.status[:n_slots] == Status.RUNNING
         candidates = self._slot_candidates(row_candidates, rows.by_slot, max_length)
-        self.length[:n_slots] += 1
-        self._settle(candidates, width)
+        self.length[:n_slots] += is_running
+        self._settle(candidates, width, is_running)
         parents = self._survive(candidates, width)
-        self._judge(n_slots, width)
+        status = self._is_done(n_slots, width).long() * Status.DONE
         if max_length >= LOOP_SPAN:
             self._notice_loops(n_slots)
-        is_failed = torch.zeros_like(self.is_stuck[:n_slots])
-        is_failed.index_put_((rows.slots,), row_candidates.is_failed, accumulate=True)
-        self.status[:n_slots].masked_fill_(is_failed, Status.FAILED)
+        status.masked_fill_(row_candidates.is_failed[rows.by_slot].any(1), Status.FAILED)
+        self.status[:n_slots] = status.where(is_running, self.status[:n_slots])
         return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
 
-    def stable_lengths(self, n_slots: int, width: int, max_length: int) -> Tensor:
+    def stable_lengths(self, rows: RowTable, max_length: int) -> Tensor:
         """How many tokens all hypotheses share that can still win, live or finished -> (N,)."""
+        n_slots, width = rows.by_slot.shape
         reference = self.live.tokens[:n_slots, :1, :max_length]
         lengths = self.length[:n_slots]
         within = torch.arange(max_length, device=lengths.device) < lengths[:, None]
@@ -160,13 +164,12 @@ class Search:
     def _sample(self, logits: Tensor, likeliest: RowCandidates, rows: RowTable) -> RowCandidates:
         """Replace a sampling row's candidates by its one draw."""
         log_probs, tokens, is_failed = likeliest
-        is_sampling = self.options.is_sampling[rows.slots]
-        own = logits[is_sampling]
-        drawn = self._draw(own, rows.slots[is_sampling])
-        tokens[is_sampling, 0] = drawn
-        log_probs[is_sampling] = _NEVER
+        own = logits[rows.drawn]
+        drawn = self._draw(own, rows.slots[rows.drawn])
+        tokens[rows.drawn, 0] = drawn
+        log_probs.index_fill_(0, rows.drawn, _NEVER)
         chosen = own.gather(1, drawn[:, None]).squeeze(1)
-        log_probs[is_sampling, 0] = chosen - own.logsumexp(-1)
+        log_probs[rows.drawn, 0] = chosen - own.logsumexp(-1)
         return RowCandidates(log_probs, tokens, is_failed)
 
     def _draw(self, logits: Tensor, slots: Tensor) -> Tensor:
@@ -193,7 +196,7 @@ class Search:
         scored = extend(self.live.log_probs, parent, own_log_prob, self.length, max_length)
         return Candidates(parent, token, total, spelled, scored)
 
-    def _settle(self, candidates: Candidates, width: int) -> None:
+    def _settle(self, candidates: Candidates, width: int, is_running: Tensor) -> None:
         """Move hypotheses that end into the finished ones, of which the n_best stay.
 
         A hypothesis ends with eos, if it is among the beam's best; where none did by the length
@@ -207,6 +210,7 @@ class Search:
         is_over = (length >= self.options.limit[:n_slots]) | self.is_stuck[:n_slots]
         is_cut = is_over & ~has_ended
         is_ending |= is_best & is_cut[:, None]
+        is_ending &= is_running[:, None]
         score = candidates.total / self._penalty(n_slots, length)[:, None]
         score = score.masked_fill(~is_ending, _NEVER)
 
@@ -235,22 +239,22 @@ class Search:
         self.live.log_probs[:n_slots, :width, :columns] = candidates.log_probs.gather(1, chosen)
         return candidates.parent.gather(1, index)
 
-    def _judge(self, n_slots: int, width: int) -> None:
-        """A slot is done when no live hypothesis can enter its n_best any more.
+    def _is_done(self, n_slots: int, width: int) -> Tensor:
+        """A slot is done when no live hypothesis can enter its n_best any more -> (N,).
 
         Log-probabilities only fall and the penalty only grows with length, so a live
         hypothesis scores at most what it would at the greatest length it is trusted to need. A
         beam of one is greedy by definition and stops at its first end.
         """
         options, length = self.options, self.length[:n_slots]
-        worst = self.finished.score[:n_slots, :width].gather(1, options.n_best[:n_slots, None] - 1)
+        last = options.n_best[:n_slots, None].clamp(1, width) - 1
+        worst = self.finished.score[:n_slots, :width].gather(1, last)
         needed = torch.minimum(length + options.lookahead[:n_slots], options.limit[:n_slots])
         bound = self.live.score[:n_slots, 0] / self._penalty(n_slots, needed)
         is_greedy = options.beam_size[:n_slots] == 1
         has_ended = self.finished.score[:n_slots, 0] > _NEVER
         is_done = (worst.squeeze(1) >= bound) | (is_greedy & has_ended)
-        is_done |= (length >= options.limit[:n_slots]) | self.is_stuck[:n_slots]
-        self.status[:n_slots] = is_done.long() * Status.DONE
+        return is_done | (length >= options.limit[:n_slots]) | self.is_stuck[:n_slots]
 
     def _notice_loops(self, n_slots: int) -> None:
         """Where the best live hypothesis only repeats itself, the next step is the last."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from model.sentence import SourceSentence
+from model.transfer import send
 
 
 class Features(NamedTuple):
@@ -17,6 +18,7 @@ class Features(NamedTuple):
     has_sampling: bool
     has_guards: bool
     has_prefix: bool
+    has_streams: bool
     max_ngram_size: int
 
     @property
@@ -30,6 +32,7 @@ class Features(NamedTuple):
             has_sampling=any(s.options.sampling for s in sentences),
             has_guards=any(s.options.is_guarded for s in sentences),
             has_prefix=any(s.prefix for s in sentences),
+            has_streams=any(s.is_streamed for s in sentences),
             max_ngram_size=max((s.options.no_repeat_ngram_size for s in sentences), default=0),
         )
 
@@ -58,7 +61,7 @@ class SlotOptions:
         """Write the options of the sentences that go into `slots` (B,)."""
         rows = [_rows(sentence, limit) for sentence, limit in zip(sentences, limits, strict=True)]
         for table, values in zip(self.tables, zip(*rows, strict=True), strict=True):
-            table[slots] = torch.tensor(values, dtype=table.dtype, device=table.device)
+            table[slots] = send(values, table.device, table.dtype)
 
 
 def _rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:

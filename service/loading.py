@@ -68,13 +68,9 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         min(settings.max_source_tokens, config.max_positions),
         min(settings.max_target_tokens, config.max_positions),
     )
-    return LoadedModel(
-        name=info.name,
-        pairs=info.pairs,
-        own_codes=info.own_codes,
-        decoding=info.decoding,
-        tokenizer=checkpoint.tokenizer,
-        make_runner=lambda: ModelRunner(
+
+    def make_runner() -> Runner:
+        runner = ModelRunner(
             checkpoint.model,
             checkpoint.tokenizer.control_ids(),
             max_slots=room.max_slots,
@@ -83,7 +79,17 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
             max_target_tokens=room.max_target_tokens,
             max_beam_size=settings.max_beam_size,
             precision=precision,
-        ),
+        )
+        runner.warm_up([info.decoding, DecodingOptions(beam_size=1)])
+        return runner
+
+    return LoadedModel(
+        name=info.name,
+        pairs=info.pairs,
+        own_codes=info.own_codes,
+        decoding=info.decoding,
+        tokenizer=checkpoint.tokenizer,
+        make_runner=make_runner,
         max_source_tokens=room.max_source_tokens,
         runner_bytes=full_bytes(config, room, settings.max_beam_size, precision),
         device=device,

@@ -2,11 +2,20 @@
 
 The C++ beside this file is compiled when the package is installed. `parallel` shares loops among
 threads, `kernels` is the arithmetic for each instruction set, `linear` the linear layers, `network`
-the Transformer with its caches, `search` one step of the searches, `api` what is called from here.
+the Transformer with its caches, `search` one step of the searches, `decode` one step of both, `api`
+what is called from here.
 """
 
 from model.native.library import has_fast_int8, is_available, kernel_names
 from model.native.network import NativeNetwork
 from model.native.search import NativeSearch
+from model.native.step import NativeStep
 
-__all__ = ["NativeNetwork", "NativeSearch", "has_fast_int8", "is_available", "kernel_names"]
+__all__ = [
+    "NativeNetwork",
+    "NativeSearch",
+    "NativeStep",
+    "has_fast_int8",
+    "is_available",
+    "kernel_names",
+]

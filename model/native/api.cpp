@@ -1,6 +1,7 @@
 // What Python calls, through ctypes. Nothing here throws: a null network is the only failure.
 #include <new>
 
+#include "decode.h"
 #include "network.h"
 #include "parallel.h"
 #include "search.h"
@@ -37,6 +38,11 @@ void dragoman_step(Network *network, int32_t rows, const int64_t *tokens, const 
     network->step(rows, tokens, positions, row, slot, order);
 }
 
+void dragoman_decode(Network *network, const SearchState *state, const StepTable *table,
+                     int32_t count, int32_t length) {
+    decode(*network, *state, *table, count, length);
+}
+
 void dragoman_logits(Network *network, float *logits) { network->logits(logits); }
 
 void dragoman_rank(Network *network, int32_t count, float *log_probs, int64_t *tokens) {
@@ -55,7 +61,13 @@ void dragoman_advance(const SearchState *state, const int64_t *members, int32_t 
     advance(*state, members, slots, width, by_slot, offers, sources);
 }
 
-void dragoman_stable_lengths(const SearchState *state, int32_t slots, int64_t *lengths) {
-    stable_lengths(*state, slots, lengths);
+void dragoman_move(const SlotTable *tables, int32_t n_tables, const int64_t *targets,
+                   const int64_t *sources, int32_t count) {
+    move(tables, n_tables, targets, sources, count);
+}
+
+void dragoman_stable_lengths(const SearchState *state, const int64_t *members, int32_t slots,
+                             int64_t *lengths) {
+    stable_lengths(*state, members, slots, lengths);
 }
 }

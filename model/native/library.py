@@ -21,11 +21,13 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_delete": (None, [_pointer]),
     "dragoman_encode": (None, [_pointer, _int, *[_pointer] * 4]),
     "dragoman_step": (None, [_pointer, _int, *[_pointer] * 5]),
+    "dragoman_decode": (None, [_pointer, _pointer, _pointer, _int, _int]),
     "dragoman_logits": (None, [_pointer, _pointer]),
     "dragoman_rank": (None, [_pointer, _int, _pointer, _pointer]),
     "dragoman_reorder": (None, [_pointer, _int, _pointer, _pointer, _int]),
+    "dragoman_move": (None, [_pointer, _int, _pointer, _pointer, _int]),
     "dragoman_advance": (None, [_pointer, _pointer, _int, _int, _pointer, _int, *[_pointer] * 4]),
-    "dragoman_stable_lengths": (None, [_pointer, _int, _pointer]),
+    "dragoman_stable_lengths": (None, [_pointer, _pointer, _int, _pointer]),
 }
 
 

@@ -19,7 +19,7 @@ from model.config import Activation, ModelConfig
 from model.layout import Moves
 from model.native.library import NextWeight, address, load_library
 from model.native.weights import WeightSupply, packed_weights, tables_of
-from model.network import Model, Room, RowCandidates, RowTable
+from model.network import Extent, Model, Room, RowCandidates, RowTable
 
 _ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
 _BATCH_TOKENS = 1024
@@ -40,13 +40,25 @@ class _Shape(ctypes.Structure):
     )
 
 
+class _StepTable(ctypes.Structure):
+    """`StepTable` of decode.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("n_slots", "width", "n_rows")),
+        *((name, ctypes.c_void_p) for name in ("members", "by_slot", "owners", "beams")),
+        *((name, ctypes.c_void_p) for name in ("rows", "slots", "order")),
+    )
+
+
 class _Membership(NamedTuple):
-    """Who takes part in a step, as the compiled network knows them: (R,) int32 each."""
+    """Who takes part in a step, as the compiled network knows them: (R,) int32 each; and where it
+    finds all that."""
 
     table: RowTable
     rows: Tensor
     slots: Tensor
     order: Tensor
+    step_table: _StepTable
 
 
 class NativeNetwork:
@@ -122,14 +134,18 @@ class NativeNetwork:
         arguments = (address(ids), address(lengths), address(places), address(memory))
         self._library.dragoman_encode(self._network, len(sources), *arguments)
 
-    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, length: int) -> None:
-        members = self._members
-        if members is None or members.table is not table:
-            members = self._members = self._membership(table)
-        self._num_rows = len(tokens)
+    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+        members = self._members_of(table)
         tensors = (tokens, positions, members.rows, members.slots, members.order)
         addresses = [address(tensor) for tensor in tensors]
         self._library.dragoman_step(self._network, self._num_rows, *addresses)
+
+    def decode(self, search: object, table: RowTable, length: int) -> None:
+        """A whole step, searches included, whose state is `NativeSearch.state`."""
+        members = self._members_of(table)
+        count = min(2 * table.by_slot.size(1), self._config.tgt_vocab_size)
+        where = ctypes.byref(members.step_table)
+        self._library.dragoman_decode(self._network, search, where, count, length)
 
     def logits(self) -> Tensor:
         logits = torch.empty(self._num_rows, self._config.tgt_vocab_size)
@@ -148,20 +164,22 @@ class NativeNetwork:
         addresses = (address(self._members.rows), address(sources))
         self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
 
-    def release(self, slot: int, rows: Sequence[int], moves: Moves, length: int) -> None:
-        self._free_slots.append(self._slots[slot])
-        self._free_rows += [self._rows[row] for row in rows]
-        for target, source in moves.rows:
-            self._rows[target] = self._rows[source]
-        if moves.slot:
-            target, source = moves.slot
-            self._slots[target] = self._slots[source]
-        self._slots.pop()
-        del self._rows[len(self._rows) - len(rows) :]
+    def release(self, slots: Sequence[int], rows: Sequence[int], moves: Moves, length: int) -> None:
+        self._free_slots += _taken_out(self._slots, slots, moves.slots)
+        self._free_rows += _taken_out(self._rows, rows, moves.rows)
+
+    def _members_of(self, table: RowTable) -> _Membership:
+        if self._members is None or self._members.table is not table:
+            self._members = self._membership(table)
+            self._num_rows = len(table.rows)
+        return self._members
 
     def _membership(self, table: RowTable) -> _Membership:
         rows, slots = _ints(self._rows)[table.rows], _ints(self._slots)[table.slots]
-        return _Membership(table, rows, slots, table.slots.argsort().int())
+        order = table.slots.argsort().int()
+        tensors = (table.members, table.by_slot, table.slots, table.beams, rows, slots, order)
+        step_table = _StepTable(*table.by_slot.shape, len(rows), *map(address, tensors))
+        return _Membership(table, rows, slots, order, step_table)
 
 
 def _shape(config: ModelConfig, room: Room, batch_tokens: int, is_quantised: bool) -> _Shape:
@@ -183,6 +201,17 @@ def _shape(config: ModelConfig, room: Room, batch_tokens: int, is_quantised: boo
         max_target_tokens=room.max_target_tokens,
         max_batch_tokens=batch_tokens,
     )
+
+
+def _taken_out(
+    places: list[int], gone: Sequence[int], moves: Sequence[tuple[int, int]]
+) -> list[int]:
+    """Take those that are gone out of the list, whose last ones move into the holes."""
+    freed = [places[index] for index in gone]
+    for target, source in moves:
+        places[target] = places[source]
+    del places[len(places) - len(gone) :]
+    return freed
 
 
 def _ints(values: Sequence[int]) -> Tensor:

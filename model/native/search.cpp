@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -225,8 +226,16 @@ void advance(const SearchState &state, const int64_t *members, int slots, int wi
     });
 }
 
-void stable_lengths(const SearchState &state, int slots, int64_t *lengths) {
+void move(const SlotTable *tables, int n_tables, const int64_t *targets, const int64_t *sources,
+          int count) {
+    for (int t = 0; t < n_tables; t++)
+        for (int i = 0; i < count; i++)
+            std::memcpy(tables[t].data + targets[i] * tables[t].bytes,
+                        tables[t].data + sources[i] * tables[t].bytes, tables[t].bytes);
+}
+
+void stable_lengths(const SearchState &state, const int64_t *members, int slots, int64_t *lengths) {
     Room room;
-    for (int slot = 0; slot < slots; slot++)
-        lengths[slot] = SlotSearch(state, slot, room).stable_length();
+    for (int i = 0; i < slots; i++)
+        lengths[i] = SlotSearch(state, static_cast<int>(members[i]), room).stable_length();
 }

@@ -49,5 +49,16 @@ struct Offers {
 void advance(const SearchState &state, const int64_t *members, int slots, int width,
              const int64_t *by_slot, const Offers &offers, int64_t *sources);
 
-// How many tokens all hypotheses share that can still win, live or finished: (slots).
-void stable_lengths(const SearchState &state, int slots, int64_t *lengths);
+// One of the tables that the state is kept in: a row of that many bytes for each slot.
+struct SlotTable {
+    char *data;
+    int64_t bytes;
+};
+
+// The slots `targets` take over the searches of the slots `sources`, none of which is a target.
+void move(const SlotTable *tables, int n_tables, const int64_t *targets, const int64_t *sources,
+          int count);
+
+// How many tokens all hypotheses of each of the slots `members` share that can still win, live or
+// finished: lengths (slots).
+void stable_lengths(const SearchState &state, const int64_t *members, int slots, int64_t *lengths);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -35,6 +36,12 @@ class _State(ctypes.Structure):
     )
 
 
+class _SlotTable(ctypes.Structure):
+    """`SlotTable` of search.h."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_int64))
+
+
 class NativeSearch(Search):
     """The same state and the same rules; only for the CPU. `advance` may be of some slots only."""
 
@@ -51,14 +58,22 @@ class NativeSearch(Search):
         others = (self.last, self.length, self.status, self.is_stuck)
         sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, eos_id)
         self._state = _State(*sizes, *options, *hypotheses, *(address(table) for table in others))
-        self._pointer = ctypes.byref(self._state)
+        self.state = ctypes.byref(self._state)
+        """The compiled library's view of all this."""
+        tables = [_SlotTable(address(t), t.stride(0) * t.element_size()) for t in self.tables]
+        self._tables = (_SlotTable * len(tables))(*tables)
+
+    def move(self, moves: Sequence[tuple[int, int]]) -> None:
+        targets, sources = (torch.tensor(places) for places in zip(*moves, strict=True))
+        places = (address(targets), address(sources), len(moves))
+        self._library.dragoman_move(self._tables, len(self._tables), *places)
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
         n_slots, width = rows.by_slot.shape
         log_probs, tokens, is_failed = row_candidates
         sources = torch.empty(len(rows.slots), dtype=torch.int64)
         self._library.dragoman_advance(
-            self._pointer,
+            self.state,
             address(rows.members),
             n_slots,
             width,
@@ -68,9 +83,10 @@ class NativeSearch(Search):
         )
         return sources
 
-    def stable_lengths(self, n_slots: int, width: int, max_length: int) -> Tensor:
-        lengths = torch.empty(n_slots, dtype=torch.int64)
-        self._library.dragoman_stable_lengths(self._pointer, n_slots, address(lengths))
+    def stable_lengths(self, rows: RowTable, max_length: int) -> Tensor:
+        lengths = torch.empty(len(rows.members), dtype=torch.int64)
+        members = (address(rows.members), len(lengths))
+        self._library.dragoman_stable_lengths(self.state, *members, address(lengths))
         return lengths
 
 

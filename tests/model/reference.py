@@ -11,6 +11,7 @@ from model.checkpoint import StoredModel
 from model.config import ModelConfig
 from model.network import Precision
 from model.options import DecodingOptions
+from model.placement import Backend
 from model.runner import Runner
 from model.sentence import Finished, SourceSentence
 from model.transformer import Transformer, initialise
@@ -45,7 +46,7 @@ def tiny_runner(
     max_slots: int = 16,
     max_rows: int = 64,
     precision: Precision = "float32",
-    is_eager: bool = False,
+    backend: Backend = "auto",
 ) -> Runner:
     return Runner(
         model,
@@ -56,7 +57,7 @@ def tiny_runner(
         max_target_tokens=48,
         max_beam_size=64,
         precision=precision,
-        is_eager=is_eager,
+        backend=backend,
     )
 
 

@@ -9,7 +9,7 @@ import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -25,6 +25,7 @@ from model.checkpoint import (
 from model.config import ModelConfig
 from model.languages import every_pair
 from model.options import DecodingOptions
+from model.placement import Backend
 from model.tokenizer import TokenizerConfig
 from model.transformer import Transformer, initialise
 from tests.model.reference import run_to_end, tiny_runner
@@ -139,9 +140,9 @@ def test_whoever_may_read_the_description_may_read_the_weights(saved: Path) -> N
 def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
     stored, loaded = open_checkpoint(saved), load_checkpoint(saved)
     sentences = mixed_sentences(4, seed=1)
-    for is_eager in (False, True):
-        found = run_to_end(tiny_runner(stored.model, is_eager=is_eager), sentences)
-        expected = run_to_end(tiny_runner(loaded.model, is_eager=is_eager), sentences)
+    for backend in get_args(Backend):
+        found = run_to_end(tiny_runner(stored.model, backend=backend), sentences)
+        expected = run_to_end(tiny_runner(loaded.model, backend=backend), sentences)
         assert texts(found) == texts(expected)
 
 

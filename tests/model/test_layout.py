@@ -26,11 +26,11 @@ def test_live_slots_and_rows_stay_contiguous_and_moves_carry_each_rows_content(s
         while rng.random() < 0.45 and widths:
             gone = rng.choice(sorted(widths))
             del widths[gone]
-            moves = layout.remove(gone)
+            moves = layout.remove([gone])
             for target, source in moves.rows:
                 row_content[target] = row_content[source]
-            if moves.slot:
-                slot_content[moves.slot[0]] = slot_content[moves.slot[1]]
+            for target, source in moves.slots:
+                slot_content[target] = slot_content[source]
         assert layout.num_rows == sum(widths.values())
         assert sorted(layout.handles) == sorted(widths)
         for slot, owner in enumerate(layout.handles):
@@ -63,4 +63,4 @@ def test_a_part_numbers_its_rows_one_after_the_other() -> None:
 
 def test_removing_an_unknown_handle_is_an_error() -> None:
     with pytest.raises(KeyError):
-        Layout().remove(5)
+        Layout().remove([5])

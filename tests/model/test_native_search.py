@@ -26,6 +26,7 @@ TABLE = RowTable(
     beams=torch.tensor([0, 1, 2, 3, 0, 0, 1, 2, 0, 1]),
     members=torch.arange(4),
     rows=torch.arange(10),
+    drawn=torch.empty(0, dtype=torch.int64),
 )
 
 
@@ -50,7 +51,7 @@ def test_the_compiled_search_does_what_the_tensors_do(seed: int) -> None:
     reference = Search(4, 4, 48, EOS, filler_id=0, device=torch.device("cpu"))
     sentences = [SourceSentence([5, 6, EOS], options) for options in OPTIONS]
     for search in (ours, reference):
-        search.admit(torch.arange(4), sentences, LIMITS, BOS)
+        search.admit(range(4), sentences, LIMITS, BOS)
     is_running, endings = torch.ones(4, dtype=torch.bool), set()
     for step in range(40):
         given = offers(step, seed)
@@ -81,5 +82,5 @@ def _assert_same(ours: Search, reference: Search, length: int, is_sound: Tensor)
             end = int(lengths[slot, beam])
             assert mine.tokens[slot, beam, :end].equal(theirs.tokens[slot, beam, :end])
             assert mine.log_probs[slot, beam, :end].equal(theirs.log_probs[slot, beam, :end])
-    shared = ours.stable_lengths(4, 4, length), reference.stable_lengths(4, 4, length)
+    shared = ours.stable_lengths(TABLE, length), reference.stable_lengths(TABLE, length)
     assert shared[0][is_sound].tolist() == shared[1][is_sound].tolist()

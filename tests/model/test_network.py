@@ -9,7 +9,7 @@ from torch import Tensor
 from model.eager import EagerNetwork
 from model.layout import Moves
 from model.native import NativeNetwork, has_fast_int8, kernel_names
-from model.network import Network, Room, RowTable
+from model.network import Extent, Network, Room, RowTable
 from model.placement import resolve_precision
 from model.transformer import Transformer
 from tests.model.reference import BOS, CONTROL_IDS, EOS, tiny_model
@@ -22,6 +22,7 @@ TABLE = RowTable(
     beams=torch.tensor([0, 1, 0]),
     members=torch.arange(2),
     rows=torch.arange(3),
+    drawn=torch.empty(0, dtype=torch.int64),
 )
 VARIANTS: list[dict[str, object]] = [
     {},
@@ -40,7 +41,7 @@ def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor
     logits = []
     tokens = torch.full((3,), BOS)
     for t in range(num_steps):
-        network.step(tokens, torch.full((3,), t), TABLE, t + 1)
+        network.step(tokens, torch.full((3,), t), TABLE, Extent(t + 1, 40))
         logits.append(network.logits().clone())
         if t == reorder_at:
             network.reorder(torch.tensor([1, 0, 2]), t + 1)
@@ -134,15 +135,15 @@ def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
     expected = _first_logits(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False))
     for _ in range(10):
         torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)
-        network.release(0, [0, 1], Moves([], None), 1)
+        network.release([0], [0, 1], Moves([], []), 1)
 
 
 def _first_logits(network: Network) -> Tensor:
     both, one = torch.arange(2), torch.zeros(1, dtype=torch.int64)
-    table = RowTable(both[None], slots=both * 0, beams=both, members=one, rows=both)
+    table = RowTable(both[None], slots=both * 0, beams=both, members=one, rows=both, drawn=one[:0])
     network.reserve(0, [0, 1])
     network.encode([0], SOURCES[:1])
-    network.step(torch.full((2,), BOS), torch.zeros(2, dtype=torch.int64), table, 1)
+    network.step(torch.full((2,), BOS), torch.zeros(2, dtype=torch.int64), table, Extent(1, 40))
     return network.logits().clone()
 
 

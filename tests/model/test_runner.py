@@ -10,14 +10,15 @@ import pytest
 import torch
 
 from model.cache import MemoryCache, RowCache, StepRows
-from model.network import Precision, RowTable
+from model.network import Extent, Precision, RowTable
 from model.offline import translate_all
 from model.options import DecodingOptions
-from model.placement import resolve_device
+from model.placement import Backend, resolve_device
 from model.runner import Runner
 from model.sentence import Finished, SourceSentence
 from tests.model.reference import BOS, EOS, run_to_end, tiny_model, tiny_runner
 
+BACKENDS: tuple[Backend, ...] = ("native", "eager", "graphs")
 VARIANTS: list[dict[str, object]] = [
     {},
     {"norm": "pre", "activation": "gelu"},
@@ -42,7 +43,9 @@ def mixed_sentences(count: int, seed: int) -> list[SourceSentence]:
     ]
     return [
         SourceSentence(
-            [*(rng.randint(4, 12) for _ in range(rng.randint(1, 20))), EOS], rng.choice(options)
+            [*(rng.randint(4, 12) for _ in range(rng.randint(1, 20))), EOS],
+            rng.choice(options),
+            prefix=(5, 7) if rng.random() < 0.2 else (),
         )
         for _ in range(count)
     ]
@@ -71,37 +74,39 @@ def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object
             beams=torch.tensor([0, 1, 0]),
             members=torch.arange(2),
             rows=torch.arange(3),
+            drawn=torch.empty(0, dtype=torch.int64),
         )
         for t in range(5):
             at = torch.full((3,), t)
-            step = StepRows(rows, memory, table, at, target_length=t + 1, source_length=6)
+            step = StepRows(rows, memory, table, at, Extent(target=t + 1, source=6))
             torch.testing.assert_close(model.step(tgt[:, t], step), expected[:, t])
 
 
-@pytest.mark.parametrize("is_eager", [True, False])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_sentence_translates_alike_alone_and_in_a_crowd(
-    variant: dict[str, object], is_eager: bool
+    variant: dict[str, object], backend: Backend
 ) -> None:
     model = tiny_model(seed=6, **variant)
     sentences = mixed_sentences(12, seed=1)
-    alone = [run_to_end(tiny_runner(model, is_eager=True), [s])[0] for s in sentences]
-    assert texts(run_to_end(tiny_runner(model, is_eager=is_eager), sentences)) == texts(alone)
+    alone = [run_to_end(tiny_runner(model, backend="eager"), [s])[0] for s in sentences]
+    assert texts(run_to_end(tiny_runner(model, backend=backend), sentences)) == texts(alone)
 
 
 @pytest.mark.parametrize(
-    ("precision", "is_eager"), [("float32", True), ("float32", False), ("int8", False)]
+    ("precision", "backend"),
+    [("float32", "eager"), ("float32", "graphs"), ("float32", "native"), ("int8", "native")],
 )
 @pytest.mark.parametrize("seed", range(4))
 def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(
-    seed: int, precision: Precision, is_eager: bool
+    seed: int, precision: Precision, backend: Backend
 ) -> None:
     model = tiny_model(seed=seed)
     rng = random.Random(seed)
     sentences = mixed_sentences(25, seed)
 
     def make_runner(**room: int) -> Runner:
-        return tiny_runner(model, precision=precision, is_eager=is_eager, **room)
+        return tiny_runner(model, precision=precision, backend=backend, **room)
 
     alone = [run_to_end(make_runner(), [s])[0] for s in sentences]
     runner = make_runner(max_slots=6, max_rows=20)
@@ -143,7 +148,7 @@ def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: P
 
 
 def test_nobody_sits_out_where_that_saves_nothing() -> None:
-    runner = tiny_runner(tiny_model(), is_eager=True)
+    runner = tiny_runner(tiny_model(), backend="eager")
     handles = runner.admit(mixed_sentences(2, seed=0))
     assert not runner.can_leave_out
     with pytest.raises(ValueError, match="all running sentences"):
@@ -164,8 +169,9 @@ def test_a_short_sentence_admitted_late_overtakes_a_long_one() -> None:
     assert ended == [second, first]
 
 
-def test_slots_and_rows_come_back_after_any_mix_of_ends() -> None:
-    runner = tiny_runner(tiny_model(), max_slots=5, max_rows=20)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_slots_and_rows_come_back_after_any_mix_of_ends(backend: Backend) -> None:
+    runner = tiny_runner(tiny_model(), max_slots=5, max_rows=20, backend=backend)
     rng = random.Random(0)
     running: set[int] = set()
     for sentence in mixed_sentences(80, seed=2):
@@ -182,11 +188,12 @@ def test_slots_and_rows_come_back_after_any_mix_of_ends() -> None:
     assert (runner.num_free_slots, runner.num_free_rows, runner.num_running) == (5, 20, 0)
 
 
-def test_releasing_a_neighbour_does_not_change_a_translation() -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_releasing_a_neighbour_does_not_change_a_translation(backend: Backend) -> None:
     model = tiny_model(seed=8)
     sentences = mixed_sentences(6, seed=3)
     alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
-    runner = tiny_runner(model)
+    runner = tiny_runner(model, backend=backend)
     handles = runner.admit(sentences)
     results = {f.handle: f for _ in range(2) for f in runner.step().finished}
     for victim in (handles[0], handles[3]):
@@ -198,10 +205,13 @@ def test_releasing_a_neighbour_does_not_change_a_translation() -> None:
         assert texts([results[handles[index]]]) == texts([alone[index]])
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_streamed_tokens_are_a_growing_prefix_of_the_result(beam_size: int) -> None:
+def test_streamed_tokens_are_a_growing_prefix_of_the_result(
+    beam_size: int, backend: Backend
+) -> None:
     model = tiny_model(seed=11)
-    runner = tiny_runner(model)
+    runner = tiny_runner(model, backend=backend)
     options = DecodingOptions(beam_size=beam_size, max_length=20)
     sources = [[5, 7, EOS], [9, 4, 12, 8, EOS], [6, EOS], [11, 10, 9, EOS]]
     handles = runner.admit([SourceSentence(s, options, is_streamed=True) for s in sources])
@@ -235,14 +245,14 @@ def test_the_encoder_runs_once_a_sentence(monkeypatch: pytest.MonkeyPatch) -> No
     assert sorted(encoded) == sorted(len(sentence.ids) for sentence in sentences)
 
 
-@pytest.mark.parametrize("is_eager", [True, False])
-def test_the_host_works_no_more_for_many_rows_than_for_few(is_eager: bool) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_host_works_no_more_for_many_rows_than_for_few(backend: Backend) -> None:
     """Law 8: python calls of a step in which nobody ends, counted."""
     counts = []
     for num_sentences in (2, 14):
         model = tiny_model()
         model.output.bias.data[EOS] = -50.0
-        runner = tiny_runner(model, is_eager=is_eager)
+        runner = tiny_runner(model, backend=backend)
         options = DecodingOptions(beam_size=4, max_length=30)
         runner.admit([SourceSentence([5, 7, EOS], options) for _ in range(num_sentences)])
         for _ in range(4):

@@ -1,0 +1,60 @@
+"""One decoding step: the network, then the search."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from model.network import Extent, Network, RowCandidates, RowTable
+from model.search import Search
+from model.slots import Features
+
+
+class Outcome(NamedTuple):
+    """How the slots of a table stand after a step: their `model.search.Status` (N,); where any is
+    streamed the length of what is settled (N,) and the tokens of the best hypothesis (N, L)."""
+
+    status: Tensor
+    stable: Tensor | None = None
+    tokens: Tensor | None = None
+
+    def of_first(self, n_slots: int) -> Outcome:
+        """Without the slots after them."""
+        if self.stable is None or self.tokens is None:
+            return Outcome(self.status[:n_slots])
+        return Outcome(self.status[:n_slots], self.stable[:n_slots], self.tokens[:n_slots])
+
+
+class Step:
+    """Extends the hypotheses of a table by one token each, as one operation after the other.
+
+    `lag`: how many steps later its outcomes should be read, so that nobody waits for them.
+    """
+
+    lag = 0
+
+    def __init__(self, network: Network, search: Search) -> None:
+        self._network, self._search = network, search
+
+    def run(self, table: RowTable, extent: Extent, features: Features) -> Outcome:
+        """`features`: what any of the sentences uses. `extent` may be more than is needed."""
+        self.extend(table, extent, features)
+        status = self._search.status.index_select(0, table.members)
+        if not features.has_streams:
+            return Outcome(status)
+        tokens = self._search.live.tokens[table.members, 0, : extent.target]
+        return Outcome(status, self._search.stable_lengths(table, extent.target), tokens)
+
+    def extend(self, table: RowTable, extent: Extent, features: Features) -> None:
+        """The step itself, without a look at what it brought."""
+        self._network.step(*self._search.frontier(table), table, extent)
+        candidates = self._candidates(table, extent, features)
+        sources = self._search.advance(candidates, table, extent.target)
+        if table.by_slot.size(1) > 1:
+            self._network.reorder(sources, extent.target)
+
+    def _candidates(self, table: RowTable, extent: Extent, features: Features) -> RowCandidates:
+        if features.needs_logits:
+            return self._search.choose(self._network.logits(), table, extent.target, features)
+        return self._network.rank(2 * table.by_slot.size(1))

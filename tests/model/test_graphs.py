@@ -1,0 +1,94 @@
+"""What makes a step fit to be recorded. That recorded steps translate alike stands in
+test_runner.py, where "graphs" is one of the backends."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from torch._subclasses import FakeTensorMode
+from torch._subclasses.fake_tensor import DynamicOutputShapeException
+
+from model import graphs
+from model.eager import EagerNetwork
+from model.network import Extent, Room, RowTable
+from model.options import DecodingOptions
+from model.runner import Runner
+from model.search import Search
+from model.sentence import SourceSentence
+from model.slots import Features
+from model.step import Step
+from tests.model.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.test_runner import mixed_sentences, texts
+
+EVERYTHING = Features(
+    has_sampling=True, has_guards=True, has_prefix=True, has_streams=True, max_ngram_size=3
+)
+
+
+def step_without_numbers(is_recorded: bool) -> None:
+    """On tensors that have shapes only: what needs to know a number fails."""
+    room = Room(max_slots=8, max_rows=32, max_source_tokens=32, max_target_tokens=48)
+    with torch.no_grad(), FakeTensorMode():
+        network = EagerNetwork(tiny_model(), CONTROL_IDS, room, is_recorded)
+        search = Search(8, 16, 48, EOS, 0, torch.device("cpu"))
+        places = torch.arange(16)
+        table = RowTable(places.view(4, 4), places, places, places[:4], places, places[:2])
+        Step(network, search).run(table, Extent(32, 32), EVERYTHING)
+
+
+def test_a_step_to_be_recorded_does_the_same_whatever_the_numbers_are() -> None:
+    step_without_numbers(is_recorded=True)
+    with pytest.raises(DynamicOutputShapeException):
+        step_without_numbers(is_recorded=False)
+
+
+def test_crowds_of_any_size_and_length_need_few_recordings() -> None:
+    runner = tiny_runner(tiny_model(), backend="graphs")
+    options = DecodingOptions(beam_size=4)
+    for count, length in itertools.product(range(1, 17), (1, 31)):
+        run_to_end(runner, [SourceSentence([*[5] * length, EOS], options)] * count)
+    assert len(recordings_of(runner)) <= 5 * 2  # sizes 1 to 16, two lengths of the target
+
+
+def test_recordings_that_were_forgotten_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, sentences = tiny_model(seed=3), mixed_sentences(10, seed=4)
+    expected = texts(run_to_end(tiny_runner(model), sentences))
+    monkeypatch.setattr(graphs, "_MOST_GRAPHS", 2)
+    runner = tiny_runner(model, backend="graphs")
+    assert texts(run_to_end(runner, sentences)) == expected
+    assert len(recordings_of(runner)) == 2
+
+
+def test_a_sentence_abandoned_on_its_way_out_is_not_told_of() -> None:
+    runner = tiny_runner(tiny_model(), backend="graphs")
+    options = DecodingOptions(beam_size=1, max_length=2)
+    short, long = runner.admit(
+        [
+            SourceSentence([5, EOS], options),
+            SourceSentence([5, EOS], DecodingOptions(max_length=30)),
+        ]
+    )
+    slots = runner.num_free_slots
+    while runner.num_free_slots == slots:
+        assert runner.step().finished == []
+    assert runner.num_running == 2
+    runner.release(short)
+    ended = [f.handle for _ in range(40) for f in runner.step().finished]
+    assert (ended, runner.num_running) == ([long], 0)
+
+
+def test_warming_up_leaves_no_trace() -> None:
+    model, sentences = tiny_model(seed=5), mixed_sentences(10, seed=6)
+    expected = texts(run_to_end(tiny_runner(model), sentences))
+    runner = tiny_runner(model, backend="graphs")
+    runner.warm_up([DecodingOptions(beam_size=1), DecodingOptions(beam_size=4)])
+    assert len(recordings_of(runner)) >= 5
+    assert (runner.num_running, runner.num_free_slots, runner.num_free_rows) == (0, 16, 64)
+    assert texts(run_to_end(runner, sentences)) == expected
+
+
+def recordings_of(runner: Runner) -> dict[object, object]:
+    assert isinstance(runner._step, graphs.GraphedStep)
+    return dict(runner._step._recordings)
