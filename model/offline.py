@@ -22,9 +22,9 @@ def translate_all(
     index_of: dict[int, int] = {}
     results: dict[int, Finished] = {}
     while waiting or index_of:
-        chosen = _take_fitting(runner, sentences, waiting)
-        handles = runner.admit([sentences[i] for i in chosen])
-        index_of |= dict(zip(handles, chosen, strict=True))
+        if chosen := _take_fitting(runner, sentences, waiting):
+            handles = runner.admit([sentences[i] for i in chosen])
+            index_of |= dict(zip(handles, chosen, strict=True))
         for finished in runner.step().finished:
             index = index_of.pop(finished.handle)
             results[index] = finished
