@@ -61,6 +61,7 @@ gpu-check: $(INSTALLED) ## run the tests and benchmarks that need a GPU; without
 gpu-bench: $(INSTALLED) ## compare with CTranslate2 and Transformers on the GPU, and time one sentence
 	$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3
 	$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3
+	$(BIN)/python -m benchmarks.efficiency --device cuda
 	$(BIN)/python -m benchmarks.latency
 
 importers-check: $(INSTALLED) ## import models of the real sizes, and compare with transformers

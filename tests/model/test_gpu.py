@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from model.checkpoint import load_checkpoint
+from model.graphs import GraphedStep
 from model.offline import translate_all
 from model.options import DecodingOptions
+from model.placement import Backend
 from model.runner import Runner
 from model.sentence import SourceSentence
 from tests.model.reference import run_to_end, tiny_model, tiny_runner
@@ -23,11 +25,24 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_crowd_on_the_gpu_translates_as_on_the_cpu() -> None:
+@pytest.mark.parametrize("backend", ["eager", "graphs"])
+def test_a_crowd_on_the_gpu_translates_as_on_the_cpu(backend: Backend) -> None:
+    """Three times, so that recorded steps are replayed."""
     sentences = mixed_sentences(12, seed=1)
     on_cpu = run_to_end(tiny_runner(tiny_model(seed=6)), sentences)
-    on_gpu = run_to_end(tiny_runner(tiny_model(seed=6).to("cuda")), sentences)
-    assert texts(on_gpu) == texts(on_cpu)
+    runner = tiny_runner(tiny_model(seed=6).to("cuda"), backend=backend)
+    for _ in range(3):
+        assert texts(run_to_end(runner, sentences)) == texts(on_cpu)
+
+
+def test_sentences_join_and_leave_recorded_steps_without_changing_each_other() -> None:
+    sentences = mixed_sentences(60, seed=2)
+    on_cpu = translate_all(tiny_runner(tiny_model(seed=6)), sentences)
+    runner = tiny_runner(tiny_model(seed=6).to("cuda"), max_slots=6, max_rows=20)
+    runner.warm_up([DecodingOptions(beam_size=1), DecodingOptions(beam_size=4)])
+    assert texts(translate_all(runner, sentences)) == texts(on_cpu)
+    assert isinstance(runner._step, GraphedStep)
+    assert any(recording.graph for recording in runner._step._recordings.values())
 
 
 @pytest.mark.parametrize(
