@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import sys
 from types import FrameType
@@ -136,15 +137,23 @@ def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: P
     assert runner.can_leave_out
     waiting = list(enumerate(sentences))
     index_of: dict[int, int] = {}
+    streamed: dict[int, list[int]] = {}
     results: dict[int, Finished] = {}
     while waiting or index_of:
         if waiting and rng.random() < 0.5:
             index, sentence = waiting.pop()
-            index_of[runner.admit([sentence])[0]] = index
-        some = [handle for handle in index_of if rng.random() < 0.4]
-        for finished in runner.step(some).finished if some else ():
-            results[index_of.pop(finished.handle)] = finished
+            (handle,) = runner.admit([dataclasses.replace(sentence, is_streamed=True)])
+            index_of[handle], streamed[handle] = index, []
+        if some := [handle for handle in index_of if rng.random() < 0.4]:
+            result = runner.step(some)
+            for handle, ids in result.streamed.items():
+                streamed[handle] += ids
+            for finished in result.finished:
+                results[index_of.pop(finished.handle)] = finished
+                told = streamed[finished.handle]
+                assert told == [*finished.hypotheses[0].ids, EOS][: len(told)]
     assert texts([results[i] for i in range(12)]) == texts(alone)
+    assert any(streamed.values())
 
 
 def test_nobody_sits_out_where_that_saves_nothing() -> None:
