@@ -19,7 +19,7 @@ from model.search import Search
 from model.step import Step
 from model.transformer import Transformer
 
-Backend = Literal["auto", "native", "eager", "graphs"]
+Backend = Literal["native", "eager", "graphs"]
 """Who computes: our own code on the CPU; PyTorch; PyTorch with steps recorded (`model.graphs`)."""
 
 _CONTROL_GROUP = Path("/sys/fs/cgroup")
@@ -53,6 +53,30 @@ def resolve_precision(name: str, device: str) -> Precision:
             return checked
     allowed = ", ".join(get_args(Precision))
     raise ValueError(f"precision must be one of auto, {allowed}, got {name!r}")
+
+
+def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
+    """ "auto" becomes graphs on a GPU, and on the CPU our own code if it was compiled and has the
+    precision; ValueError if it cannot be had."""
+    is_cpu = device == "cpu"
+    has_native = is_cpu and is_available() and precision in ("float32", "int8")
+    if name == "auto":
+        name = "native" if has_native else "eager" if is_cpu else "graphs"
+    if name == "native" and not has_native:
+        raise ValueError(
+            "backend native needs a CPU, precision float32 or int8, and model/native compiled; "
+            f"here are {device} and {precision}"
+        )
+    if name == "graphs" and is_cpu:
+        raise ValueError("backend graphs needs a GPU; on the CPU use native or eager")
+    if name == "eager" and precision == "int8":
+        raise ValueError("backend eager cannot compute in int8; use another precision or native")
+    for backend in get_args(Backend):
+        if backend == name:
+            known: Backend = backend
+            return known
+    allowed = ", ".join(get_args(Backend))
+    raise ValueError(f"backend must be one of auto, {allowed}, got {name!r}")
 
 
 def _check(precision: str, device: str) -> None:
@@ -97,14 +121,13 @@ def make_step(
     room: Room,
     max_beam: int,
     precision: Precision,
-    backend: Backend = "auto",
+    backend: Backend | None,
 ) -> tuple[Network, Search, Step]:
-    """Who computes, the searches that it goes on with, and a step of both.
+    """Who computes (None: the best), the searches that it goes on with, and a step of both.
 
     Raises MemoryError if it does not fit.
     """
-    if backend == "auto":
-        backend = _default_backend(model.device, precision)
+    backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = (room.max_slots, max_beam, room.max_target_tokens, model.config.eos_id, control_ids[0])
     if backend == "native":
         network = NativeNetwork(model, control_ids, room, is_quantised=precision == "int8")
@@ -115,13 +138,6 @@ def make_step(
     search = Search(*sizes, eager.device)
     step = GraphedStep(eager, search, room) if is_recorded else Step(eager, search)
     return eager, search, step
-
-
-def _default_backend(device: torch.device, precision: Precision) -> Backend:
-    """On a GPU graphs; on the CPU our own code if it was compiled and has the precision."""
-    if device.type == "cuda":
-        return "graphs"
-    return "native" if is_available() and precision in ("float32", "int8") else "eager"
 
 
 def _eager_network(

@@ -79,9 +79,10 @@ class Runner:
         max_target_tokens: int,
         max_beam_size: int = 16,
         precision: Precision = "float32",
-        backend: Backend = "auto",
+        backend: Backend | None = None,
     ) -> None:
-        """A model on disk is read once, weight by weight where our own CPU code computes."""
+        """A model on disk is read once, weight by weight where our own CPU code computes.
+        `backend`: the best one of the device if not given."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)

@@ -52,12 +52,13 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
     from model.network import Room
-    from model.placement import full_bytes, resolve_device, resolve_precision
+    from model.placement import full_bytes, resolve_backend, resolve_device, resolve_precision
     from model.runner import Runner as ModelRunner
 
     try:
         device = resolve_device(settings.device)
         precision = resolve_precision(settings.precision, device)
+        backend = resolve_backend(settings.backend, device, precision)
         checkpoint = open_checkpoint(resolve_checkpoint(path), device)
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
@@ -79,6 +80,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
             max_target_tokens=room.max_target_tokens,
             max_beam_size=settings.max_beam_size,
             precision=precision,
+            backend=backend,
         )
         runner.warm_up([info.decoding, DecodingOptions(beam_size=1)])
         return runner

@@ -74,6 +74,11 @@ class Settings(BaseSettings):
         "auto",
         description="float32, bfloat16, float16 (GPU) or int8 (CPU); auto is what is fastest.",
     )
+    backend: Literal["auto", "native", "eager", "graphs"] = Field(
+        "auto",
+        description="Who computes: native (our own CPU code), eager (PyTorch) or graphs (PyTorch "
+        "on a GPU, steps recorded); auto is what is fastest.",
+    )
     threads: int = Field(
         0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."
     )

@@ -46,7 +46,7 @@ def tiny_runner(
     max_slots: int = 16,
     max_rows: int = 64,
     precision: Precision = "float32",
-    backend: Backend = "auto",
+    backend: Backend | None = None,
 ) -> Runner:
     return Runner(
         model,

@@ -10,7 +10,7 @@ from model.eager import EagerNetwork
 from model.layout import Moves
 from model.native import NativeNetwork, has_fast_int8, kernel_names
 from model.network import Extent, Network, Room, RowTable
-from model.placement import resolve_precision
+from model.placement import resolve_backend, resolve_precision
 from model.transformer import Transformer
 from tests.model.reference import BOS, CONTROL_IDS, EOS, tiny_model
 
@@ -158,6 +158,22 @@ def test_precision_is_chosen_by_the_device_and_refused_where_it_cannot_be_had() 
     ):
         with pytest.raises(ValueError, match=message):
             resolve_precision(name, device)
+
+
+def test_the_backend_is_chosen_by_the_device_and_refused_where_it_cannot_be_had() -> None:
+    assert resolve_backend("auto", "cpu", "int8") == "native"
+    assert resolve_backend("auto", "cpu", "bfloat16") == "eager"
+    assert resolve_backend("auto", "cuda", "float16") == "graphs"
+    assert resolve_backend("eager", "cuda", "float16") == "eager"
+    for name, device, precision, message in (
+        ("fast", "cpu", "float32", "must be one of auto, native, eager, graphs, got 'fast'"),
+        ("native", "cuda", "float16", "native needs a CPU.*here are cuda and float16"),
+        ("native", "cpu", "bfloat16", "native needs a CPU, precision float32 or int8"),
+        ("graphs", "cpu", "float32", "graphs needs a GPU"),
+        ("eager", "cpu", "int8", "eager cannot compute in int8"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            resolve_backend(name, device, precision)  # type: ignore[arg-type]
 
 
 def test_a_model_that_is_packed_may_go() -> None:
