@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import socket
 from collections.abc import Awaitable, Callable
@@ -11,6 +12,7 @@ from types import FrameType
 import uvicorn
 
 _logger = logging.getLogger(__name__)
+_YOUNG_OBJECTS = 10_000
 
 
 class Server(uvicorn.Server):
@@ -27,6 +29,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        _spare_what_stays()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Called in the signal's context: uvicorn would only close the port and raise it again."""
@@ -46,3 +49,11 @@ class Server(uvicorn.Server):
         except Exception:
             _logger.exception("draining failed")
         self.should_exit = True
+
+
+def _spare_what_stays() -> None:
+    """What start-up made lives as long as the process: a garbage collector that goes through it
+    again stops every thread for about 80 ms. What requests make is mostly freed without it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)

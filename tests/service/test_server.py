@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+
+from service.server import Server
+
+
+@pytest.fixture
+def _same_collector() -> Iterator[None]:
+    """The collector is the process's: whatever a server did to it is undone."""
+    threshold = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*threshold)
+
+
+async def _start_and_stop() -> None:
+    async def drain() -> None: ...
+
+    config = uvicorn.Config(Starlette(), log_config=None)
+    server = Server(config, drain)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        while not server.started:
+            await asyncio.sleep(0.001)
+        server.should_exit = True
+        await serving
+
+
+@pytest.mark.usefixtures("_same_collector")
+def test_what_was_made_before_serving_is_not_searched_for_garbage_again() -> None:
+    made_before: list[object] = []
+    assert any(found is made_before for found in gc.get_objects())
+    asyncio.run(_start_and_stop())
+    assert not any(found is made_before for found in gc.get_objects())
