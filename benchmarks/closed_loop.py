@@ -6,10 +6,8 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-import aiohttp
-
+from benchmarks.client import connected, translation_of
 from benchmarks.sentences import percentile
-from benchmarks.server import URL
 
 
 @dataclass(frozen=True)
@@ -23,18 +21,13 @@ class Run:
 
 
 async def closed_loop(texts: list[str], clients: int, beam_size: int) -> Run:
-    remaining, seconds = list(texts), []
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=3)
-    async with aiohttp.ClientSession(URL, connector=connector) as session:
+    remaining = [translation_of(text, beam_size=beam_size) for text in texts]
+    seconds = []
+    async with connected() as client:
 
         async def work() -> None:
             while remaining:
-                body = {"q": remaining.pop(), "source": "zh", "target": "en"}
-                sent = time.perf_counter()
-                async with session.post("/translate", json={**body, "beam_size": beam_size}) as r:
-                    await r.read()
-                    r.raise_for_status()
-                seconds.append(time.perf_counter() - sent)
+                seconds.append((await client.translate(remaining.pop())).seconds)
 
         began = time.perf_counter()
         await asyncio.gather(*(work() for _ in range(clients)))

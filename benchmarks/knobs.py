@@ -6,9 +6,10 @@ python -m benchmarks.knobs
 from __future__ import annotations
 
 import argparse
-import asyncio
 import statistics
 from pathlib import Path
+
+import uvloop
 
 from benchmarks.closed_loop import Run, closed_loop
 from benchmarks.sentences import ROOT, real_sentences
@@ -29,11 +30,11 @@ CLIENTS = (1, 64)
 def measure(model: Path, arguments: list[str], count: int) -> tuple[list[Run], float]:
     """One start of the server -> a run for each number of clients, and MiB at the end."""
     with running_server(model, arguments) as server:
-        asyncio.run(closed_loop(real_sentences(32, seed=2), 8, 4))
+        uvloop.run(closed_loop(real_sentences(32, seed=2), 8, 4))
         runs = []
         for clients in CLIENTS:
             texts = real_sentences(count if clients > 1 else count // 4, seed=3)
-            runs.append(asyncio.run(closed_loop(texts, clients, 4)))
+            runs.append(uvloop.run(closed_loop(texts, clients, 4)))
         return runs, memory_mib(server.pid)[0]
 
 

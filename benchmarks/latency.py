@@ -6,29 +6,21 @@ python -m benchmarks.latency
 from __future__ import annotations
 
 import argparse
-import asyncio
 import statistics
-import time
 from pathlib import Path
 
-import aiohttp
+import uvloop
 
+from benchmarks.client import connected, translation_of
 from benchmarks.sentences import ROOT, percentile, real_sentences
-from benchmarks.server import URL, running_server
+from benchmarks.server import running_server
 
 
 async def measure(texts: list[str], beam_size: int) -> list[float]:
     """Seconds of each, one after the other on one connection; the first ten warm up."""
-    seconds = []
-    async with aiohttp.ClientSession(URL) as session:
-        for text in [*texts[:10], *texts]:
-            body = {"q": text, "source": "zh", "target": "en", "beam_size": beam_size}
-            sent = time.perf_counter()
-            async with session.post("/translate", json=body) as response:
-                await response.read()
-                response.raise_for_status()
-            seconds.append(time.perf_counter() - sent)
-    return seconds[10:]
+    requests = [translation_of(text, beam_size=beam_size) for text in [*texts[:10], *texts]]
+    async with connected() as client:
+        return [(await client.translate(request)).seconds for request in requests][10:]
 
 
 def main() -> None:
@@ -40,7 +32,7 @@ def main() -> None:
     texts = real_sentences(arguments.count, 3, arguments.sentences)
     with running_server(arguments.model):
         for beam_size in (1, 4):
-            seconds = asyncio.run(measure(texts, beam_size))
+            seconds = uvloop.run(measure(texts, beam_size))
             figures = (statistics.mean(seconds), percentile(seconds, 50), percentile(seconds, 99))
             mean, middle, high = (figure * 1000 for figure in figures)
             print(f"beam {beam_size}: mean {mean:.1f} ms, p50 {middle:.1f} ms, p99 {high:.1f} ms")

@@ -4,7 +4,7 @@ Starts `dragoman serve` itself, in its own process, and prints:
 
 (a) Poisson arrivals at rising rates: throughput, latency percentiles, time to first token of every
     fifth request, which is streamed, and answers of 503; the last rates are far above what the
-    server sustains
+    server sustains; and who took the CPU, for server and client share the machine
 (c) a short sentence sent into a server busy with 32 long ones, against the same sentence alone
 (d) the service's throughput over the runner's own on the same sentences
 
@@ -23,21 +23,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import aiohttp
+import uvloop
 
+from benchmarks.client import EVENT_STREAM, Answer, Client, connected, translation_of
+from benchmarks.cpu import CpuSeconds
 from benchmarks.sentences import ROOT, percentile, real_sentences
-from benchmarks.server import URL, running_server
+from benchmarks.server import running_server
 
 _STREAMED_EVERY = 5
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One request's status and seconds; `first_token` only if it was streamed."""
-
-    status: int
-    seconds: float
-    first_token: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,42 +64,27 @@ class Load:
         )
 
 
-async def translate(session: aiohttp.ClientSession, text: str) -> Answer:
-    started = time.perf_counter()
-    body = {"q": text, "source": "zh", "target": "en"}
-    async with session.post("/translate", json=body) as response:
-        await response.read()
-        return Answer(response.status, time.perf_counter() - started)
-
-
-async def stream(session: aiohttp.ClientSession, text: str) -> Answer:
-    started = time.perf_counter()
-    body = {"q": text, "source": "zh", "target": "en"}
-    accept = {"Accept": "text/event-stream"}
-    async with session.post("/translate", json=body, headers=accept) as response:
-        await response.content.readline()
-        first = time.perf_counter() - started
-        await response.read()
-        return Answer(response.status, time.perf_counter() - started, first)
-
-
-async def offer(session: aiohttp.ClientSession, rate: float, seconds: float, seed: int) -> Load:
+async def offer(client: Client, rate: float, seconds: float, seed: int) -> Load:
     """Send sentences at random moments, whether the server keeps up or not."""
     rng = random.Random(seed)
+    requests = [
+        translation_of(text, "*/*" if i % _STREAMED_EVERY else EVENT_STREAM)
+        for i, text in enumerate(real_sentences(int(rate * seconds), seed))
+    ]
     tasks = []
     started = moment = time.perf_counter()
-    for i, text in enumerate(real_sentences(int(rate * seconds), seed)):
+    for request in requests:
         moment += rng.expovariate(rate)
-        await asyncio.sleep(max(0.0, moment - time.perf_counter()))
-        send = translate if i % _STREAMED_EVERY else stream
-        tasks.append(asyncio.create_task(send(session, text)))
+        if (early := moment - time.perf_counter()) > 0:
+            await asyncio.sleep(early)
+        tasks.append(asyncio.create_task(client.send(request)))
     answers = await asyncio.gather(*tasks)
     return summed_up(rate, answers, time.perf_counter() - started)
 
 
 def summed_up(rate: float, answers: list[Answer], took: float) -> Load:
     done = [answer.seconds for answer in answers if answer.status == 200]
-    first = [a.first_token for a in answers if a.status == 200 and a.first_token is not None]
+    first = [answer.first_byte for answer in answers[::_STREAMED_EVERY] if answer.status == 200]
     rejected = [answer.seconds for answer in answers if answer.status == 503]
     return Load(
         offered=rate,
@@ -121,24 +99,24 @@ def summed_up(rate: float, answers: list[Answer], took: float) -> Load:
     )
 
 
-async def closed_loop(session: aiohttp.ClientSession, texts: list[str]) -> float:
+async def as_one_list(client: Client, texts: list[str]) -> float:
     """All texts as one request's list -> sentences a second."""
-    started = time.perf_counter()
-    body = {"q": texts, "source": "zh", "target": "en"}
-    async with session.post("/translate", json=body) as response:
-        response.raise_for_status()
-        await response.read()
-    return len(texts) / (time.perf_counter() - started)
+    answer = await client.translate(translation_of(texts))
+    return len(texts) / answer.seconds
 
 
-async def concurrent(session: aiohttp.ClientSession, texts: list[str], clients: int) -> float:
-    """One request a text, `clients` at a time -> sentences a second."""
-    remaining = list(texts)
+async def concurrent(client: Client, texts: list[str], clients: int) -> float:
+    """One request a text, `clients` at a time -> sentences a second. The line may be too short for
+    so many that begin at once: who is turned away asks again."""
+    remaining = [translation_of(text) for text in texts]
 
     async def work() -> None:
         while remaining:
-            answer = await translate(session, remaining.pop())
-            if answer.status != 200:
+            request = remaining.pop()
+            answer = await client.send(request)
+            if answer.status == 503:
+                remaining.append(request)
+            elif answer.status != 200:
                 raise SystemExit(f"a request of the closed loop was answered {answer.status}")
 
     started = time.perf_counter()
@@ -146,18 +124,16 @@ async def concurrent(session: aiohttp.ClientSession, texts: list[str], clients: 
     return len(texts) / (time.perf_counter() - started)
 
 
-async def overtaking(session: aiohttp.ClientSession, repeats: int) -> tuple[float, float]:
+async def overtaking(client: Client, repeats: int) -> tuple[float, float]:
     """Median seconds of a short sentence alone, and among 32 long ones."""
-    short, long = (
-        "你好。",
-        "昨天下午我和朋友们一起去图书馆看书，然后在河边散步，一直走到天黑才回家，" * 2,
-    )
-    alone = [(await translate(session, short)).seconds for _ in range(repeats)]
+    long_text = "昨天下午我和朋友们一起去图书馆看书，然后在河边散步，一直走到天黑才回家，" * 2
+    short, long = translation_of("你好。"), translation_of(long_text)
+    alone = [(await client.translate(short)).seconds for _ in range(repeats)]
     busy = []
     for _ in range(repeats):
-        crowd = [asyncio.create_task(translate(session, long)) for _ in range(32)]
+        crowd = [asyncio.create_task(client.translate(long)) for _ in range(32)]
         await asyncio.sleep(0.1)
-        busy.append((await translate(session, short)).seconds)
+        busy.append((await client.translate(short)).seconds)
         await asyncio.gather(*crowd)
     return statistics.median(alone), statistics.median(busy)
 
@@ -169,35 +145,39 @@ def runner_alone(model: Path) -> float:
     return float(done.stdout)
 
 
-async def measure(arguments: argparse.Namespace) -> list[Load]:
-    # the server closes a connection that was idle for 5 seconds
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=3)
-    async with aiohttp.ClientSession(URL, connector=connector) as session:
-        await offer(session, 10, 2, seed=0)
-        alone, busy = await overtaking(session, repeats=9)
+async def measure(arguments: argparse.Namespace, server_pid: int) -> list[Load]:
+    async with connected() as client:
+        await offer(client, 10, 2, seed=0)
+        alone, busy = await overtaking(client, repeats=9)
         print(f"(c) short sentence alone {alone * 1000:.1f} ms")
         print(f"    among 32 long ones {busy * 1000:.1f} ms: {busy / alone:.2f} times")
-        await compare_with_runner(session, arguments.model)
+        await compare_with_runner(client, arguments.model, server_pid)
         loads = []
         for rate in arguments.rates:
-            loads.append(await offer(session, rate, arguments.seconds, seed=4))
-            print(loads[-1], flush=True)
+            before = CpuSeconds.now(server_pid)
+            loads.append(await offer(client, rate, arguments.seconds, seed=4))
+            print(loads[-1])
+            cpu = CpuSeconds.now(server_pid).since(before)
+            print("   ", cpu.per_request(int(rate * arguments.seconds)), flush=True)
     return loads
 
 
-async def compare_with_runner(session: aiohttp.ClientSession, model: Path) -> None:
+async def compare_with_runner(client: Client, model: Path, server_pid: int) -> None:
     """Alternating, because the machine's speed drifts."""
     texts = real_sentences(400, seed=3)
     own, clients, listed = [], [], []
     for _ in range(3):
         own.append(runner_alone(model))
-        clients.append(await concurrent(session, texts * 2, 64))
-        listed.append(await closed_loop(session, texts))
+        before = CpuSeconds.now(server_pid)
+        clients.append(await concurrent(client, texts * 2, 64))
+        cpu = CpuSeconds.now(server_pid).since(before)
+        listed.append(await as_one_list(client, texts))
     alone = statistics.median(own)
     print(f"(d) runner alone {alone:.1f} sentences/s")
     for name, rates in (("one list", listed), ("64 clients", clients)):
         rate = statistics.median(rates)
-        print(f"    {name} over HTTP {rate:.1f}/s: {rate / alone:.2f}", flush=True)
+        print(f"    {name} over HTTP {rate:.1f}/s: {rate / alone:.2f}")
+    print("    64 clients:", cpu.per_request(len(texts) * 2), flush=True)
 
 
 def draw(loads: list[Load], path: Path) -> None:
@@ -231,8 +211,8 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     parser.add_argument("server", nargs="*", help="further arguments for dragoman serve, after --")
     arguments = parser.parse_args()
-    with running_server(arguments.model, arguments.server):
-        loads = asyncio.run(measure(arguments))
+    with running_server(arguments.model, arguments.server) as server:
+        loads = uvloop.run(measure(arguments, server.pid))
     if arguments.picture:
         draw(loads, arguments.picture)
 

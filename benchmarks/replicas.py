@@ -9,15 +9,16 @@ thread each; clients, Ray's proxy and its other processes share the machine with
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import statistics
 from collections.abc import Iterator
 
+import uvloop
+
+from benchmarks.closed_loop import Run, closed_loop
 from benchmarks.cluster import running_cluster
 from benchmarks.sentences import ROOT, real_sentences
 from benchmarks.server import PORT, running_server
-from benchmarks.service import Run, closed_loop
 
 MODEL = ROOT / "checkpoints" / "zh-en"
 BEAM_SIZE = 4
@@ -48,9 +49,9 @@ SERVERS = {
 def measure(server: str, clients: int, count: int, rounds: int) -> Run:
     """Medians over the rounds, after a warm-up."""
     with SERVERS[server]():
-        asyncio.run(closed_loop(real_sentences(64, seed=2), 16, BEAM_SIZE))
+        uvloop.run(closed_loop(real_sentences(64, seed=2), 16, BEAM_SIZE))
         runs = [
-            asyncio.run(closed_loop(real_sentences(count, seed=3), clients, BEAM_SIZE))
+            uvloop.run(closed_loop(real_sentences(count, seed=3), clients, BEAM_SIZE))
             for _ in range(rounds)
         ]
     rate, p50, p95, p99 = map(statistics.median, zip(*map(_figures, runs), strict=True))

@@ -13,8 +13,8 @@ import httpx
 
 from benchmarks.sentences import ROOT
 
-PORT = 8765
-URL = f"http://127.0.0.1:{PORT}"
+HOST, PORT = "127.0.0.1", 8765
+URL = f"http://{HOST}:{PORT}"
 BIN = Path(sys.executable).parent
 _POLL_SECONDS = 0.05
 

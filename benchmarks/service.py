@@ -11,7 +11,6 @@ next sentence when the last one is answered. Also seconds until ready and reside
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import os
 import statistics
@@ -19,6 +18,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import uvloop
 
 from benchmarks.closed_loop import Run, closed_loop
 from benchmarks.peers.shapes import prepare
@@ -58,11 +59,11 @@ def measure(service: str, root: Path, threads: int, count: int) -> dict[Case, Ru
     with started(service, root, threads) as pid:
         ready_seconds = time.perf_counter() - began
         ready_mib, _ = memory_mib(pid)
-        asyncio.run(closed_loop(real_sentences(32, seed=2), 8, 4))
+        uvloop.run(closed_loop(real_sentences(32, seed=2), 8, 4))
         for beam in BEAMS:
             for clients in CLIENTS:
                 texts = real_sentences(count if clients > 1 else count // 3, seed=3)
-                runs[clients, beam] = asyncio.run(closed_loop(texts, clients, beam))
+                runs[clients, beam] = uvloop.run(closed_loop(texts, clients, beam))
         _, most_mib = memory_mib(pid)
     print(
         f"{service:<20} ready after {ready_seconds:.1f} s with {ready_mib:.0f} MiB, "
