@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 
 from service import __version__
 from service.dispatcher import Dispatcher
@@ -29,6 +30,7 @@ _ENDPOINTS = frozenset(
     }
 )
 _DRAIN_POLL_SECONDS = 0.01
+_NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 _DESCRIPTION = "A translation server: LibreTranslate's API, batched at every decode step."
 
 
@@ -50,6 +52,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         version=__version__,
         description=_DESCRIPTION,
         lifespan=lifespan,
+        telemetry=_NO_TELEMETRY,  # FastAPI's own; the journal and the metrics have it all
         responses={"4XX": {"model": ErrorBody}, "5XX": {"model": ErrorBody}},
     )
     app.state.server = state

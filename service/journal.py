@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import re
+import secrets
 import time
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -93,7 +93,7 @@ def _is_frequent(record: Record) -> bool:
 def request_id_of(headers: Headers) -> str:
     """The client's own if it is short and plain, so that it may stand in logs and headers."""
     given = headers.get(REQUEST_ID_HEADER, "")
-    return given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
+    return given if _SANE_ID.fullmatch(given) else secrets.token_hex(16)
 
 
 def _facts(record: Record) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 
 from prometheus_client import (
@@ -83,6 +84,9 @@ class Metrics:
         self._request_seconds = self._histogram(
             "request_seconds", "From a request's first byte to its answer.", "endpoint"
         )
+        self._requests_to = functools.cache(self._requests.labels)
+        self._seconds_of = functools.cache(self._request_seconds.labels)
+        self._rejected_for = functools.cache(self._rejected.labels)
         self.open_streams = self._gauge("open_streams", "Websockets that are open.")
         self._counters = {
             name: self._counter(name, help_text, "model", *labels)
@@ -102,11 +106,11 @@ class Metrics:
         return ModelMetrics(name, self._counters, self._histograms, self._gauges)
 
     def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
-        self._requests.labels(endpoint, outcome).inc()
-        self._request_seconds.labels(endpoint).observe(seconds)
+        self._requests_to(endpoint, outcome).inc()
+        self._seconds_of(endpoint).observe(seconds)
 
     def count_rejected(self, reason: str) -> None:
-        self._rejected.labels(reason).inc()
+        self._rejected_for(reason).inc()
 
     def render(self) -> bytes:
         """All metrics in Prometheus' text format."""

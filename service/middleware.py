@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ServiceError
@@ -17,6 +17,7 @@ from service.metrics import Metrics
 from service.responses import error_response
 
 _logger = logging.getLogger(__name__)
+_REQUEST_ID = REQUEST_ID_HEADER.lower().encode()
 
 
 class RequestMiddleware:
@@ -45,11 +46,12 @@ class RequestMiddleware:
             return
         record = self._record(scope)
         scope.setdefault("state", {}).update(record=record, request_id=record.request_id)
+        request_id = (_REQUEST_ID, record.request_id.encode())
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = record.request_id
+                message["headers"] = [*message["headers"], request_id]
             await send(message)
 
         try:

@@ -7,7 +7,6 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -27,7 +26,7 @@ class ErrorBody(BaseModel):
     request_id: str
 
 
-def error_response(error: ServiceError, request_id: str) -> JSONResponse:
+def error_response(error: ServiceError, request_id: str) -> Response:
     """The answer to a request that failed."""
     headers = {}
     if error.retry_after_seconds is not None:
@@ -68,6 +67,6 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
 
 def _json(
     status: int, message: str, code: str, request_id: str, headers: dict[str, str]
-) -> JSONResponse:
+) -> Response:
     body = ErrorBody(error=printable(message), code=code, request_id=request_id)
-    return JSONResponse(body.model_dump(), status, headers)
+    return Response(body.model_dump_json(), status, headers, "application/json")

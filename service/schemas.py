@@ -18,6 +18,7 @@ from service.translator import SentenceTranslation, TextPiece, TextTranslation
 
 _SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
 _OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
+_OPTIONS = {*_SAMPLING_FIELDS, *_OTHER_OPTIONS}
 
 
 def _check_texts(value: object) -> object:
@@ -147,17 +148,16 @@ class TranslateRequest(BaseModel):
         else:
             beam_size = self._beam_size(defaults, max_beam_size)
         wishes: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in (*_SAMPLING_FIELDS, *_OTHER_OPTIONS)
-            if getattr(self, name) is not None
+            "beam_size": beam_size,
+            "n_best": beam_size if self.alternatives else 1,
+            "sampling": self.is_sampling,
         }
-        return dataclasses.replace(
-            defaults,
-            beam_size=beam_size,
-            n_best=beam_size if self.alternatives else 1,
-            sampling=self.is_sampling,
-            **wishes,
-        )
+        for name in self.model_fields_set & _OPTIONS:
+            if (value := getattr(self, name)) is not None:
+                wishes[name] = value
+        if all(getattr(defaults, name) == value for name, value in wishes.items()):
+            return defaults
+        return dataclasses.replace(defaults, **wishes)
 
     def _beam_size(self, defaults: DecodingOptions, max_beam_size: int) -> int:
         """As asked; if not asked, the default, widened to hold the alternatives."""

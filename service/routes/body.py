@@ -67,15 +67,16 @@ def parse_body(media_type: str, body: bytes, query: Mapping[str, str]) -> Transl
 async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
     """Await `work`; if the client hangs up first, cancel it and raise ClientGone."""
     task = asyncio.ensure_future(work)
-    watcher = asyncio.ensure_future(_wait_for_disconnect(request))
+    leaving = asyncio.ensure_future(_wait_for_disconnect(request))
+    leaving.add_done_callback(lambda _: task.cancel())
     try:
-        await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientGone("the client hung up")
-        return task.result()
+        return await task
+    except asyncio.CancelledError:
+        if leaving.done():
+            raise ClientGone("the client hung up") from None
+        raise
     finally:
-        task.cancel()
-        watcher.cancel()
+        leaving.cancel()
 
 
 async def _wait_for_disconnect(request: Request) -> None:

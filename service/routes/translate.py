@@ -17,7 +17,7 @@ from service.routes.body import (
     read_body,
     until_disconnected,
 )
-from service.routes.events import EVENT_STREAM, event_stream
+from service.routes.events import EVENT_STREAM, event_stream, render
 from service.routes.state import StateDep
 from service.schemas import TranslateRequest, TranslateResponse
 
@@ -51,10 +51,9 @@ _OPENAPI: dict[str, Any] = {
 @router.post(
     "/translate",
     response_model=TranslateResponse,
-    response_model_exclude_none=True,
     openapi_extra=_OPENAPI,
 )
-async def translate(request: Request, state: StateDep) -> TranslateResponse | Response:
+async def translate(request: Request, state: StateDep) -> Response:
     """Translate a text or a list of texts; answers when the last sentence is done.
 
     A text/plain body with ?source=&target= is answered with the translation as plain text. With
@@ -70,4 +69,4 @@ async def translate(request: Request, state: StateDep) -> TranslateResponse | Re
     request.state.record.translations = translations
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
-    return TranslateResponse.of(wanted, translations)
+    return Response(render(TranslateResponse.of(wanted, translations)), media_type=JSON)
