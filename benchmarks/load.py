@@ -163,13 +163,14 @@ async def measure(arguments: argparse.Namespace, server_pid: int) -> list[Load]:
 
 
 async def compare_with_runner(client: Client, model: Path, server_pid: int) -> None:
-    """Alternating, because the machine's speed drifts."""
+    """Alternating, because the machine's speed drifts. The clients go on for some seconds, so that
+    the end, when there are fewer of them, does not count for much."""
     texts = real_sentences(400, seed=3)
     own, clients, listed = [], [], []
     for _ in range(3):
         own.append(runner_alone(model))
         before = CpuSeconds.now(server_pid)
-        clients.append(await concurrent(client, texts * 2, 64))
+        clients.append(await concurrent(client, texts * 4, 64))
         cpu = CpuSeconds.now(server_pid).since(before)
         listed.append(await as_one_list(client, texts))
     alone = statistics.median(own)
@@ -177,7 +178,7 @@ async def compare_with_runner(client: Client, model: Path, server_pid: int) -> N
     for name, rates in (("one list", listed), ("64 clients", clients)):
         rate = statistics.median(rates)
         print(f"    {name} over HTTP {rate:.1f}/s: {rate / alone:.2f}")
-    print("    64 clients:", cpu.per_request(len(texts) * 2), flush=True)
+    print("    64 clients:", cpu.per_request(len(texts) * 4), flush=True)
 
 
 def draw(loads: list[Load], path: Path) -> None:
