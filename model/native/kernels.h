@@ -3,11 +3,34 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 constexpr int kLanes = 16;      // outputs in one panel of a packed matrix
 constexpr int kDepthStep = 64;  // quantised inputs are padded to a multiple of this
 constexpr int kRowStep = 32;    // rows of quantised inputs are padded to a multiple of this
+
+// Allocates at the beginning of a cache line, so that no vector that is loaded lies in two of them.
+template <class T>
+struct LineAllocator {
+    using value_type = T;
+    static constexpr std::align_val_t kLine{64};
+
+    LineAllocator() = default;
+    template <class U>
+    LineAllocator(const LineAllocator<U> &) {}
+
+    T *allocate(size_t count) {
+        return static_cast<T *>(::operator new(count * sizeof(T), kLine));
+    }
+    void deallocate(T *memory, size_t) { ::operator delete(memory, kLine); }
+
+    friend bool operator==(LineAllocator, LineAllocator) { return true; }
+    friend bool operator!=(LineAllocator, LineAllocator) { return false; }
+};
+
+template <class T>
+using Lines = std::vector<T, LineAllocator<T>>;
 
 enum class Activation { kRelu, kGelu, kSilu, kNone };
 
@@ -18,8 +41,9 @@ enum class Activation { kRelu, kGelu, kSilu, kNone };
 struct Linear {
     int inputs = 0, outputs = 0, panels = 0, depth = 0;
     bool is_quantised = false;
-    std::vector<float> values, scale, bias;
-    std::vector<int8_t> codes;
+    Lines<float> values;
+    Lines<int8_t> codes;
+    std::vector<float> scale, bias;
     std::vector<int32_t> offset;
 };
 
