@@ -12,8 +12,9 @@
 
 namespace {
 
-constexpr double kCostWorthThreads = 3e5;
+constexpr double kCostWorthThreads = 3e4;
 constexpr int kChunksPerThread = 3;
+constexpr int kPanelGroup = 4;  // as many as a kernel takes at once
 
 #if defined(__x86_64__)
 // Tile registers must be asked for: Linux keeps their state only for processes that use them.
@@ -126,8 +127,9 @@ void apply(const Kernels &kernels, const Linear &linear, const float *x, int row
     Inputs inputs = prepare(kernels, linear, x, rows, scratch);
     Output output{y, static_cast<size_t>(linear.outputs), 0, activation, is_added};
     double cost = static_cast<double>(rows) * linear.depth * kLanes / (linear.is_quantised ? 4 : 1);
-    int pairs = (linear.panels + 1) / 2;  // tiles take two panels at once
-    spread_over_threads(pairs, 2 * cost, [&](int first, int last, int) {
-        kernels.multiply(linear, inputs, rows, 2 * first, std::min(2 * last, linear.panels), output);
+    int groups = (linear.panels + kPanelGroup - 1) / kPanelGroup;
+    spread_over_threads(groups, kPanelGroup * cost, [&](int first, int last, int) {
+        kernels.multiply(linear, inputs, rows, kPanelGroup * first,
+                         std::min(kPanelGroup * last, linear.panels), output);
     });
 }
