@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -37,10 +38,34 @@ void merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *t
     }
 }
 
-Store zeros(size_t count) {
-    float *memory = static_cast<float *>(std::calloc(count, sizeof(float)));
+Store make_store(size_t count) {
+    constexpr size_t kLine = 64;
+    size_t bytes = (count * sizeof(float) + kLine - 1) / kLine * kLine;
+    float *memory = static_cast<float *>(std::aligned_alloc(kLine, bytes));
     if (!memory) throw std::bad_alloc();
     return Store(memory);
+}
+
+// Keys of `width` dimensions by column, so that 16 of them are scored at once.
+void turn_keys(const float *keys, size_t stride, int length, int width, float *out) {
+    size_t columns = rounded_up(length, kLanes);
+    for (int start = 0; start < length; start += kLanes) {
+        int end = std::min(start + kLanes, length);
+        for (int j = 0; j < width; j++)
+            for (int i = start; i < end; i++) out[j * columns + i] = keys[i * stride + j];
+    }
+}
+
+// Call body(i, first, last, thread) for stretches of the heads of all `rows`; `cost` is one row's.
+void spread_heads(int rows, int heads, double cost,
+                  const std::function<void(int, int, int, int)> &body) {
+    spread_over_threads(rows * heads, cost / heads, [&](int first, int last, int thread) {
+        for (int end; first < last; first = end) {
+            int row = first / heads;
+            end = std::min(last, (row + 1) * heads);
+            body(row, first - row * heads, end - row * heads, thread);
+        }
+    });
 }
 
 }  // namespace
@@ -64,10 +89,10 @@ Network::Network(const Shape &shape, const Tables &tables, NextWeight next)
     normed_.resize(tokens * d);
     context_.resize(tokens * d);
     wide_.resize(tokens * widest(shape));
-    history_ = zeros(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
+    history_ = make_store(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
     source_columns_ = rounded_up(shape.max_source_tokens, kLanes);
-    memory_keys_ = zeros(layers * shape.max_slots * source_columns_ * d);
-    memory_values_ = zeros(layers * shape.max_slots * shape.max_source_tokens * d);
+    memory_keys_ = make_store(layers * shape.max_slots * source_columns_ * d);
+    memory_values_ = make_store(layers * shape.max_slots * shape.max_source_tokens * d);
     ancestors_.resize(static_cast<size_t>(shape.max_rows) * shape.max_target_tokens);
     old_ancestors_.resize(ancestors_.size());
     memory_lengths_.resize(shape.max_slots);
@@ -156,6 +181,10 @@ void Network::feed_forward(const Norm &norm, const Linear &expand, const Linear 
     leave(norm, rows);
 }
 
+Heads Network::some_heads(int first, int last, const float *slopes) const {
+    return {last - first, shape_.d_model / shape_.n_heads, slopes ? slopes + first : nullptr};
+}
+
 // One thread's room for the scores of one query.
 float *Network::scores(int thread, int length) {
     std::vector<float> &room = scores_[thread];
@@ -163,31 +192,24 @@ float *Network::scores(int thread, int length) {
     return room.data();
 }
 
-// Keys of one sentence by column, so that 16 of them are scored at once.
-void Network::turn_keys(const float *keys, size_t stride, int length, size_t columns, float *out) {
-    for (int i = 0; i < length; i++)
-        for (int j = 0; j < shape_.d_model; j++) out[j * columns + i] = keys[i * stride + j];
-}
-
 void Network::attend_to_sentence(int sentences, const int32_t *lengths) {
     size_t d = shape_.d_model, stride = 3 * d;
-    Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, slopes_};
     std::vector<int> starts(sentences, 0);
     for (int i = 1; i < sentences; i++) starts[i] = starts[i - 1] + lengths[i - 1];
     double cost = 2.0 * d * lengths[0] * lengths[0];
-    spread_over_threads(sentences, cost, [&](int first, int last, int thread) {
-        for (int s = first; s < last; s++) {
-            const float *qkv = &wide_[starts[s] * stride];
-            size_t columns = rounded_up(lengths[s], kLanes);
-            std::vector<float> &keys = blocks_[thread];
-            keys.resize(std::max(keys.size(), d * columns));
-            turn_keys(qkv + d, stride, lengths[s], columns, keys.data());
-            Rows values{qkv + 2 * d, stride, 0, nullptr};
-            for (int i = 0; i < lengths[s]; i++)
-                kernels_.attend_columns(qkv + i * stride, i, lengths[s], keys.data(), columns,
-                                        values, heads, scores(thread, lengths[s]),
-                                        &context_[(starts[s] + i) * d]);
-        }
+    spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
+        Heads heads = some_heads(first, last, slopes_);
+        size_t width = heads.count * heads.size, offset = first * heads.size;
+        const float *queries = &wide_[starts[s] * stride + offset];
+        size_t columns = rounded_up(lengths[s], kLanes);
+        std::vector<float> &keys = blocks_[thread];
+        keys.resize(std::max(keys.size(), width * columns));
+        turn_keys(queries + d, stride, lengths[s], width, keys.data());
+        Rows values{queries + 2 * d, stride, 0, nullptr};
+        for (int i = 0; i < lengths[s]; i++)
+            kernels_.attend_columns(queries + i * stride, i, lengths[s], keys.data(), columns,
+                                    values, heads, scores(thread, lengths[s]),
+                                    &context_[(starts[s] + i) * d + offset]);
     });
 }
 
@@ -205,7 +227,7 @@ void Network::keep_memory(int layer, int sentences, const int32_t *lengths, cons
     size_t d = shape_.d_model;
     const float *in = wide_.data();
     for (int s = 0; s < sentences; s++) {
-        turn_keys(in, 2 * d, lengths[s], source_columns_, memory_keys(layer, slots[s]));
+        turn_keys(in, 2 * d, lengths[s], d, memory_keys(layer, slots[s]));
         float *values = memory_values(layer, slots[s]);
         for (int i = 0; i < lengths[s]; i++)
             std::copy_n(in + i * 2 * d + d, d, values + i * d);
@@ -244,7 +266,6 @@ void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
 void Network::attend_to_history(int layer, int rows, const int64_t *positions, const int32_t *row,
                                 const int32_t *order) {
     size_t d = shape_.d_model, stride = 2 * d, room = shape_.max_target_tokens * stride;
-    Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, slopes_};
     float *store = &history_[layer * shape_.max_rows * room];
     for (int i = 0; i < rows; i++) {
         std::memcpy(store + row[i] * room + positions[i] * stride, &wide_[i * 3 * d + d],
@@ -252,30 +273,30 @@ void Network::attend_to_history(int layer, int rows, const int64_t *positions, c
         ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens + positions[i]] = row[i];
     }
     double cost = 2.0 * d * (positions[order[0]] + 1);
-    spread_over_threads(rows, cost, [&](int first, int last, int thread) {
-        for (int place = first; place < last; place++) {
-            int i = order[place], length = static_cast<int>(positions[i]) + 1;
-            const int32_t *ancestors =
-                &ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens];
-            Rows keys{store, stride, room, ancestors}, values{store + d, stride, room, ancestors};
-            kernels_.attend_rows(&wide_[i * 3 * d], length, keys, values, heads,
-                                 scores(thread, length), &context_[i * d]);
-        }
+    spread_heads(rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
+        int i = order[place], length = static_cast<int>(positions[i]) + 1;
+        const int32_t *ancestors =
+            &ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens];
+        Heads heads = some_heads(first, last, slopes_);
+        size_t offset = first * heads.size;
+        Rows keys{store + offset, stride, room, ancestors};
+        Rows values{store + d + offset, stride, room, ancestors};
+        kernels_.attend_rows(&wide_[i * 3 * d + offset], length, keys, values, heads,
+                             scores(thread, length), &context_[i * d + offset]);
     });
 }
 
 void Network::attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order) {
     size_t d = shape_.d_model;
-    Heads heads{shape_.n_heads, shape_.d_model / shape_.n_heads, nullptr};
     double cost = 2.0 * d * memory_lengths_[slot[order[0]]];
-    spread_over_threads(rows, cost, [&](int first, int last, int thread) {
-        for (int place = first; place < last; place++) {
-            int i = order[place], length = memory_lengths_[slot[i]];
-            Rows values{memory_values(layer, slot[i]), d, 0, nullptr};
-            kernels_.attend_columns(&wide_[i * d], 0, length, memory_keys(layer, slot[i]),
-                                    source_columns_, values, heads, scores(thread, length),
-                                    &context_[i * d]);
-        }
+    spread_heads(rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
+        int i = order[place], length = memory_lengths_[slot[i]];
+        Heads heads = some_heads(first, last, nullptr);
+        size_t offset = first * heads.size, columns = rounded_up(length, kLanes);
+        Rows values{memory_values(layer, slot[i]) + offset, d, 0, nullptr};
+        kernels_.attend_columns(&wide_[i * d + offset], 0, length,
+                                memory_keys(layer, slot[i]) + offset * columns, columns, values,
+                                heads, scores(thread, length), &context_[i * d + offset]);
     });
 }
 

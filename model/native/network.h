@@ -47,8 +47,8 @@ struct FreeMemory {
     void operator()(float *memory) const { std::free(memory); }
 };
 
-// Zeros of which the system gives pages only when they are first written: most sentences are far
-// shorter than the longest that there must be room for.
+// The system gives its pages only when they are first written: most sentences are far shorter than
+// the longest that there must be room for.
 using Store = std::unique_ptr<float[], FreeMemory>;
 
 class Network {
@@ -92,7 +92,7 @@ class Network {
     void attend_to_history(int layer, int rows, const int64_t *positions, const int32_t *row,
                            const int32_t *order);
     void attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order);
-    void turn_keys(const float *keys, size_t stride, int length, size_t columns, float *out);
+    Heads some_heads(int first, int last, const float *slopes) const;
     float *memory_keys(int layer, int slot);
     float *memory_values(int layer, int slot);
     void keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots);
