@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 import torch
 from torch import Tensor
@@ -9,6 +11,7 @@ from torch import Tensor
 from model.eager import EagerNetwork
 from model.layout import Moves
 from model.native import NativeNetwork, has_fast_int8, kernel_names
+from model.native.library import load_library
 from model.network import Extent, Network, Room, RowTable
 from model.placement import resolve_backend, resolve_precision
 from model.transformer import Transformer
@@ -76,6 +79,32 @@ def test_every_instruction_set_that_runs_here_gives_the_same_logits(
             torch.testing.assert_close(ours, theirs, atol=0.02 if is_quantised else 2e-5, rtol=1e-4)
 
 
+@pytest.fixture
+def use_threads() -> Iterator[Callable[[int], None]]:
+    """Change how many threads our code takes."""
+    library = load_library()
+    assert library is not None
+    yield library.dragoman_use_threads
+    library.dragoman_use_threads(torch.get_num_threads())
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_any_number_of_threads_gives_the_same_scores(
+    is_quantised: bool, use_threads: Callable[[int], None]
+) -> None:
+    """With matrices, histories and a vocabulary that are worth more than one."""
+    model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=3000)
+    networks = [NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised) for _ in range(3)]
+    found = []
+    for threads, network in enumerate(networks, start=1):
+        use_threads(threads)
+        found.append((torch.stack(steps(network, 30, reorder_at=6)), *network.rank(5)))
+    for alone, *others in zip(*found, strict=True):
+        for other in others:
+            torch.testing.assert_close(other, alone, atol=0, rtol=0)
+
+
 @pytest.mark.parametrize("kernels", kernel_names())
 @torch.inference_mode()
 def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
@@ -138,12 +167,28 @@ def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
         network.release([0], [0, 1], Moves([], []), 1)
 
 
-def _first_logits(network: Network) -> Tensor:
-    both, one = torch.arange(2), torch.zeros(1, dtype=torch.int64)
-    table = RowTable(both[None], slots=both * 0, beams=both, members=one, rows=both, drawn=one[:0])
-    network.reserve(0, [0, 1])
+@pytest.mark.parametrize("kernels", kernel_names())
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_a_row_scores_the_same_among_any_number_of_others(is_quantised: bool, kernels: str) -> None:
+    """Whichever block of rows it falls into."""
+    model = tiny_model(d_model=64, vocab_size=100)
+    room = ROOM._replace(max_rows=40)
+    index = kernel_names().index(kernels)
+    alone = _first_logits(NativeNetwork(model, CONTROL_IDS, room, is_quantised, index), 1)
+    for num_rows in (*range(2, 14), 33):
+        network = NativeNetwork(model, CONTROL_IDS, room, is_quantised, index)
+        found = _first_logits(network, num_rows)
+        torch.testing.assert_close(found, alone.expand_as(found), atol=0, rtol=0)
+
+
+def _first_logits(network: Network, num_rows: int = 2) -> Tensor:
+    """Of hypotheses that are all the same."""
+    rows, one = torch.arange(num_rows), torch.zeros(1, dtype=torch.int64)
+    table = RowTable(rows[None], slots=rows * 0, beams=rows, members=one, rows=rows, drawn=one[:0])
+    network.reserve(0, range(num_rows))
     network.encode([0], SOURCES[:1])
-    network.step(torch.full((2,), BOS), torch.zeros(2, dtype=torch.int64), table, Extent(1, 40))
+    network.step(torch.full((num_rows,), BOS), rows * 0, table, Extent(1, 40))
     return network.logits().clone()
 
 
