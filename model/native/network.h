@@ -112,7 +112,7 @@ class Network {
     Scratch scratch_;
     std::vector<float> x_, normed_, wide_, context_;
     Store history_;        // (layer, row, position, keys and values: 2 D)
-    Store memory_keys_;    // (layer, slot, D, position)
+    Store memory_keys_;    // (layer, slot), and there (D, position) as long as its own source is
     Store memory_values_;  // (layer, slot, position, D)
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
