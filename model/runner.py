@@ -6,8 +6,9 @@ Plain Python goes in and comes out; tensors, device and precision stay behind th
 from __future__ import annotations
 
 import itertools
+import logging
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from model.slots import Features
 from model.transfer import Arrival, send
 from model.transformer import Transformer
 
+_logger = logging.getLogger(__name__)
 _MAX_ENCODE_TOKENS = 8192
 _WARM_UP_STEPS = 3
 
@@ -340,6 +342,28 @@ class Runner:
             else:
                 is_limit = len(tokens) == limit
                 yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")
+
+
+def warmed_up(
+    make: Callable[[Backend | None], Runner],
+    backend: Backend | None,
+    options: Sequence[DecodingOptions],
+) -> Runner:
+    """A runner that is ready for sentences with these options.
+
+    If no backend was asked for (None) and steps cannot be recorded on this GPU, PyTorch computes
+    them one by one; one that was asked for raises RuntimeError.
+    """
+    runner = make(backend)
+    try:
+        runner.warm_up(options)
+        return runner
+    except RuntimeError as error:
+        if backend is not None:
+            raise
+        _logger.warning("steps cannot be recorded here and are slower: %s", error)
+    del runner
+    return make("eager")
 
 
 def _by_length(

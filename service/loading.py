@@ -7,10 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from model.options import DecodingOptions
 from service.seam import Runner, Tokenizer
 from service.settings import Settings
+
+if TYPE_CHECKING:
+    from model.config import ModelConfig
+    from model.network import Precision, Room
+    from model.placement import Backend
 
 _GIB = 2**30
 
@@ -48,54 +54,75 @@ def load_models(settings: Settings) -> list[LoadedModel]:
     return models
 
 
+class _Placement(NamedTuple):
+    """Where and how a model computes; no backend: the best one."""
+
+    device: str
+    precision: Precision
+    backend: Backend | None
+
+
 def _load_model(path: Path, settings: Settings) -> LoadedModel:
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
-    from model.network import Room
-    from model.placement import full_bytes, resolve_backend, resolve_device, resolve_precision
+    from model.placement import full_bytes
     from model.runner import Runner as ModelRunner
+    from model.runner import warmed_up
 
     try:
-        device = resolve_device(settings.device)
-        precision = resolve_precision(settings.precision, device)
-        backend = resolve_backend(settings.backend, device, precision)
-        checkpoint = open_checkpoint(resolve_checkpoint(path), device)
+        placement = _placement(settings)
+        checkpoint = open_checkpoint(resolve_checkpoint(path), placement.device)
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
-    info, config = checkpoint.info, checkpoint.info.architecture
-    room = Room(
-        settings.max_slots,
-        settings.max_rows,
-        min(settings.max_source_tokens, config.max_positions),
-        min(settings.max_target_tokens, config.max_positions),
-    )
+    info = checkpoint.info
+    room = _room(settings, info.architecture)
 
-    def make_runner() -> Runner:
-        runner = ModelRunner(
+    def make_runner(backend: Backend | None) -> ModelRunner:
+        return ModelRunner(
             checkpoint.model,
             checkpoint.tokenizer.control_ids(),
-            max_slots=room.max_slots,
-            max_rows=room.max_rows,
-            max_source_tokens=room.max_source_tokens,
-            max_target_tokens=room.max_target_tokens,
+            **room._asdict(),
             max_beam_size=settings.max_beam_size,
-            precision=precision,
+            precision=placement.precision,
             backend=backend,
         )
-        runner.warm_up([info.decoding, DecodingOptions(beam_size=1)])
-        return runner
 
+    usual = [info.decoding, DecodingOptions(beam_size=1)]
     return LoadedModel(
         name=info.name,
         pairs=info.pairs,
         own_codes=info.own_codes,
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
-        make_runner=make_runner,
+        make_runner=lambda: warmed_up(make_runner, placement.backend, usual),
         max_source_tokens=room.max_source_tokens,
-        runner_bytes=full_bytes(config, room, settings.max_beam_size, precision),
-        device=device,
-        precision=precision,
+        runner_bytes=full_bytes(
+            info.architecture, room, settings.max_beam_size, placement.precision
+        ),
+        device=placement.device,
+        precision=placement.precision,
+    )
+
+
+def _placement(settings: Settings) -> _Placement:
+    """Raises ValueError if the settings ask for what cannot be had here."""
+    from model.placement import resolve_backend, resolve_device, resolve_precision
+
+    device = resolve_device(settings.device)
+    precision = resolve_precision(settings.precision, device)
+    if settings.backend == "auto":
+        return _Placement(device, precision, None)
+    return _Placement(device, precision, resolve_backend(settings.backend, device, precision))
+
+
+def _room(settings: Settings, config: ModelConfig) -> Room:
+    from model.network import Room
+
+    return Room(
+        settings.max_slots,
+        settings.max_rows,
+        min(settings.max_source_tokens, config.max_positions),
+        min(settings.max_target_tokens, config.max_positions),
     )
 
 

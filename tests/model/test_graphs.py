@@ -14,7 +14,8 @@ from model import graphs
 from model.eager import EagerNetwork
 from model.network import Extent, Room, RowTable
 from model.options import DecodingOptions
-from model.runner import Runner
+from model.placement import Backend
+from model.runner import Runner, warmed_up
 from model.search import Search
 from model.sentence import SourceSentence
 from model.slots import Features
@@ -87,6 +88,27 @@ def test_warming_up_leaves_no_trace() -> None:
     assert len(recordings_of(runner)) >= 5
     assert (runner.num_running, runner.num_free_slots, runner.num_free_rows) == (0, 16, 64)
     assert texts(run_to_end(runner, sentences)) == expected
+
+
+def failing_warm_up(runner: Runner, options: list[DecodingOptions]) -> None:
+    if isinstance(runner._step, graphs.GraphedStep):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+
+def test_where_steps_cannot_be_recorded_they_are_taken_one_by_one_unless_asked_otherwise(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def make(backend: Backend | None) -> Runner:
+        return tiny_runner(tiny_model(), backend=backend or "graphs")
+
+    assert isinstance(warmed_up(make, None, [])._step, graphs.GraphedStep)
+    monkeypatch.setattr(Runner, "warm_up", failing_warm_up)
+    with pytest.raises(RuntimeError, match="capturing"):
+        warmed_up(make, "graphs", [])
+    runner = warmed_up(make, None, [])
+    assert not isinstance(runner._step, graphs.GraphedStep)
+    assert run_to_end(runner, mixed_sentences(2, seed=0))
+    assert "steps cannot be recorded here" in caplog.text
 
 
 def recordings_of(runner: Runner) -> dict[object, object]:
