@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from model.cache import MemoryCache, RowCache, StepRows
-from model.network import Extent, Precision, RowTable
+from model.network import Extent, Precision
 from model.offline import translate_all
 from model.options import DecodingOptions
 from model.placement import Backend, resolve_device
 from model.runner import Runner
 from model.sentence import Finished, SourceSentence
 from tests.model.reference import BOS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.test_network import TABLE
 
 BACKENDS: tuple[Backend, ...] = ("native", "eager", "graphs")
 VARIANTS: list[dict[str, object]] = [
@@ -69,17 +70,9 @@ def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object
         encoded = model.project_memory(model.encode(src))
         memory.store(torch.tensor([0, 1]), encoded, torch.tensor([4, 6]))
         expected = model(src[[0, 0, 1]], tgt)
-        table = RowTable(
-            torch.tensor([[0, 1], [2, 2]]),
-            slots=torch.tensor([0, 0, 1]),
-            beams=torch.tensor([0, 1, 0]),
-            members=torch.arange(2),
-            rows=torch.arange(3),
-            drawn=torch.empty(0, dtype=torch.int64),
-        )
         for t in range(5):
             at = torch.full((3,), t)
-            step = StepRows(rows, memory, table, at, Extent(target=t + 1, source=6))
+            step = StepRows(rows, memory, TABLE, at, Extent(target=t + 1, source=6))
             torch.testing.assert_close(model.step(tgt[:, t], step), expected[:, t])
 
 
