@@ -5,11 +5,14 @@ Shapes as in `model.search`: N live slots, K hypotheses a slot, C candidates, L 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from model.sentence import Hypothesis
 
 
 @dataclass
@@ -69,3 +72,19 @@ def keep(store: Tensor, candidates: Tensor, index: Tensor) -> None:
     columns = candidates.size(2)
     both = torch.cat([store[:n_slots, :width, :columns], candidates], 1)
     store[:n_slots, :width, :columns] = both.gather(1, index[..., None].expand(-1, -1, columns))
+
+
+def spelled_out(found: Hypotheses, limit: int, eos_id: int) -> Iterator[Hypothesis]:
+    """The hypotheses of one slot, best first, whose tables have lost their first dimension; limit:
+    the most tokens that one could have."""
+    lengths = found.length.tolist()
+    for rank, score in enumerate(found.score.tolist()):
+        if score == float("-inf"):
+            return
+        tokens = found.tokens[rank, : lengths[rank]].tolist()
+        log_probs = found.log_probs[rank, : lengths[rank]].tolist()
+        if tokens[-1] == eos_id:
+            yield Hypothesis(tokens[:-1], log_probs, score, "stop")
+        else:
+            is_limit = len(tokens) == limit
+            yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")

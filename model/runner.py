@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import StoredModel
-from model.hypotheses import Hypotheses
+from model.hypotheses import Hypotheses, spelled_out
 from model.layout import Layout, Part
 from model.network import Extent, Precision, Room, RowTable
 from model.options import DecodingOptions
 from model.placement import Backend, make_step
 from model.search import Status
-from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from model.sentence import Finished, SourceSentence, StepResult
 from model.slots import Features
 from model.transfer import Arrival, send
 from model.transformer import Transformer
@@ -327,21 +327,7 @@ class Runner:
                 yield Finished(handle, [], "the model gave no finite scores for this sentence")
                 continue
             found = Hypotheses(tokens[place], log_probs[place], scores[place], lengths[place])
-            yield Finished(handle, list(self._hypotheses(found, state.limit)))
-
-    def _hypotheses(self, found: Hypotheses, limit: int) -> Iterator[Hypothesis]:
-        """Those of one slot: tokens and log_probs (K, L), score and length (K,)."""
-        lengths = found.length.tolist()
-        for rank, score in enumerate(found.score.tolist()):
-            if score == float("-inf"):
-                return
-            tokens = found.tokens[rank, : lengths[rank]].tolist()
-            log_probs = found.log_probs[rank, : lengths[rank]].tolist()
-            if tokens[-1] == self._config.eos_id:
-                yield Hypothesis(tokens[:-1], log_probs, score, "stop")
-            else:
-                is_limit = len(tokens) == limit
-                yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")
+            yield Finished(handle, list(spelled_out(found, state.limit, self._config.eos_id)))
 
 
 def warmed_up(

@@ -3,7 +3,7 @@
 On a CPU a step costs nearly as much as it has rows, so that a short sentence among many long ones
 would wait in each of its steps for theirs. Sentences that have had few steps therefore also step by
 themselves, between those of all: foreground and background, as in least-attained-service scheduling
-(Kleinrock 1976, "Queueing Systems", volume 2, section 4.7).
+(Kleinrock 1976, "Queueing Systems", volume 2, chapter 4).
 """
 
 from __future__ import annotations
