@@ -185,10 +185,11 @@ Heads Network::some_heads(int first, int last, const float *slopes) const {
     return {last - first, shape_.d_model / shape_.n_heads, slopes ? slopes + first : nullptr};
 }
 
-// One thread's room for the scores of one query.
+// One thread's room for the scores of what a kernel takes at once.
 float *Network::scores(int thread, int length) {
     std::vector<float> &room = scores_[thread];
-    room.resize(std::max(room.size(), static_cast<size_t>(shape_.n_heads) * (length + kLanes)));
+    size_t count = std::max(shape_.n_heads, kQueriesAtOnce);
+    room.resize(std::max(room.size(), count * (length + kLanes)));
     return room.data();
 }
 
@@ -205,11 +206,10 @@ void Network::attend_to_sentence(int sentences, const int32_t *lengths) {
         std::vector<float> &keys = blocks_[thread];
         keys.resize(std::max(keys.size(), width * columns));
         turn_keys(queries + d, stride, lengths[s], width, keys.data());
-        Rows values{queries + 2 * d, stride, 0, nullptr};
-        for (int i = 0; i < lengths[s]; i++)
-            kernels_.attend_columns(queries + i * stride, i, lengths[s], keys.data(), columns,
-                                    values, heads, scores(thread, lengths[s]),
-                                    &context_[(starts[s] + i) * d + offset]);
+        kernels_.attend_columns(
+            Queries{queries, stride, &context_[starts[s] * d + offset], d, nullptr, lengths[s]},
+            Columns{keys.data(), columns, lengths[s]}, Rows{queries + 2 * d, stride, 0, nullptr},
+            heads, scores(thread, lengths[s]));
     });
 }
 
@@ -286,17 +286,25 @@ void Network::attend_to_history(int layer, int rows, const int64_t *positions, c
     });
 }
 
+// The hypotheses of a sentence attend together: `order` has them one after the other.
 void Network::attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order) {
     size_t d = shape_.d_model;
-    double cost = 2.0 * d * memory_lengths_[slot[order[0]]];
-    spread_heads(rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
-        int i = order[place], length = memory_lengths_[slot[i]];
+    std::vector<int> starts;
+    for (int i = 0; i < rows; i++)
+        if (i == 0 || slot[order[i]] != slot[order[i - 1]]) starts.push_back(i);
+    int sentences = static_cast<int>(starts.size());
+    starts.push_back(rows);
+    double cost = 2.0 * d * memory_lengths_[slot[order[0]]] * rows / sentences;
+    spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
+        const int32_t *own = order + starts[s];
+        int place = slot[*own], length = memory_lengths_[place];
         Heads heads = some_heads(first, last, nullptr);
         size_t offset = first * heads.size, columns = rounded_up(length, kLanes);
-        Rows values{memory_values(layer, slot[i]) + offset, d, 0, nullptr};
-        kernels_.attend_columns(&wide_[i * d + offset], 0, length,
-                                memory_keys(layer, slot[i]) + offset * columns, columns, values,
-                                heads, scores(thread, length), &context_[i * d + offset]);
+        kernels_.attend_columns(
+            Queries{&wide_[offset], d, &context_[offset], d, own, starts[s + 1] - starts[s]},
+            Columns{memory_keys(layer, place) + offset * columns, columns, length},
+            Rows{memory_values(layer, place) + offset, d, 0, nullptr}, heads,
+            scores(thread, length));
     });
 }
 
@@ -344,7 +352,7 @@ void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
         Ranking &ranking = best[static_cast<size_t>(block) * rows + i];
         kernels_.rank(&room[static_cast<size_t>(i) * kWidth],
                       std::min(kWidth, output_.outputs - start), start, count, floors[i], ranking);
-        floors[i] = std::max(floors[i], ranking.logits[count - 1]);
+        floors[i] = std::max(floors[i], std::nextafter(ranking.logits[count - 1], kNever));
     }
 }
 
