@@ -39,7 +39,7 @@ from service.sequence import Request
 
 MAX_SLOTS = 64
 MAX_ROWS = 256
-MAX_PREFILL_TOKENS = 2048
+MAX_PREFILL_TOKENS = 1024
 
 
 class Policy(Protocol):

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from service.sequence import Request, Sequence
 
-
 _MOST_TURNS = 8
 _WORTHWHILE_SHARE = 4
 
