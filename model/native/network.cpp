@@ -8,12 +8,11 @@
 #include <new>
 
 #include "parallel.h"
+#include "parts.h"
 
 namespace {
 
 constexpr int kBlockPanels = 32;  // of the vocabulary, ranked while they are in the cache
-
-constexpr int kRowsWorthAPart = 16;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
@@ -68,46 +67,6 @@ void spread_heads(int rows, int heads, double cost,
             body(row, first - row * heads, end - row * heads, thread);
         }
     });
-}
-
-// Where each of them begins, and where the last one ends.
-std::vector<int> starts_of(int count, const int32_t *lengths) {
-    std::vector<int> starts{0};
-    for (int i = 0; i < count; i++) starts.push_back(starts.back() + lengths[i]);
-    return starts;
-}
-
-// Where, in their order, the hypotheses of each sentence begin, and how many there are.
-std::vector<int> sentence_starts(int rows, const Frontier &frontier) {
-    std::vector<int> starts;
-    for (int place = 0, last = -1; place < rows; place++) {
-        int slot = frontier.slot[frontier.order[place]];
-        if (slot != last) starts.push_back(place);
-        last = slot;
-    }
-    starts.push_back(rows);
-    return starts;
-}
-
-// Cut sentences into as many parts as there are threads, at about the same cost each, if there are
-// rows enough: where a part begins, and how many sentences there are. A thread that takes its rows
-// through all layers waits for nobody; with few rows threads share each layer's weights instead.
-std::vector<int> cut(const std::vector<double> &costs, int rows) {
-    std::vector<int> cuts{0};
-    int count = static_cast<int>(costs.size()), parts = parallel_threads();
-    double left = 0, own = 0;
-    for (double cost : costs) left += cost;
-    for (int s = 0; s < count && rows >= kRowsWorthAPart * parts; s++) {
-        int parts_left = parts - static_cast<int>(cuts.size()) + 1;
-        if (own > 0 && parts_left > 1 && own + costs[s] / 2 > left / parts_left) {
-            cuts.push_back(s);
-            left -= own;
-            own = 0;
-        }
-        own += costs[s];
-    }
-    cuts.push_back(count);
-    return cuts;
 }
 
 }  // namespace
@@ -363,7 +322,7 @@ void Network::attend_to_history(const Stretch &on, int layer, const Frontier &fr
 // The hypotheses of a sentence attend together.
 void Network::attend_to_memory(const Stretch &on, int layer, const Frontier &frontier) {
     size_t d = shape_.d_model;
-    std::vector<int> starts = sentence_starts(on.rows, frontier);
+    std::vector<int> starts = starts_of(on.rows, frontier);
     int sentences = static_cast<int>(starts.size()) - 1;
     double cost = 2.0 * d * memory_lengths_[frontier.slot[frontier.order[0]]] * on.rows / sentences;
     spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
@@ -381,7 +340,7 @@ void Network::attend_to_memory(const Stretch &on, int layer, const Frontier &fro
 
 void Network::step(int rows, const Frontier &frontier) {
     prepare_threads();
-    std::vector<int> starts = sentence_starts(rows, frontier);
+    std::vector<int> starts = starts_of(rows, frontier);
     std::vector<double> costs;
     for (size_t s = 0; s + 1 < starts.size(); s++) {
         int i = frontier.order[starts[s]];

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "linear.h"
+#include "parts.h"
 
 // What model.config.ModelConfig says, as far as arithmetic is concerned.
 struct Shape {
@@ -51,13 +52,6 @@ struct FreeMemory {
 // The system gives its pages only when they are first written: most sentences are far shorter than
 // the longest that there must be room for.
 using Store = std::unique_ptr<float[], FreeMemory>;
-
-// What a step is given: hypothesis i lives in row[i] of the cache, belongs to slot[i], and puts
-// tokens[i] at positions[i]. `order` lists them with those of one slot together.
-struct Frontier {
-    const int64_t *tokens, *positions;
-    const int32_t *row, *slot, *order;
-};
 
 // Rows on their way through the layers, and where: `wide` has room for the widest layer.
 struct Stretch {
