@@ -1,9 +1,15 @@
 """Continuous batching against request-level batching and one at a time, on the same runner.
 
-The same Poisson arrivals of the same sentences are served by three policies: sentences join at any
-step ("continuous"), whole batches are taken when the last one is done ("batch"), or one sentence at
-a time ("single"). The policies take turns while the arrival rate is raised, each until its p95
-latency passes the largest bound; the highest rate within a bound is its throughput at that p95.
+The same Poisson arrivals of the same sentences are served by four policies in turns:
+
+single      one sentence at a time
+batch       whole batches: what waits is taken when the last batch is done, and answered together,
+            as request-level batching does it (Yu et al. 2022, "Orca", section 3)
+batch-each  the same, but each sentence is answered as soon as it is done
+continuous  the server's own: its scheduler and its turns, a sentence joins and leaves at any step
+
+The arrival rate is raised until a policy's p95 latency passes the largest bound; the highest rate
+within a bound is its throughput at that p95.
 
     python -m benchmarks.policies --bounds-ms 75 100 125 150 200 300
 """
@@ -11,20 +17,93 @@ latency passes the largest bound; the highest rate within a bound is its through
 from __future__ import annotations
 
 import argparse
+import asyncio
 import random
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from model.checkpoint import load_checkpoint
 from model.placement import resolve_precision
 from model.runner import Runner
 from model.sentence import SourceSentence
+from service.backlog import Backlog
+from service.crank import Crank
+from service.metrics import Metrics
+from service.scheduler import Scheduler
+from service.sequence import Request
 
-MAX_SLOTS = 32
-POLICIES = ("single", "batch", "continuous")
+MAX_SLOTS = 64
+MAX_ROWS = 256
+MAX_PREFILL_TOKENS = 1024
+
+
+class Policy(Protocol):
+    """Who is served when. Arrivals and answers are known by the moments of arrival."""
+
+    def add(self, sentence: SourceSentence, arrived: float) -> None:
+        """The sentence waits from now on."""
+
+    def turn(self) -> list[float]:
+        """Take a step -> the arrivals that are answered."""
+
+
+class Batches:
+    """At most `size` sentences, and nobody joins before the last of them is done."""
+
+    def __init__(self, runner: Runner, size: int, are_answered_together: bool) -> None:
+        self._runner, self._size = runner, size
+        self._are_answered_together = are_answered_together
+        self._waiting: deque[tuple[SourceSentence, float]] = deque()
+        self._arrived: dict[int, float] = {}
+        self._done: list[float] = []
+
+    def add(self, sentence: SourceSentence, arrived: float) -> None:
+        self._waiting.append((sentence, arrived))
+
+    def turn(self) -> list[float]:
+        if not self._runner.num_running:
+            count = min(len(self._waiting), self._size)
+            chosen = [self._waiting.popleft() for _ in range(count)]
+            handles = self._runner.admit([sentence for sentence, _ in chosen])
+            self._arrived = {h: at for h, (_, at) in zip(handles, chosen, strict=True)}
+        self._done += [self._arrived[done.handle] for done in self._runner.step().finished]
+        if self._are_answered_together and self._runner.num_running:
+            return []
+        answered, self._done = self._done, []
+        return answered
+
+
+class Continuous:
+    """What the engine's thread does, without the engine."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._backlog = Backlog(10**9, 10**9)
+        metrics = Metrics().of_model("benchmark")
+        self._crank = Crank(runner, Scheduler(MAX_PREFILL_TOKENS), self._backlog, metrics)
+        self._loop = asyncio.new_event_loop()
+
+    def add(self, sentence: SourceSentence, arrived: float) -> None:
+        request = Request(self._loop.create_future(), arrived)
+        request.add([sentence])
+        self._backlog.enter(request.sequences)
+        self._crank.add(request)
+
+    def turn(self) -> list[float]:
+        self._crank.turn()
+        return [request.arrived_seconds for request, update in self._crank.take_news()]
+
+
+POLICIES: dict[str, Callable[[Runner], Policy]] = {
+    "single": lambda runner: Batches(runner, 1, are_answered_together=True),
+    "batch": lambda runner: Batches(runner, MAX_SLOTS, are_answered_together=True),
+    "batch-each": lambda runner: Batches(runner, MAX_SLOTS, are_answered_together=False),
+    "continuous": Continuous,
+}
 
 
 @dataclass(frozen=True)
@@ -38,43 +117,33 @@ class Result:
     p95: float
 
 
-def room(policy: str, runner: Runner) -> int:
-    """How many sentences the policy lets in now."""
-    if policy == "continuous":
-        return runner.num_free_slots
-    limit = MAX_SLOTS if policy == "batch" else 1
-    return 0 if runner.num_running else limit
-
-
 def serve(
-    policy: str, runner: Runner, sentences: list[SourceSentence], rate: float, seed: int
+    name: str, runner: Runner, sentences: list[SourceSentence], rate: float, seed: int
 ) -> Result:
     """Serve every sentence, arriving at random at `rate` a second."""
     rng = random.Random(seed)
-    started = time.monotonic()
+    policy = POLICIES[name](runner)
+    started = moment = time.monotonic()
     arrivals: deque[tuple[float, SourceSentence]] = deque()
-    moment = started
     for sentence in sentences:
         moment += rng.expovariate(rate)
         arrivals.append((moment, sentence))
-    waiting: deque[tuple[float, SourceSentence]] = deque()
-    arrived_at: dict[int, float] = {}
     latencies: list[float] = []
-    while len(latencies) < len(sentences):
+    num_open = 0
+    while arrivals or num_open:
+        if not num_open:
+            time.sleep(max(0.0, arrivals[0][0] - time.monotonic()))
         now = time.monotonic()
         while arrivals and arrivals[0][0] <= now:
-            waiting.append(arrivals.popleft())
-        if not waiting and not runner.num_running:
-            time.sleep(max(0.0, arrivals[0][0] - now))
-            continue
-        chosen = [waiting.popleft() for _ in range(min(len(waiting), room(policy, runner)))]
-        handles = runner.admit([sentence for _, sentence in chosen]) if chosen else []
-        arrived_at |= {h: at for h, (at, _) in zip(handles, chosen, strict=True)}
-        for finished in runner.step().finished:
-            latencies.append(time.monotonic() - arrived_at.pop(finished.handle))
-    seconds = time.monotonic() - started
-    reached = len(sentences) / seconds
-    return Result(policy, rate, reached, percentile(latencies, 50), percentile(latencies, 95))
+            arrived, sentence = arrivals.popleft()
+            policy.add(sentence, arrived)
+            num_open += 1
+        answered = policy.turn() if num_open else []
+        num_open -= len(answered)
+        now = time.monotonic()
+        latencies += [now - arrived for arrived in answered]
+    reached = len(sentences) / (time.monotonic() - started)
+    return Result(name, rate, reached, percentile(latencies, 50), percentile(latencies, 95))
 
 
 def main() -> None:
@@ -84,7 +153,7 @@ def main() -> None:
     bounds = [75.0, 100.0, 125.0, 150.0, 200.0, 300.0]
     parser.add_argument("--bounds-ms", type=float, nargs="*", default=bounds)
     parser.add_argument("--seconds", type=float, default=10.0, help="length of one run")
-    parser.add_argument("--rates", type=float, nargs="*", default=list(range(10, 301, 10)))
+    parser.add_argument("--rates", type=float, nargs="*", default=list(range(20, 601, 20)))
     arguments = parser.parse_args()
     checkpoint = load_checkpoint(arguments.model)
     options = checkpoint.info.decoding
@@ -92,7 +161,7 @@ def main() -> None:
         checkpoint.model,
         checkpoint.tokenizer.control_ids(),
         max_slots=MAX_SLOTS,
-        max_rows=MAX_SLOTS * options.beam_size,
+        max_rows=MAX_ROWS,
         max_source_tokens=128,
         max_target_tokens=256,
         precision=resolve_precision("auto", "cpu"),
@@ -114,10 +183,10 @@ def main() -> None:
             best[policy].update(dict.fromkeys(within, rate))
             if not within:
                 competing.remove(policy)
-    print("sentences/s with p95 within   single   batch   continuous")
+    print("sentences/s with p95 within", *(f"{policy:>11}" for policy in POLICIES))
     for bound in arguments.bounds_ms:
-        single, batch, continuous = (best[p].get(bound, 0) for p in POLICIES)
-        print(f"{bound:23.0f} ms {single:8.0f} {batch:7.0f} {continuous:12.0f}")
+        rates = (best[policy].get(bound, 0) for policy in POLICIES)
+        print(f"{bound:24.0f} ms", *(f"{rate:11.0f}" for rate in rates))
 
 
 if __name__ == "__main__":

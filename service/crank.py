@@ -62,7 +62,10 @@ class Crank:
 
     def turn(self) -> None:
         """Admit what fits, decode one token of whoever's turn it is, settle what has ended."""
-        self._admit(self._scheduler.take(self._runner.num_free_slots, self._runner.num_free_rows))
+        runner = self._runner
+        self._admit(
+            self._scheduler.take(runner.num_free_slots, runner.num_free_rows, len(self._running))
+        )
         if self._running:
             self._settle_finished(self._decode())
         elif self._scheduler:

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from service.sequence import Request, Sequence
 
+_MOST_TURNS = 8
+_WORTHWHILE_SHARE = 4
+
 
 class Scheduler:
     """The waiting sequences. Requests take turns, one sequence each, oldest first.
@@ -20,6 +23,8 @@ class Scheduler:
     def __init__(self, max_prefill_tokens: int) -> None:
         self.max_prefill_tokens = max_prefill_tokens
         self._turns: dict[Request, deque[Sequence]] = {}
+        self._num_waiting = 0
+        self._turns_since_taken = _MOST_TURNS
 
     def __bool__(self) -> bool:
         return bool(self._turns)
@@ -30,9 +35,36 @@ class Scheduler:
         in_order = sorted(sequences, key=lambda s: 0 if s.sentence.is_streamed else -s.num_tokens)
         for sequence in in_order:
             self._turns.setdefault(sequence.request, deque()).append(sequence)
+            self._num_waiting += 1
 
-    def take(self, num_free_slots: int, num_free_rows: int) -> list[Sequence]:
-        """Remove and return the next sequences that fit into this many slots and rows."""
+    def take(
+        self, num_free_slots: int, num_free_rows: int, num_running: int = 0
+    ) -> list[Sequence]:
+        """Remove and return the next sequences that fit into this many slots and rows; called once
+        a turn."""
+        self._turns_since_taken += 1
+        are_few = _WORTHWHILE_SHARE * min(self._num_waiting, num_free_slots) < num_running
+        if are_few and self._turns_since_taken <= _MOST_TURNS:
+            return []
+        taken = self._take_fitting(num_free_slots, num_free_rows)
+        if taken:
+            self._turns_since_taken = 0
+        return taken
+
+    def remove(self, request: Request) -> list[Sequence]:
+        """Remove and return what the request still has waiting."""
+        removed = list(self._turns.pop(request, ()))
+        self._num_waiting -= len(removed)
+        return removed
+
+    def drain(self) -> list[Sequence]:
+        """Remove and return everything."""
+        drained = [sequence for waiting in self._turns.values() for sequence in waiting]
+        self._turns.clear()
+        self._num_waiting = 0
+        return drained
+
+    def _take_fitting(self, num_free_slots: int, num_free_rows: int) -> list[Sequence]:
         taken: list[Sequence] = []
         budget = self.max_prefill_tokens
         while self._turns and num_free_slots > len(taken):
@@ -47,19 +79,10 @@ class Scheduler:
             taken.append(sequence)
         return taken
 
-    def remove(self, request: Request) -> list[Sequence]:
-        """Remove and return what the request still has waiting."""
-        return list(self._turns.pop(request, ()))
-
-    def drain(self) -> list[Sequence]:
-        """Remove and return everything."""
-        drained = [sequence for waiting in self._turns.values() for sequence in waiting]
-        self._turns.clear()
-        return drained
-
     def _end_turn(self, request: Request) -> None:
         """Drop the request's oldest sequence; with more waiting it goes to the end of the line."""
         waiting = self._turns.pop(request)
         waiting.popleft()
+        self._num_waiting -= 1
         if waiting:
             self._turns[request] = waiting

@@ -35,7 +35,7 @@ void dragoman_encode(Network *network, int32_t sentences, const int64_t *ids,
 
 void dragoman_step(Network *network, int32_t rows, const int64_t *tokens, const int64_t *positions,
                    const int32_t *row, const int32_t *slot, const int32_t *order) {
-    network->step(rows, tokens, positions, row, slot, order);
+    network->step(rows, {tokens, positions, row, slot, order});
 }
 
 void dragoman_decode(Network *network, const SearchState *state, const StepTable *table,

@@ -15,7 +15,7 @@ void decode(Network &network, const SearchState &state, const StepTable &table, 
         tokens[i] = state.last[table.owners[i] * state.max_beam + table.beams[i]];
         positions[i] = state.length[table.owners[i]];
     }
-    network.step(rows, tokens.data(), positions.data(), table.row, table.slot, table.order);
+    network.step(rows, {tokens.data(), positions.data(), table.row, table.slot, table.order});
     network.rank(count, log_probs.data(), likeliest.data());
     for (int i = 0; i < rows; i++)
         is_failed[i] = std::isnan(log_probs[static_cast<size_t>(i) * count]);

@@ -8,6 +8,7 @@
 
 constexpr int kLanes = 16;      // outputs in one panel of a packed matrix
 constexpr int kDepthStep = 64;  // quantised inputs are padded to a multiple of this
+constexpr int kQueriesAtOnce = 4;  // of those that attend to the same keys
 constexpr int kRowStep = 32;    // rows of quantised inputs are padded to a multiple of this
 
 // Allocates at the beginning of a cache line, so that no vector that is loaded lies in two of them.
@@ -73,6 +74,24 @@ struct Rows {
     const int32_t *index;
 };
 
+// Keys stored by column, (all heads, stride), stride a multiple of kLanes.
+struct Columns {
+    const float *base;
+    size_t stride;
+    int length;
+};
+
+// Queries that attend to the same keys, and where what they find goes: the i-th is row index[i] of
+// both, or row i with a null index.
+struct Queries {
+    const float *base;
+    size_t stride;
+    float *contexts;
+    size_t context_stride;
+    const int32_t *index;
+    int count;
+};
+
 struct Heads {
     int count, size;
     const float *slopes;  // null, or ALiBi's slope of each head
@@ -100,12 +119,12 @@ struct Kernels {
     // `scores` has room for heads * (length + kLanes) numbers.
     void (*attend_rows)(const float *query, int length, const Rows &keys, const Rows &values,
                         const Heads &heads, float *scores, float *context);
-    // The same with keys stored by column, (all heads, stride), stride a multiple of kLanes.
-    void (*attend_columns)(const float *query, int position, int length, const float *keys,
-                           size_t stride, const Rows &values, const Heads &heads, float *scores,
-                           float *context);
-    // The `count` highest of logits[0..width), whose first is `first_token`; those below `floor`
-    // may be left out.
+    // Attention of queries, the i-th at position i, all heads, to all keys. `scores` has room for
+    // kQueriesAtOnce * (length + kLanes) numbers.
+    void (*attend_columns)(const Queries &queries, const Columns &keys, const Rows &values,
+                           const Heads &heads, float *scores);
+    // The `count` highest of logits[0..width), whose first is `first_token`; those not above
+    // `floor` may be left out.
     void (*rank)(const float *logits, int width, int first_token, int count, float floor,
                  Ranking &best);
 };

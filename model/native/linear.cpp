@@ -94,11 +94,14 @@ Linear pack(const float *weight, const float *bias, int outputs, int inputs, boo
     return linear;
 }
 
-Scratch::Scratch(int rows, int width)
-    : codes(static_cast<size_t>(rounded_up(rows, kRowStep)) * rounded_up(width, kDepthStep)),
-      scales(rounded_up(rows, kRowStep)) {}
+void Scratch::make_room(int rows, int depth) {
+    size_t room = rounded_up(rows, kRowStep);
+    codes.resize(std::max(codes.size(), room * depth));
+    scales.resize(std::max(scales.size(), room));
+}
 
 void spread_over_threads(int count, double cost, const std::function<void(int, int, int)> &body) {
+    if (int place = parallel_place(); place >= 0) return body(0, count, place);
     int threads = parallel_threads();
     if (threads == 1 || cost * count < kCostWorthThreads) return body(0, count, 0);
     int chunks = std::min(count, threads * kChunksPerThread);
@@ -113,6 +116,7 @@ Inputs prepare(const Kernels &kernels, const Linear &linear, const float *x, int
                Scratch &scratch) {
     Inputs inputs{x, static_cast<size_t>(linear.inputs), nullptr, nullptr};
     if (!linear.is_quantised) return inputs;
+    scratch.make_room(rows, linear.depth);
     spread_over_threads(rows, 8.0 * linear.inputs, [&](int first, int last, int) {
         kernels.quantise(x, linear.inputs, linear.depth, first, last, scratch.codes.data(),
                          scratch.scales.data());

@@ -13,11 +13,11 @@ const std::vector<const Kernels *> &usable_kernels();
 // weight (outputs, inputs) and bias (outputs, or null for none) -> packed.
 Linear pack(const float *weight, const float *bias, int outputs, int inputs, bool is_quantised);
 
-// Room for the codes of at most `rows` rows of at most `width` inputs.
+// Where inputs are quantised.
 struct Scratch {
     std::vector<uint8_t> codes;
     std::vector<float> scales;
-    Scratch(int rows, int width);
+    void make_room(int rows, int depth);
 };
 
 // x (rows, inputs) as the layer reads it; valid until the scratch is used again.
@@ -29,5 +29,6 @@ void apply(const Kernels &kernels, const Linear &linear, const float *x, int row
            float *y, Activation activation, bool is_added);
 
 // Call body(first, last, thread) for stretches of 0..count-1, on several threads if all `count` are
-// worth more than a hand-over; `cost` is the multiplications of one.
+// worth more than a hand-over; `cost` is the multiplications of one. Within a loop that threads
+// share already, on the one that comes to it.
 void spread_over_threads(int count, double cost, const std::function<void(int, int, int)> &body);

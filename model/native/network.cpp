@@ -8,6 +8,7 @@
 #include <new>
 
 #include "parallel.h"
+#include "parts.h"
 
 namespace {
 
@@ -75,8 +76,7 @@ Network::Network(const Shape &shape, const Tables &tables, NextWeight next)
       kernels_(*usable_kernels()[shape.kernels]),
       source_{tables.source, tables.source_positions, next_norm(next)},
       target_{tables.target, tables.target_positions, next_norm(next)},
-      slopes_(tables.slopes),
-      scratch_(shape.max_batch_tokens, std::max(shape.d_model, shape.d_ff)) {
+      slopes_(tables.slopes) {
     int d = shape.d_model;
     for (int i = 0; i < shape.n_encoder_layers; i++) encoder_.push_back(next_encoder_layer(next));
     encoder_norm_ = next_norm(next);
@@ -89,6 +89,7 @@ Network::Network(const Shape &shape, const Tables &tables, NextWeight next)
     normed_.resize(tokens * d);
     context_.resize(tokens * d);
     wide_.resize(tokens * widest(shape));
+    states_.resize(static_cast<size_t>(shape.max_rows) * d);
     history_ = make_store(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
     source_columns_ = rounded_up(shape.max_source_tokens, kLanes);
     memory_keys_ = make_store(layers * shape.max_slots * source_columns_ * d);
@@ -148,68 +149,86 @@ void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {
     });
 }
 
+// Rows `first` and those after it, which the thread of the part's number has to itself.
+Stretch Network::stretch(int first, int rows, int part) {
+    size_t start = static_cast<size_t>(first) * shape_.d_model;
+    return {rows,
+            &x_[start],
+            &normed_[start],
+            &context_[start],
+            &wide_[first * widest(shape_)],
+            scratches_[part]};
+}
+
 // What a sublayer reads, and what is done with its sum: pre-norm or post-norm.
-const float *Network::enter(const Norm &norm, int rows) {
-    if (!shape_.is_pre_norm) return x_.data();
-    normalise(norm, x_.data(), rows, normed_.data());
-    return normed_.data();
+const float *Network::enter(const Stretch &on, const Norm &norm) {
+    if (!shape_.is_pre_norm) return on.x;
+    normalise(norm, on.x, on.rows, on.normed);
+    return on.normed;
 }
 
-void Network::leave(const Norm &norm, int rows) {
-    if (!shape_.is_pre_norm) normalise(norm, x_.data(), rows, x_.data());
+void Network::leave(const Stretch &on, const Norm &norm) {
+    if (!shape_.is_pre_norm) normalise(norm, on.x, on.rows, on.x);
 }
 
-void Network::embed(const Embedding &embedding, int count, const int64_t *ids,
-                    const int64_t *positions) {
+void Network::embed(const Stretch &on, const Embedding &embedding, int i, int64_t id,
+                    int64_t position) {
     size_t d = shape_.d_model;
-    for (int i = 0; i < count; i++) {
-        const float *token = embedding.tokens + ids[i] * d;
-        const float *place = embedding.positions ? embedding.positions + positions[i] * d : nullptr;
-        float *out = &x_[i * d];
-        for (size_t j = 0; j < d; j++)
-            out[j] = token[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
-    }
-    if (!embedding.norm.gain.empty()) normalise(embedding.norm, x_.data(), count, x_.data());
+    const float *token = embedding.tokens + id * d;
+    const float *place = embedding.positions ? embedding.positions + position * d : nullptr;
+    float *out = on.x + i * d;
+    for (size_t j = 0; j < d; j++)
+        out[j] = token[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
 }
 
-void Network::feed_forward(const Norm &norm, const Linear &expand, const Linear &contract,
-                           int rows) {
-    const float *in = enter(norm, rows);
+void Network::feed_forward(const Stretch &on, const Norm &norm, const Linear &expand,
+                           const Linear &contract) {
+    const float *in = enter(on, norm);
     Activation activation = static_cast<Activation>(shape_.activation);
-    apply(kernels_, expand, in, rows, scratch_, wide_.data(), activation, false);
-    apply(kernels_, contract, wide_.data(), rows, scratch_, x_.data(), Activation::kNone, true);
-    leave(norm, rows);
+    apply(kernels_, expand, in, on.rows, on.scratch, on.wide, activation, false);
+    apply(kernels_, contract, on.wide, on.rows, on.scratch, on.x, Activation::kNone, true);
+    leave(on, norm);
 }
 
 Heads Network::some_heads(int first, int last, const float *slopes) const {
     return {last - first, shape_.d_model / shape_.n_heads, slopes ? slopes + first : nullptr};
 }
 
-// One thread's room for the scores of one query.
+void Network::prepare_threads() {
+    scores_.resize(parallel_threads());
+    blocks_.resize(parallel_threads());
+    scratches_.resize(parallel_threads());
+}
+
+// What the layers cost a row, as so many numbers of keys and values that it attends to.
+double Network::row_cost() const {
+    return shape_.d_model * (shape_.is_quantised ? 0.25 : 4.0);
+}
+
+// One thread's room for the scores of what a kernel takes at once.
 float *Network::scores(int thread, int length) {
     std::vector<float> &room = scores_[thread];
-    room.resize(std::max(room.size(), static_cast<size_t>(shape_.n_heads) * (length + kLanes)));
+    size_t count = std::max(shape_.n_heads, kQueriesAtOnce);
+    room.resize(std::max(room.size(), count * (length + kLanes)));
     return room.data();
 }
 
-void Network::attend_to_sentence(int sentences, const int32_t *lengths) {
+void Network::attend_to_sentence(const Stretch &on, int sentences, const int32_t *lengths) {
     size_t d = shape_.d_model, stride = 3 * d;
-    std::vector<int> starts(sentences, 0);
-    for (int i = 1; i < sentences; i++) starts[i] = starts[i - 1] + lengths[i - 1];
+    std::vector<int> starts = starts_of(sentences, lengths);
     double cost = 2.0 * d * lengths[0] * lengths[0];
     spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
         Heads heads = some_heads(first, last, slopes_);
         size_t width = heads.count * heads.size, offset = first * heads.size;
-        const float *queries = &wide_[starts[s] * stride + offset];
+        const float *queries = on.wide + starts[s] * stride + offset;
         size_t columns = rounded_up(lengths[s], kLanes);
         std::vector<float> &keys = blocks_[thread];
         keys.resize(std::max(keys.size(), width * columns));
         turn_keys(queries + d, stride, lengths[s], width, keys.data());
-        Rows values{queries + 2 * d, stride, 0, nullptr};
-        for (int i = 0; i < lengths[s]; i++)
-            kernels_.attend_columns(queries + i * stride, i, lengths[s], keys.data(), columns,
-                                    values, heads, scores(thread, lengths[s]),
-                                    &context_[(starts[s] + i) * d + offset]);
+        kernels_.attend_columns(
+            Queries{queries, stride, on.context + starts[s] * d + offset, d, nullptr, lengths[s]},
+            Columns{keys.data(), columns, lengths[s]}, Rows{queries + 2 * d, stride, 0, nullptr},
+            heads, scores(thread, lengths[s]));
     });
 }
 
@@ -223,9 +242,10 @@ float *Network::memory_values(int layer, int slot) {
     return &memory_values_[place * shape_.max_source_tokens * shape_.d_model];
 }
 
-void Network::keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots) {
+void Network::keep_memory(const Stretch &on, int layer, int sentences, const int32_t *lengths,
+                          const int32_t *slots) {
     size_t d = shape_.d_model;
-    const float *in = wide_.data();
+    const float *in = on.wide;
     for (int s = 0; s < sentences; s++) {
         turn_keys(in, 2 * d, lengths[s], d, memory_keys(layer, slots[s]));
         float *values = memory_values(layer, slots[s]);
@@ -238,95 +258,136 @@ void Network::keep_memory(int layer, int sentences, const int32_t *lengths, cons
 
 void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots, float *memory) {
-    scores_.resize(parallel_threads());
-    blocks_.resize(parallel_threads());
-    std::vector<int64_t> positions;
-    for (int i = 0; i < sentences; i++)
-        for (int j = 0; j < lengths[i]; j++) positions.push_back(j);
-    int rows = static_cast<int>(positions.size());
-    embed(source_, rows, ids, positions.data());
-    for (const EncoderLayer &layer : encoder_) {
-        const float *in = enter(layer.attention_norm, rows);
-        apply(kernels_, layer.qkv, in, rows, scratch_, wide_.data(), Activation::kNone, false);
-        attend_to_sentence(sentences, lengths);
-        apply(kernels_, layer.out, context_.data(), rows, scratch_, x_.data(), Activation::kNone,
-              true);
-        leave(layer.attention_norm, rows);
-        feed_forward(layer.feed_forward_norm, layer.expand, layer.contract, rows);
-    }
-    if (!encoder_norm_.gain.empty()) normalise(encoder_norm_, x_.data(), rows, x_.data());
-    for (size_t layer = 0; layer < decoder_.size(); layer++) {
-        apply(kernels_, memory_kv_[layer], x_.data(), rows, scratch_, wide_.data(),
-              Activation::kNone, false);
-        keep_memory(static_cast<int>(layer), sentences, lengths, slots);
-    }
+    prepare_threads();
+    std::vector<int> starts = starts_of(sentences, lengths);
+    std::vector<double> costs;
+    for (int s = 0; s < sentences; s++)
+        costs.push_back(lengths[s] * (row_cost() + 2.0 * lengths[s]));
+    int rows = starts.back();
+    std::vector<int> cuts = cut(costs, rows);
+    parallel_for(static_cast<int>(cuts.size()) - 1, [&](int part, int) {
+        int first = cuts[part], last = cuts[part + 1];
+        encode_part(stretch(starts[first], starts[last] - starts[first], part), last - first,
+                    ids + starts[first], lengths + first, slots + first);
+    });
     if (memory) std::copy_n(x_.data(), static_cast<size_t>(rows) * shape_.d_model, memory);
 }
 
-void Network::attend_to_history(int layer, int rows, const int64_t *positions, const int32_t *row,
-                                const int32_t *order) {
+void Network::encode_part(const Stretch &on, int sentences, const int64_t *ids,
+                          const int32_t *lengths, const int32_t *slots) {
+    for (int s = 0, i = 0; s < sentences; s++)
+        for (int j = 0; j < lengths[s]; i++, j++) embed(on, source_, i, ids[i], j);
+    if (source_.norm) normalise(source_.norm, on.x, on.rows, on.x);
+    for (const EncoderLayer &layer : encoder_) {
+        const float *in = enter(on, layer.attention_norm);
+        apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
+        attend_to_sentence(on, sentences, lengths);
+        apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone, true);
+        leave(on, layer.attention_norm);
+        feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
+    }
+    if (encoder_norm_) normalise(encoder_norm_, on.x, on.rows, on.x);
+    for (size_t layer = 0; layer < decoder_.size(); layer++) {
+        apply(kernels_, memory_kv_[layer], on.x, on.rows, on.scratch, on.wide, Activation::kNone,
+              false);
+        keep_memory(on, static_cast<int>(layer), sentences, lengths, slots);
+    }
+}
+
+void Network::attend_to_history(const Stretch &on, int layer, const Frontier &frontier) {
     size_t d = shape_.d_model, stride = 2 * d, room = shape_.max_target_tokens * stride;
     float *store = &history_[layer * shape_.max_rows * room];
-    for (int i = 0; i < rows; i++) {
-        std::memcpy(store + row[i] * room + positions[i] * stride, &wide_[i * 3 * d + d],
+    auto ancestors_of = [&](int i) {
+        return &ancestors_[static_cast<size_t>(frontier.row[i]) * shape_.max_target_tokens];
+    };
+    for (int place = 0; place < on.rows; place++) {
+        int i = frontier.order[place];
+        int64_t position = frontier.positions[i];
+        std::memcpy(store + frontier.row[i] * room + position * stride, on.wide + place * 3 * d + d,
                     stride * sizeof *store);
-        ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens + positions[i]] = row[i];
+        ancestors_of(i)[position] = frontier.row[i];
     }
-    double cost = 2.0 * d * (positions[order[0]] + 1);
-    spread_heads(rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
-        int i = order[place], length = static_cast<int>(positions[i]) + 1;
-        const int32_t *ancestors =
-            &ancestors_[static_cast<size_t>(row[i]) * shape_.max_target_tokens];
+    double cost = 2.0 * d * (frontier.positions[frontier.order[0]] + 1);
+    spread_heads(on.rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
+        int i = frontier.order[place], length = static_cast<int>(frontier.positions[i]) + 1;
         Heads heads = some_heads(first, last, slopes_);
         size_t offset = first * heads.size;
-        Rows keys{store + offset, stride, room, ancestors};
-        Rows values{store + d + offset, stride, room, ancestors};
-        kernels_.attend_rows(&wide_[i * 3 * d + offset], length, keys, values, heads,
-                             scores(thread, length), &context_[i * d + offset]);
+        Rows keys{store + offset, stride, room, ancestors_of(i)};
+        Rows values{store + d + offset, stride, room, ancestors_of(i)};
+        kernels_.attend_rows(on.wide + place * 3 * d + offset, length, keys, values, heads,
+                             scores(thread, length), on.context + place * d + offset);
     });
 }
 
-void Network::attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order) {
+// The hypotheses of a sentence attend together.
+void Network::attend_to_memory(const Stretch &on, int layer, const Frontier &frontier) {
     size_t d = shape_.d_model;
-    double cost = 2.0 * d * memory_lengths_[slot[order[0]]];
-    spread_heads(rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
-        int i = order[place], length = memory_lengths_[slot[i]];
+    std::vector<int> starts = starts_of(on.rows, frontier);
+    int sentences = static_cast<int>(starts.size()) - 1;
+    double cost = 2.0 * d * memory_lengths_[frontier.slot[frontier.order[0]]] * on.rows / sentences;
+    spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
+        int slot = frontier.slot[frontier.order[starts[s]]], length = memory_lengths_[slot];
         Heads heads = some_heads(first, last, nullptr);
         size_t offset = first * heads.size, columns = rounded_up(length, kLanes);
-        Rows values{memory_values(layer, slot[i]) + offset, d, 0, nullptr};
-        kernels_.attend_columns(&wide_[i * d + offset], 0, length,
-                                memory_keys(layer, slot[i]) + offset * columns, columns, values,
-                                heads, scores(thread, length), &context_[i * d + offset]);
+        size_t start = starts[s] * d + offset;
+        kernels_.attend_columns(
+            Queries{on.wide + start, d, on.context + start, d, nullptr, starts[s + 1] - starts[s]},
+            Columns{memory_keys(layer, slot) + offset * columns, columns, length},
+            Rows{memory_values(layer, slot) + offset, d, 0, nullptr}, heads,
+            scores(thread, length));
     });
 }
 
-void Network::step(int rows, const int64_t *tokens, const int64_t *positions, const int32_t *row,
-                   const int32_t *slot, const int32_t *order) {
-    scores_.resize(parallel_threads());
-    embed(target_, rows, tokens, positions);
-    for (size_t i = 0; i < decoder_.size(); i++) {
-        const DecoderLayer &layer = decoder_[i];
-        const float *in = enter(layer.attention_norm, rows);
-        apply(kernels_, layer.qkv, in, rows, scratch_, wide_.data(), Activation::kNone, false);
-        attend_to_history(static_cast<int>(i), rows, positions, row, order);
-        apply(kernels_, layer.out, context_.data(), rows, scratch_, x_.data(), Activation::kNone,
-              true);
-        leave(layer.attention_norm, rows);
-        in = enter(layer.memory_norm, rows);
-        apply(kernels_, layer.memory_query, in, rows, scratch_, wide_.data(), Activation::kNone,
-              false);
-        attend_to_memory(static_cast<int>(i), rows, slot, order);
-        apply(kernels_, layer.memory_out, context_.data(), rows, scratch_, x_.data(),
-              Activation::kNone, true);
-        leave(layer.memory_norm, rows);
-        feed_forward(layer.feed_forward_norm, layer.expand, layer.contract, rows);
+void Network::step(int rows, const Frontier &frontier) {
+    prepare_threads();
+    std::vector<int> starts = starts_of(rows, frontier);
+    std::vector<double> costs;
+    for (size_t s = 0; s + 1 < starts.size(); s++) {
+        int i = frontier.order[starts[s]];
+        double keys = frontier.positions[i] + 1.0 + memory_lengths_[frontier.slot[i]];
+        costs.push_back((starts[s + 1] - starts[s]) * (row_cost() + 2.0 * keys));
     }
-    if (!decoder_norm_.gain.empty()) normalise(decoder_norm_, x_.data(), rows, x_.data());
+    std::vector<int> cuts = cut(costs, rows);
+    parallel_for(static_cast<int>(cuts.size()) - 1, [&](int part, int) {
+        int first = starts[cuts[part]], last = starts[cuts[part + 1]];
+        Frontier own = frontier;
+        own.order += first;
+        step_part(stretch(first, last - first, part), own);
+    });
     stepped_rows_ = rows;
 }
 
+void Network::step_part(const Stretch &on, const Frontier &frontier) {
+    for (int place = 0; place < on.rows; place++) {
+        int i = frontier.order[place];
+        embed(on, target_, place, frontier.tokens[i], frontier.positions[i]);
+    }
+    if (target_.norm) normalise(target_.norm, on.x, on.rows, on.x);
+    for (size_t i = 0; i < decoder_.size(); i++) {
+        const DecoderLayer &layer = decoder_[i];
+        const float *in = enter(on, layer.attention_norm);
+        apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
+        attend_to_history(on, static_cast<int>(i), frontier);
+        apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone, true);
+        leave(on, layer.attention_norm);
+        in = enter(on, layer.memory_norm);
+        apply(kernels_, layer.memory_query, in, on.rows, on.scratch, on.wide, Activation::kNone,
+              false);
+        attend_to_memory(on, static_cast<int>(i), frontier);
+        apply(kernels_, layer.memory_out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
+              true);
+        leave(on, layer.memory_norm);
+        feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
+    }
+    if (decoder_norm_) normalise(decoder_norm_, on.x, on.rows, on.x);
+    size_t d = shape_.d_model;
+    for (int place = 0; place < on.rows; place++)
+        std::copy_n(on.x + place * d, d, &states_[frontier.order[place] * d]);
+}
+
 void Network::logits(float *out) {
-    apply(kernels_, output_, x_.data(), stepped_rows_, scratch_, out, Activation::kNone, false);
+    apply(kernels_, output_, states_.data(), stepped_rows_, scratches_[0], out, Activation::kNone,
+          false);
 }
 
 // Score one block of the vocabulary for all rows. What a thread has seen of a row bounds from below
@@ -344,14 +405,13 @@ void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
         Ranking &ranking = best[static_cast<size_t>(block) * rows + i];
         kernels_.rank(&room[static_cast<size_t>(i) * kWidth],
                       std::min(kWidth, output_.outputs - start), start, count, floors[i], ranking);
-        floors[i] = std::max(floors[i], ranking.logits[count - 1]);
+        floors[i] = std::max(floors[i], std::nextafter(ranking.logits[count - 1], kNever));
     }
 }
 
 void Network::rank(int count, float *log_probs, int64_t *tokens) {
     int rows = stepped_rows_, blocks = (output_.panels + kBlockPanels - 1) / kBlockPanels;
-    Inputs inputs = prepare(kernels_, output_, x_.data(), rows, scratch_);
-    blocks_.resize(parallel_threads());
+    Inputs inputs = prepare(kernels_, output_, states_.data(), rows, scratches_[0]);
     floors_.assign(parallel_threads(), std::vector<float>(rows, kNever));
     std::vector<Ranking> best(static_cast<size_t>(blocks) * rows);
     std::vector<float> logits(best.size() * count);

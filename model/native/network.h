@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "linear.h"
+#include "parts.h"
 
 // What model.config.ModelConfig says, as far as arithmetic is concerned.
 struct Shape {
@@ -26,6 +27,7 @@ using NextWeight = const float *(*)();
 
 struct Norm {
     std::vector<float> gain, bias;
+    explicit operator bool() const { return !gain.empty(); }  // whether there is such a norm
 };
 
 struct Embedding {
@@ -51,6 +53,13 @@ struct FreeMemory {
 // the longest that there must be room for.
 using Store = std::unique_ptr<float[], FreeMemory>;
 
+// Rows on their way through the layers, and where: `wide` has room for the widest layer.
+struct Stretch {
+    int rows;
+    float *x, *normed, *context, *wide;
+    Scratch &scratch;
+};
+
 class Network {
   public:
     // Throws std::bad_alloc if there is no room, or not as many weights as there should be.
@@ -61,11 +70,8 @@ class Network {
     void encode(int sentences, const int64_t *ids, const int32_t *lengths, const int32_t *slots,
                 float *memory);
 
-    // Extend `rows` hypotheses by one token each: hypothesis i lives in row[i] of the cache, belongs
-    // to slot[i], and puts tokens[i] at positions[i]. `order` lists them with those of one slot
-    // together. Leaves the decoder's states for `logits` or `rank`.
-    void step(int rows, const int64_t *tokens, const int64_t *positions, const int32_t *row,
-              const int32_t *slot, const int32_t *order);
+    // Extend `rows` hypotheses by one token each. Leaves the decoder's states for `logits` or `rank`.
+    void step(int rows, const Frontier &frontier);
 
     // The last step's logits (rows, V).
     void logits(float *out);
@@ -83,19 +89,26 @@ class Network {
     DecoderLayer next_decoder_layer(NextWeight next);
     Linear next_linear(NextWeight next, int outputs, int inputs);
     Norm next_norm(NextWeight next);
-    void embed(const Embedding &embedding, int count, const int64_t *ids, const int64_t *positions);
-    const float *enter(const Norm &norm, int rows);
-    void leave(const Norm &norm, int rows);
+    void prepare_threads();
+    double row_cost() const;
+    Stretch stretch(int first, int rows, int part);
+    void embed(const Stretch &on, const Embedding &embedding, int i, int64_t id, int64_t position);
+    const float *enter(const Stretch &on, const Norm &norm);
+    void leave(const Stretch &on, const Norm &norm);
     void normalise(const Norm &norm, const float *x, int rows, float *y);
-    void feed_forward(const Norm &norm, const Linear &expand, const Linear &contract, int rows);
-    void attend_to_sentence(int sentences, const int32_t *lengths);
-    void attend_to_history(int layer, int rows, const int64_t *positions, const int32_t *row,
-                           const int32_t *order);
-    void attend_to_memory(int layer, int rows, const int32_t *slot, const int32_t *order);
+    void feed_forward(const Stretch &on, const Norm &norm, const Linear &expand,
+                      const Linear &contract);
+    void encode_part(const Stretch &on, int sentences, const int64_t *ids, const int32_t *lengths,
+                     const int32_t *slots);
+    void step_part(const Stretch &on, const Frontier &frontier);
+    void attend_to_sentence(const Stretch &on, int sentences, const int32_t *lengths);
+    void attend_to_history(const Stretch &on, int layer, const Frontier &frontier);
+    void attend_to_memory(const Stretch &on, int layer, const Frontier &frontier);
     Heads some_heads(int first, int last, const float *slopes) const;
     float *memory_keys(int layer, int slot);
     float *memory_values(int layer, int slot);
-    void keep_memory(int layer, int sentences, const int32_t *lengths, const int32_t *slots);
+    void keep_memory(const Stretch &on, int layer, int sentences, const int32_t *lengths,
+                     const int32_t *slots);
     float *scores(int thread, int length);
     void rank_block(int block, int thread, int count, const Inputs &inputs,
                     std::vector<Ranking> &best);
@@ -109,8 +122,8 @@ class Network {
     std::vector<Linear> memory_kv_;
     Norm encoder_norm_, decoder_norm_;
     Linear output_;
-    Scratch scratch_;
-    std::vector<float> x_, normed_, wide_, context_;
+    std::vector<Scratch> scratches_;  // one a thread
+    std::vector<float> x_, normed_, wide_, context_, states_;
     Store history_;        // (layer, row, position, keys and values: 2 D)
     Store memory_keys_;    // (layer, slot), and there (D, position) as long as its own source is
     Store memory_values_;  // (layer, slot, position, D)

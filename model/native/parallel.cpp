@@ -22,6 +22,9 @@ void relax() {
 #endif
 }
 
+// Of a thread that is working on a loop; else -1.
+thread_local int own_place = -1;
+
 // A loop's chunks are divided into one share a thread, the same for the same number of chunks, so that
 // what a chunk reads may still lie in that thread's cache. A thread that is done with its own share
 // goes on with the others'. A share is published by its ticket: the loop's generation above, its
@@ -40,11 +43,10 @@ class Pool {
     }
 
     void run(int chunks, const std::function<void(int, int)> &body) {
+        if (own_place >= 0) return run_alone(chunks, body, own_place);
+        if (chunks <= 1 || helpers_.empty()) return run_alone(chunks, body, 0);
         std::unique_lock<std::mutex> owned(owner_, std::try_to_lock);
-        if (chunks <= 1 || helpers_.empty() || !owned.owns_lock()) {
-            for (int chunk = 0; chunk < chunks; chunk++) body(chunk, 0);
-            return;
-        }
+        if (!owned.owns_lock()) return run_alone(chunks, body, 0);
         publish(chunks, body);
         work(0);
         for (int spins = 0; unfinished_.load();) {
@@ -66,6 +68,10 @@ class Pool {
         return static_cast<int>(static_cast<int64_t>(chunks_) * owner / threads());
     }
 
+    static void run_alone(int chunks, const std::function<void(int, int)> &body, int thread) {
+        for (int chunk = 0; chunk < chunks; chunk++) body(chunk, thread);
+    }
+
     void publish(int chunks, const std::function<void(int, int)> &body) {
         body_ = &body;
         chunks_ = chunks;
@@ -83,7 +89,9 @@ class Pool {
 
     void work(int thread) {
         int done = 0;
+        own_place = thread;
         for (int i = 0; i < threads(); i++) done += take_from((thread + i) % threads(), thread);
+        own_place = -1;
         if (done) unfinished_ -= done;
     }
 
@@ -149,6 +157,8 @@ Pool &pool() {
 }  // namespace
 
 int parallel_threads() { return pool().threads(); }
+
+int parallel_place() { return own_place; }
 
 void parallel_resize(int threads) { pool().resize(threads); }
 

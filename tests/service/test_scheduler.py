@@ -65,3 +65,31 @@ def test_the_prefill_budget_bounds_a_turn_but_never_stops_the_first(
     scheduler = Scheduler(max_prefill_tokens=1)
     scheduler.add(request.sequences)
     assert len(scheduler.take(9, 9)) == 1
+
+
+def test_under_load_newcomers_wait_for_each_other_but_not_for_long(
+    request_of: MakeRequest,
+) -> None:
+    """A quarter of those that run is worth an encoding; fewer wait at most eight turns."""
+    scheduler, request = Scheduler(1000), request_of(1, 1, 1, 1, 1)
+    first, second, third, fourth, fifth = request.sequences
+    scheduler.add([first])
+    assert scheduler.take(9, 9, num_running=12) == [first]
+    scheduler.add([second])
+    assert scheduler.take(9, 9, num_running=12) == []
+    scheduler.add([third, fourth])
+    assert scheduler.take(9, 9, num_running=12) == [second, third, fourth]
+    scheduler.add([fifth])
+    turns = [scheduler.take(9, 9, num_running=12) for _ in range(9)]
+    assert turns == [[]] * 8 + [[fifth]]
+
+
+def test_one_that_comes_alone_is_taken_at_once(request_of: MakeRequest) -> None:
+    """However many run, if nobody was taken in the last eight turns."""
+    scheduler, request = Scheduler(1000), request_of(1, 1)
+    scheduler.add(request.sequences[:1])
+    assert scheduler.take(9, 9) == request.sequences[:1]
+    for _ in range(8):
+        assert scheduler.take(9, 9, num_running=64) == []
+    scheduler.add(request.sequences[1:])
+    assert scheduler.take(9, 9, num_running=64) == request.sequences[1:]
