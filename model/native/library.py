@@ -6,6 +6,8 @@ import ctypes
 import functools
 import importlib.util
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 _MODULE = "model.native._library"
@@ -21,11 +23,10 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_delete": (None, [_pointer]),
     "dragoman_encode": (None, [_pointer, _int, *[_pointer] * 4]),
     "dragoman_step": (None, [_pointer, _int, *[_pointer] * 5]),
-    "dragoman_decode": (None, [_pointer, _pointer, _pointer, _int, _int]),
+    "dragoman_decode": (_int, [_pointer, _pointer, _pointer, _int, _int]),
     "dragoman_logits": (None, [_pointer, _pointer]),
     "dragoman_rank": (None, [_pointer, _int, _pointer, _pointer]),
     "dragoman_reorder": (None, [_pointer, _int, _pointer, _pointer, _int]),
-    "dragoman_move": (None, [_pointer, _int, _pointer, _pointer, _int]),
     "dragoman_advance": (None, [_pointer, _pointer, _int, _int, _pointer, _int, *[_pointer] * 4]),
     "dragoman_stable_lengths": (None, [_pointer, _pointer, _int, _pointer]),
 }
@@ -64,9 +65,12 @@ def kernel_names() -> list[str]:
     return [name.decode() for name in names if name]
 
 
-def address(tensor: Tensor | None) -> int | None:
-    """Where a contiguous tensor's numbers lie; None, the null pointer, for none."""
-    if tensor is None:
+def address(numbers: Tensor | NDArray[np.generic] | None) -> int | None:
+    """Where the numbers of a contiguous tensor or array lie; None, the null pointer, for none."""
+    if numbers is None:
         return None
-    assert tensor.is_contiguous()
-    return tensor.data_ptr()
+    if isinstance(numbers, Tensor):
+        assert numbers.is_contiguous()
+        return numbers.data_ptr()
+    assert numbers.flags.c_contiguous
+    return numbers.ctypes.data
