@@ -38,6 +38,7 @@ class EagerNetwork:
         self._lengths = [0] * room.max_slots
         self._logits = torch.empty(0)
 
+    @torch.inference_mode()
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         lengths = [len(ids) for ids in sources]
         pad_id = self._model.config.pad_id

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
-
 from model.checkpoint import StoredModel
 from model.layout import FixedLayout, Layout, PackedLayout, Part
 from model.network import Extent, Members, Precision, Room
@@ -118,7 +116,6 @@ class Runner:
     def num_free_rows(self) -> int:
         return self.max_rows - self._layout.num_rows
 
-    @torch.inference_mode()
     def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
         """Encode sentences, project their memory and start their searches -> handles.
 
@@ -147,7 +144,6 @@ class Runner:
         """Whether a step of some of the sentences costs less than one of all: not on a GPU."""
         return self._network.can_leave_out
 
-    @torch.inference_mode()
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
         """Give the hypotheses of these running sentences their next token, or those of all.
 
@@ -170,7 +166,6 @@ class Runner:
         else:
             self._take_out([handle])
 
-    @torch.inference_mode()
     def warm_up(self, options: Sequence[DecodingOptions]) -> None:
         """Take the first steps of every size, so that no request has to wait for them: on a GPU
         they are slow. The runner must be idle."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from model.hypotheses import HostTable
@@ -58,6 +59,7 @@ class Step:
     def __init__(self, network: Network, search: Search) -> None:
         self._network, self._search = network, search
 
+    @torch.inference_mode()
     def take(self, members: Members, extent: Extent, features: Features) -> Pending[Progress]:
         """As `run`, for the host to be told of."""
         outcome = self.run(members.table, extent, features)
