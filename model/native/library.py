@@ -14,6 +14,8 @@ _MODULE = "model.native._library"
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
 _MOST_KERNELS = 8
+_SHORT = {"dragoman_stable_lengths"}
+"""Over so soon that other Python threads need not run meanwhile."""
 NextWeight = ctypes.CFUNCTYPE(_pointer)
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_kernels": (ctypes.c_char_p, [_int]),
@@ -38,10 +40,11 @@ def load_library() -> ctypes.CDLL | None:
     spec = importlib.util.find_spec(_MODULE)
     if spec is None or spec.origin is None:
         return None
-    library = ctypes.CDLL(spec.origin)
+    library, keeping_lock = ctypes.CDLL(spec.origin), ctypes.PyDLL(spec.origin)
     for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(library, name)
+        function = getattr(keeping_lock if name in _SHORT else library, name)
         function.restype, function.argtypes = result, arguments
+        setattr(library, name, function)
     return library
 
 
