@@ -35,12 +35,10 @@ class EagerNetwork:
         self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self.device)
         self._rows = RowCache(model.config, room.max_rows, room.max_target_tokens, weight)
         self._memory = MemoryCache(model.config, room.max_slots, room.max_source_tokens, weight)
-        self._lengths: list[int] = []
+        self._lengths = [0] * room.max_slots
         self._logits = torch.empty(0)
 
-    def reserve(self, slot: int, rows: Sequence[int]) -> None:
-        self._lengths.append(0)
-
+    @torch.inference_mode()
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         lengths = [len(ids) for ids in sources]
         pad_id = self._model.config.pad_id
@@ -72,7 +70,7 @@ class EagerNetwork:
             targets, sources = targets[is_moved], sources[is_moved]
         self._rows.copy(targets, sources, length)
 
-    def release(self, slots: Sequence[int], rows: Sequence[int], moves: Moves, length: int) -> None:
+    def move(self, moves: Moves, length: int) -> None:
         if moves.rows:
             targets, sources = zip(*moves.rows, strict=True)
             self._rows.copy(send(targets, self.device), send(sources, self.device), length)
@@ -82,4 +80,3 @@ class EagerNetwork:
             self._memory.copy(send(targets, self.device), send(sources, self.device), longest)
         for target, source in moves.slots:
             self._lengths[target] = self._lengths[source]
-        del self._lengths[len(self._lengths) - len(slots) :]

@@ -5,14 +5,19 @@ Shapes as in `model.search`: N live slots, K hypotheses a slot, C candidates, L 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.sentence import Hypothesis
+
+HostTable = Tensor | NDArray[np.generic]
+"""Numbers that the host can read without waiting."""
 
 
 @dataclass
@@ -74,17 +79,19 @@ def keep(store: Tensor, candidates: Tensor, index: Tensor) -> None:
     store[:n_slots, :width, :columns] = both.gather(1, index[..., None].expand(-1, -1, columns))
 
 
-def spelled_out(found: Hypotheses, limit: int, eos_id: int) -> Iterator[Hypothesis]:
-    """The hypotheses of one slot, best first, whose tables have lost their first dimension; limit:
-    the most tokens that one could have."""
-    lengths = found.length.tolist()
-    for rank, score in enumerate(found.score.tolist()):
+def spelled_out(
+    tables: Sequence[HostTable], slot: int, limit: int, eos_id: int
+) -> Iterator[Hypothesis]:
+    """The hypotheses of one slot of `Hypotheses.tables`, best first; limit: the most tokens that
+    one could have."""
+    all_tokens, all_log_probs, scores, lengths = (table[slot] for table in tables)
+    for rank, (score, length) in enumerate(zip(scores.tolist(), lengths.tolist(), strict=True)):
         if score == float("-inf"):
             return
-        tokens = found.tokens[rank, : lengths[rank]].tolist()
-        log_probs = found.log_probs[rank, : lengths[rank]].tolist()
+        tokens = all_tokens[rank, :length].tolist()
+        log_probs = all_log_probs[rank, :length].tolist()
         if tokens[-1] == eos_id:
             yield Hypothesis(tokens[:-1], log_probs, score, "stop")
         else:
-            is_limit = len(tokens) == limit
+            is_limit = length == limit
             yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")

@@ -1,13 +1,11 @@
-"""Which slot and rows belong to which sentence: host bookkeeping, no tensors.
-
-Live slots stay 0..N-1 and live rows 0..R-1: what leaves is replaced by what is last.
-"""
+"""Which slot and rows belong to which sentence: host bookkeeping, no tensors."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 
 class Moves(NamedTuple):
@@ -18,17 +16,110 @@ class Moves(NamedTuple):
     slots: list[tuple[int, int]]
 
 
-class Part(NamedTuple):
-    """Some slots' rows, the (slot, beam) that owns each, and for every slot the places of its rows
-    among them, widened with its own first one's."""
+class Part:
+    """Some slots, the rows of each, and a place for every row: one after the other."""
 
-    rows: list[int]
-    owners: list[tuple[int, int]]
-    table: list[list[int]]
+    def __init__(self, slots: Sequence[int], groups: Sequence[list[int]]) -> None:
+        """`groups`: each slot's rows."""
+        self.slots, self.groups = slots, groups
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """All rows, by their places."""
+        return list(itertools.chain.from_iterable(self.groups))
+
+    @cached_property
+    def owners(self) -> list[tuple[int, int]]:
+        """The (slot, beam) that each of them belongs to."""
+        pairs = zip(self.slots, self.groups, strict=True)
+        return [(slot, beam) for slot, rows in pairs for beam in range(len(rows))]
+
+    @cached_property
+    def table(self) -> list[list[int]]:
+        """For every slot the places of its rows, widened with its own first one's."""
+        ends = list(itertools.accumulate(map(len, self.groups)))
+        pairs = zip(ends, self.groups, strict=True)
+        return _widened([list(range(end - len(rows), end)) for end, rows in pairs])
 
 
-class Layout:
+class Layout(Protocol):
     """Slots and rows of the running sentences, which are known by their handles."""
+
+    @property
+    def handles(self) -> Sequence[int]: ...
+
+    @property
+    def num_slots(self) -> int: ...
+
+    @property
+    def num_rows(self) -> int: ...
+
+    def slot(self, handle: int) -> int:
+        """KeyError if the handle is not running."""
+
+    def part(self, handles: Sequence[int]) -> Part:
+        """Slots and rows of these sentences."""
+
+    def add(self, handle: int, beam_size: int) -> int:
+        """Give a sentence a slot and rows -> its slot."""
+
+    def remove(self, handles: Sequence[int]) -> Moves:
+        """Take sentences out -> who has to move therefore."""
+
+
+class FixedLayout:
+    """Nobody moves: a newcomer takes the slot and the rows that became free last."""
+
+    def __init__(self) -> None:
+        self._slots: dict[int, int] = {}
+        self._groups: list[list[int]] = []
+        self._free_slots: list[int] = []
+        self._free_rows: list[int] = []
+        self._num_rows_ever = 0
+
+    @property
+    def handles(self) -> list[int]:
+        return list(self._slots)
+
+    @property
+    def num_slots(self) -> int:
+        return len(self._slots)
+
+    @property
+    def num_rows(self) -> int:
+        return self._num_rows_ever - len(self._free_rows)
+
+    def slot(self, handle: int) -> int:
+        return self._slots[handle]
+
+    def part(self, handles: Sequence[int]) -> Part:
+        slots = [self._slots[handle] for handle in handles]
+        return Part(slots, [self._groups[slot] for slot in slots])
+
+    def add(self, handle: int, beam_size: int) -> int:
+        rows = [self._free_rows.pop() for _ in range(min(beam_size, len(self._free_rows)))]
+        first = self._num_rows_ever
+        self._num_rows_ever += beam_size - len(rows)
+        rows += range(first, self._num_rows_ever)
+        if self._free_slots:
+            slot = self._free_slots.pop()
+            self._groups[slot] = rows
+        else:
+            slot = len(self._groups)
+            self._groups.append(rows)
+        self._slots[handle] = slot
+        return slot
+
+    def remove(self, handles: Sequence[int]) -> Moves:
+        for handle in handles:
+            slot = self._slots.pop(handle)
+            self._free_slots.append(slot)
+            self._free_rows += self._groups[slot]
+        return Moves([], [])
+
+
+class PackedLayout:
+    """Live slots stay 0..N-1 and live rows 0..R-1: what leaves is replaced by what is last."""
 
     def __init__(self) -> None:
         self.handles: list[int] = []
@@ -45,25 +136,15 @@ class Layout:
         return len(self._owners)
 
     def slot(self, handle: int) -> int:
-        """KeyError if the handle is not running."""
         return self._slots[handle]
 
-    def whole(self) -> Part:
-        """All slots, every row in its own place."""
-        return Part(list(range(self.num_rows)), self._owners, _widened(self.rows))
-
-    def part(self, slots: Sequence[int]) -> Part:
-        """These slots, their rows one after the other."""
-        groups = [self.rows[slot] for slot in slots]
-        ends = itertools.accumulate(map(len, groups))
-        places = [list(range(end - len(rows), end)) for end, rows in zip(ends, groups, strict=True)]
-        owners = [
-            (s, beam) for s, rows in zip(slots, groups, strict=True) for beam in range(len(rows))
-        ]
-        return Part([row for rows in groups for row in rows], owners, _widened(places))
+    def part(self, handles: Sequence[int]) -> Part:
+        """Every row in its own place; ValueError unless these are all."""
+        if len(handles) < self.num_slots:
+            raise ValueError("on this device a step is of all running sentences")
+        return _Whole(self.rows, self._owners)
 
     def add(self, handle: int, beam_size: int) -> int:
-        """Give a sentence the next slot and rows -> its slot."""
         slot = self.num_slots
         first = self.num_rows
         self.handles.append(handle)
@@ -73,7 +154,7 @@ class Layout:
         return slot
 
     def remove(self, handles: Sequence[int]) -> Moves:
-        """Take sentences out; the last rows and the last slots fill the holes."""
+        """The last rows and the last slots fill the holes."""
         slots = [self._slots.pop(handle) for handle in handles]
         row_moves = self._close_rows([row for slot in slots for row in self.rows[slot]])
         slot_moves = _closing(slots, self.num_slots)
@@ -95,6 +176,16 @@ class Layout:
             self.rows[slot][beam] = target
         del self._owners[self.num_rows - len(freed) :]
         return moves
+
+
+class _Whole(Part):
+    """All slots, every row in its own place."""
+
+    def __init__(self, groups: Sequence[list[int]], owners: list[tuple[int, int]]) -> None:
+        super().__init__(range(len(groups)), groups)
+        self.rows = list(range(len(owners)))
+        self.owners = owners
+        self.table = _widened(groups)
 
 
 def _closing(freed: Sequence[int], num_before: int) -> list[tuple[int, int]]:

@@ -1,12 +1,13 @@
 """What the runner needs of whoever computes: PyTorch (`model.eager`) or our own CPU code
 (`model.native`).
 
-Live slots are 0..N-1 and live rows 0..R-1 as in `model.layout`; V is the target vocabulary.
+Slots and rows are those of `model.layout`; V is the target vocabulary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
 
 import torch
@@ -24,7 +25,7 @@ class RowTable(NamedTuple):
 
     by_slot (N, K) holds the place of each slot's k-th hypothesis among them (its first one's where
     it has fewer than K); slots and beams (R,) say whose each is. members (N,) and rows (R,) are
-    the slots and rows themselves: all live ones in order, unless a step leaves some out. drawn
+    the slots and rows themselves: all live ones in order, unless a step may leave some out. drawn
     (D,): places of the rows whose token is drawn at random.
     """
 
@@ -36,16 +37,27 @@ class RowTable(NamedTuple):
     drawn: Tensor
 
     @classmethod
-    def of(
-        cls, part: Part, members: Sequence[int], drawn: Sequence[int], device: torch.device
-    ) -> RowTable:
-        """The table of the rows of a part, whose slots are `members`; sent to the device in one."""
+    def of(cls, part: Part, drawn: Sequence[int], device: torch.device) -> RowTable:
+        """The table of the rows of a part; sent to the device in one."""
         slots, beams = zip(*part.owners, strict=True)
         cells = [row for rows in part.table for row in rows]
-        columns = [cells, slots, beams, members, part.rows, drawn]
+        columns = [cells, slots, beams, part.slots, part.rows, drawn]
         flat = send([number for column in columns for number in column], device, torch.int64)
         by_slot, *others = flat.split([len(column) for column in columns])
-        return cls(by_slot.view(len(members), -1), *others)
+        return cls(by_slot.view(len(part.slots), -1), *others)
+
+
+class Members:
+    """Who takes part in a step, as the host knows them."""
+
+    def __init__(self, part: Part, drawn: Sequence[int], device: torch.device) -> None:
+        """`drawn`: places of the rows whose token is drawn at random."""
+        self.part, self._drawn, self._device = part, drawn, device
+
+    @cached_property
+    def table(self) -> RowTable:
+        """The same in tensors, made when first asked for."""
+        return RowTable.of(self.part, self._drawn, self._device)
 
 
 class RowCandidates(NamedTuple):
@@ -94,13 +106,11 @@ class Model(Protocol):
 class Network(Protocol):
     """Weights, and the memory of what they have read and written.
 
-    `can_leave_out`: whether a step may be of some live rows only, at about that share of its cost.
+    `can_leave_out`: whether a step may be of any rows, at about their share of the cost of all. If
+    not, live slots must be 0..N-1 and live rows 0..R-1.
     """
 
     can_leave_out: bool
-
-    def reserve(self, slot: int, rows: Sequence[int]) -> None:
-        """A sentence takes the next slot and rows."""
 
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources and keep what the decoder attends to in their slots."""
@@ -118,8 +128,8 @@ class Network(Protocol):
         """Of the last step's rows the i-th takes over the first `length` tokens of the
         sources[i]-th (R,)."""
 
-    def release(self, slots: Sequence[int], rows: Sequence[int], moves: Moves, length: int) -> None:
-        """Sentences leave their slots and rows, and `moves` fill the holes; length as above."""
+    def move(self, moves: Moves, length: int) -> None:
+        """Sentences move to other slots and rows; length as above."""
 
 
 def likeliest(logits: Tensor, count: int) -> RowCandidates:

@@ -12,19 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
 from model.checkpoint import StoredModel
-from model.hypotheses import Hypotheses, spelled_out
-from model.layout import Layout, Part
-from model.network import Extent, Precision, Room, RowTable
+from model.layout import FixedLayout, Layout, PackedLayout, Part
+from model.network import Extent, Members, Precision, Room
 from model.options import DecodingOptions
 from model.placement import Backend, make_step
 from model.search import Status
-from model.sentence import Finished, SourceSentence, StepResult
+from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
 from model.slots import Features
-from model.transfer import Arrival, send
+from model.step import Progress
+from model.transfer import Pending
 from model.transformer import Transformer
 
 _logger = logging.getLogger(__name__)
@@ -37,16 +34,17 @@ class _Running:
     """What the host must know of one running sentence."""
 
     source: SourceSentence
+    features: Features
     limit: int
     first_step: int
     num_streamed: int = 0
 
 
-class _Members(NamedTuple):
+class _Party(NamedTuple):
     """What follows from who takes part in a step, computed anew only when that changes."""
 
     handles: list[int]
-    table: RowTable
+    members: Members
     features: Features
     longest_source: int
 
@@ -56,15 +54,15 @@ class _Report(NamedTuple):
 
     step: int
     handles: list[int]
-    arrival: Arrival
+    progress: Pending[Progress]
 
 
 class _Departure(NamedTuple):
     """Sentences that ended, and their hypotheses, on their way since the `step`-th step."""
 
     step: int
-    ended: list[tuple[int, _Running, Status]]
-    arrival: Arrival
+    ended: list[tuple[int, Status]]
+    hypotheses: Pending[list[list[Hypothesis]]]
 
 
 class Runner:
@@ -96,14 +94,14 @@ class Runner:
         self._network, self._search, self._step = make_step(
             model, control_ids, room, self.max_beam_size, precision, backend
         )
-        self._layout = Layout()
+        self._layout: Layout = FixedLayout() if self.can_leave_out else PackedLayout()
         self._running: dict[int, _Running] = {}
         self._leaving: set[int] = set()
         self._reports: deque[_Report] = deque()
         self._departures: deque[_Departure] = deque()
         self._handles = itertools.count()
         self._num_steps = 0
-        self._everyone: _Members | None = None
+        self._everyone: _Party | None = None
 
     @property
     def num_running(self) -> int:
@@ -118,7 +116,6 @@ class Runner:
     def num_free_rows(self) -> int:
         return self.max_rows - self._layout.num_rows
 
-    @torch.inference_mode()
     def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
         """Encode sentences, project their memory and start their searches -> handles.
 
@@ -128,11 +125,11 @@ class Runner:
         self._check_room(sentences)
         handles = [next(self._handles) for _ in sentences]
         for handle, sentence in zip(handles, sentences, strict=True):
-            slot = self._layout.add(handle, sentence.options.beam_size)
-            self._network.reserve(slot, self._layout.rows[slot])
+            self._layout.add(handle, sentence.options.beam_size)
             limit = sentence.options.target_limit(len(sentence.ids))
             limit = min(limit, self.max_target_tokens)
-            self._running[handle] = _Running(sentence, limit, self._num_steps)
+            features = Features.of(sentence)
+            self._running[handle] = _Running(sentence, features, limit, self._num_steps)
         self._everyone = None
         try:
             for batch in _by_length(list(zip(handles, sentences, strict=True))):
@@ -147,14 +144,13 @@ class Runner:
         """Whether a step of some of the sentences costs less than one of all: not on a GPU."""
         return self._network.can_leave_out
 
-    @torch.inference_mode()
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
         """Give the hypotheses of these running sentences their next token, or those of all.
 
         Raises ValueError if some are left out where none `can_leave_out`.
         """
         if self._running:
-            self._launch(self._members(self._layout.handles if handles is None else handles))
+            self._launch(self._party(handles))
         streamed: dict[int, list[int]] = {}
         while self._reports and self._is_due(self._reports[0].step):
             streamed |= self._read(self._reports.popleft())
@@ -170,7 +166,6 @@ class Runner:
         else:
             self._take_out([handle])
 
-    @torch.inference_mode()
     def warm_up(self, options: Sequence[DecodingOptions]) -> None:
         """Take the first steps of every size, so that no request has to wait for them: on a GPU
         they are slow. The runner must be idle."""
@@ -217,32 +212,29 @@ class Runner:
         limits = [self._running[handle].limit for handle, _ in batch]
         self._search.admit(slots, sentences, limits, self._config.bos_id)
 
-    def _members(self, handles: Sequence[int]) -> _Members:
-        if len(handles) < len(self._running):
-            if not self.can_leave_out:
-                raise ValueError("on this device a step is of all running sentences")
-            slots = [self._layout.slot(handle) for handle in handles]
-            return self._describe(list(handles), slots, self._layout.part(slots))
+    def _party(self, handles: Sequence[int] | None) -> _Party:
+        if handles is not None and len(handles) < len(self._running):
+            return self._describe(list(handles))
         if self._everyone is None:
-            slots = list(range(self._layout.num_slots))
-            self._everyone = self._describe(list(self._layout.handles), slots, self._layout.whole())
+            self._everyone = self._describe(list(self._layout.handles))
         return self._everyone
 
-    def _describe(self, handles: list[int], slots: list[int], part: Part) -> _Members:
-        sources = [self._running[handle].source for handle in handles]
-        features = Features.of(sources)
+    def _describe(self, handles: list[int]) -> _Party:
+        running = [self._running[handle] for handle in handles]
+        features = Features.union({state.features for state in running})
+        part = self._layout.part(handles)
+        drawn = self._drawn(part) if features.has_sampling else []
+        longest_source = max(len(state.source.ids) for state in running)
+        return _Party(handles, Members(part, drawn, self._device), features, longest_source)
+
+    def _drawn(self, part: Part) -> list[int]:
+        """Places of the rows whose token is drawn at random."""
         sampling = {
-            slot
-            for slot, source in zip(slots, sources, strict=True)
-            if features.has_sampling and source.options.sampling
+            self._layout.slot(handle)
+            for handle, state in self._running.items()
+            if state.features.has_sampling
         }
-        drawn = [place for place, (slot, _) in enumerate(part.owners) if slot in sampling]
-        return _Members(
-            handles,
-            RowTable.of(part, slots, drawn, self._device),
-            features,
-            longest_source=max(len(source.ids) for source in sources),
-        )
+        return [place for place, (slot, _) in enumerate(part.owners) if slot in sampling]
 
     def _longest(self) -> int:
         """Tokens that the longest running hypothesis may have: those of the oldest sentence if no
@@ -250,15 +242,14 @@ class Runner:
         first = next(iter(self._running.values()), None)
         return min(self._num_steps - first.first_step, self.max_target_tokens) if first else 0
 
-    def _launch(self, members: _Members) -> None:
+    def _launch(self, party: _Party) -> None:
         """Ask for a step. With a lag, sentences that have ended but are not known to have may take
         part in it."""
         length = min(self._longest() + 1, self.max_target_tokens)
-        extent = Extent(length, members.longest_source)
-        outcome = self._step.run(members.table, extent, members.features)
+        extent = Extent(length, party.longest_source)
+        progress = self._step.take(party.members, extent, party.features)
         self._num_steps += 1
-        arrival = Arrival(*filter(torch.is_tensor, outcome))
-        self._reports.append(_Report(self._num_steps, members.handles, arrival))
+        self._reports.append(_Report(self._num_steps, party.handles, progress))
 
     def _is_due(self, step: int) -> bool:
         """Whether what was asked for after the `step`-th step should be read by now."""
@@ -266,68 +257,59 @@ class Runner:
 
     def _read(self, report: _Report) -> dict[int, list[int]]:
         """Take out those who have ended -> the newly settled tokens of those who are streamed."""
-        status, *settled = report.arrival.wait()
-        streamed = self._newly_settled(report.handles, *settled) if settled else {}
+        progress = report.progress.wait()
+        streamed = self._newly_settled(report.handles, progress)
         ended = [
-            (handle, self._running[handle], Status(code))
-            for handle, code in zip(report.handles, status.tolist(), strict=True)
-            if code != Status.RUNNING and handle in self._running
+            (report.handles[place], status)
+            for place, status in progress.ended
+            if report.handles[place] in self._running
         ]
         if ended:
-            self._departures.append(_Departure(self._num_steps, ended, self._ask_for(ended)))
-            self._take_out([handle for handle, _, _ in ended])
-            self._leaving.update(handle for handle, _, _ in ended)
+            handles = [handle for handle, _ in ended]
+            self._departures.append(_Departure(self._num_steps, ended, self._results(handles)))
+            self._take_out(handles)
+            self._leaving.update(handles)
         return streamed
 
-    def _newly_settled(
-        self, handles: list[int], stable: Tensor, tokens: Tensor
-    ) -> dict[int, list[int]]:
-        """stable (N,) lengths of what is settled of tokens (N, L)."""
+    def _newly_settled(self, handles: list[int], progress: Progress) -> dict[int, list[int]]:
         streamed: dict[int, list[int]] = {}
-        for place, (handle, length) in enumerate(zip(handles, stable.tolist(), strict=True)):
+        if progress.tokens is None:
+            return streamed
+        for place, (handle, length) in enumerate(zip(handles, progress.stable, strict=True)):
             state = self._running.get(handle)
             if state and state.source.is_streamed and length > state.num_streamed:
-                streamed[handle] = tokens[place, state.num_streamed : length].tolist()
+                streamed[handle] = progress.tokens[place, state.num_streamed : length].tolist()
                 state.num_streamed = length
         return streamed
 
-    def _ask_for(self, ended: list[tuple[int, _Running, Status]]) -> Arrival:
-        """Their finished hypotheses."""
-        found = self._search.finished
-        slots = send([self._layout.slot(handle) for handle, _, _ in ended], self._device)
-        n_best = max(state.source.options.n_best for _, state, _ in ended)
-        length = max(state.limit for _, state, _ in ended)
-        return Arrival(
-            found.score[:, :n_best].index_select(0, slots),
-            found.length[:, :n_best].index_select(0, slots),
-            found.tokens[:, :n_best, :length].index_select(0, slots),
-            found.log_probs[:, :n_best, :length].index_select(0, slots),
-        )
+    def _results(self, handles: list[int]) -> Pending[list[list[Hypothesis]]]:
+        slots = [self._layout.slot(handle) for handle in handles]
+        running = [self._running[handle] for handle in handles]
+        limits = [state.limit for state in running]
+        n_best = max(state.source.options.n_best for state in running)
+        return self._search.results(slots, limits, n_best)
 
     def _take_out(self, handles: Sequence[int]) -> None:
-        slots = [self._layout.slot(handle) for handle in handles]
-        rows = [row for slot in slots for row in self._layout.rows[slot]]
         longest = self._longest()
         moves = self._layout.remove(handles)
         for handle in handles:
             del self._running[handle]
         self._everyone = None
-        self._network.release(slots, rows, moves, longest)
+        self._network.move(moves, longest)
         if moves.slots:
             self._search.move(moves.slots)
 
     def _bid_farewell(self, departure: _Departure) -> Iterator[Finished]:
         """The sentences that were not abandoned on the way out."""
-        scores, lengths, tokens, log_probs = departure.arrival.wait()
-        for place, (handle, state, status) in enumerate(departure.ended):
+        results = departure.hypotheses.wait()
+        for (handle, status), hypotheses in zip(departure.ended, results, strict=True):
             if handle not in self._leaving:
                 continue
             self._leaving.remove(handle)
             if status is Status.FAILED:
                 yield Finished(handle, [], "the model gave no finite scores for this sentence")
-                continue
-            found = Hypotheses(tokens[place], log_probs[place], scores[place], lengths[place])
-            yield Finished(handle, list(spelled_out(found, state.limit, self._config.eos_id)))
+            else:
+                yield Finished(handle, hypotheses)
 
 
 def warmed_up(

@@ -20,12 +20,12 @@ from model.guards import (
     is_looping,
     penalise_repetition,
 )
-from model.hypotheses import Candidates, Hypotheses, extend, keep
+from model.hypotheses import Candidates, Hypotheses, extend, keep, spelled_out
 from model.network import RowCandidates, RowTable, likeliest
 from model.sampling import gumbel_at, sample
-from model.sentence import SourceSentence
+from model.sentence import Hypothesis, SourceSentence
 from model.slots import Features, SlotOptions
-from model.transfer import send
+from model.transfer import Arrival, Pending, send
 
 _NEVER = float("-inf")
 
@@ -82,6 +82,23 @@ class Search:
         self.length[where] = 0
         self.status[where] = Status.RUNNING
         self.is_stuck[where] = False
+
+    def results(
+        self, slots: Sequence[int], limits: Sequence[int], n_best: int
+    ) -> Pending[list[list[Hypothesis]]]:
+        """The finished hypotheses of each of these slots as they are now, best first: at most
+        `n_best`, of at most `limits` tokens."""
+        found, where, length = self.finished, send(slots, self.length.device), max(limits)
+        tables = (
+            *(found.tokens[:, :n_best, :length], found.log_probs[:, :n_best, :length]),
+            *(found.score[:, :n_best], found.length[:, :n_best]),
+        )
+
+        def read(*tables: Tensor) -> list[list[Hypothesis]]:
+            rows = enumerate(limits)
+            return [list(spelled_out(tables, row, limit, self.eos_id)) for row, limit in rows]
+
+        return Arrival([table.index_select(0, where) for table in tables], read)
 
     def move(self, moves: Sequence[tuple[int, int]]) -> None:
         """For each (target, source), slot `target` takes over the search of slot `source`."""

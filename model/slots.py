@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -27,14 +27,20 @@ class Features(NamedTuple):
         return self.has_sampling or self.has_guards or self.has_prefix
 
     @classmethod
-    def of(cls, sentences: Sequence[SourceSentence]) -> Features:
+    def of(cls, sentence: SourceSentence) -> Features:
         return cls(
-            has_sampling=any(s.options.sampling for s in sentences),
-            has_guards=any(s.options.is_guarded for s in sentences),
-            has_prefix=any(s.prefix for s in sentences),
-            has_streams=any(s.is_streamed for s in sentences),
-            max_ngram_size=max((s.options.no_repeat_ngram_size for s in sentences), default=0),
+            has_sampling=sentence.options.sampling,
+            has_guards=sentence.options.is_guarded,
+            has_prefix=len(sentence.prefix) > 0,
+            has_streams=sentence.is_streamed,
+            max_ngram_size=sentence.options.no_repeat_ngram_size,
         )
+
+    @classmethod
+    def union(cls, features: Iterable[Features]) -> Features:
+        """What any of some sentences uses."""
+        sampling, guards, prefixes, streams, ngram_sizes = zip(*features, strict=True)
+        return cls(any(sampling), any(guards), any(prefixes), any(streams), max(ngram_sizes))
 
 
 class SlotOptions:
@@ -59,13 +65,14 @@ class SlotOptions:
         self, slots: Tensor, sentences: Sequence[SourceSentence], limits: Sequence[int]
     ) -> None:
         """Write the options of the sentences that go into `slots` (B,)."""
-        rows = [_rows(sentence, limit) for sentence, limit in zip(sentences, limits, strict=True)]
+        pairs = zip(sentences, limits, strict=True)
+        rows = [option_rows(sentence, limit) for sentence, limit in pairs]
         for table, values in zip(self.tables, zip(*rows, strict=True), strict=True):
             table[slots] = send(values, table.device, table.dtype)
 
 
-def _rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:
-    """One sentence's row of each table."""
+def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:
+    """One sentence's row of each table of `SlotOptions`."""
     options = sentence.options
     lookahead = limit if options.lookahead is None else options.lookahead
     integers = [

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
-from model.network import Extent, Network, RowCandidates, RowTable
-from model.search import Search
+from model.hypotheses import HostTable
+from model.network import Extent, Members, Network, RowCandidates, RowTable
+from model.search import Search, Status
 from model.slots import Features
+from model.transfer import Arrival, Pending
 
 
 class Outcome(NamedTuple):
@@ -26,6 +30,24 @@ class Outcome(NamedTuple):
         return Outcome(self.status[:n_slots], self.stable[:n_slots], self.tokens[:n_slots])
 
 
+class Progress(NamedTuple):
+    """The same as the host is told of it: the places of slots whose searches have ended among those
+    that took part; where any is streamed, what is settled of each as in `Outcome`."""
+
+    ended: list[tuple[int, Status]]
+    stable: Sequence[int] = ()
+    tokens: HostTable | None = None
+
+    @classmethod
+    def of(
+        cls, status: Tensor, stable: Tensor | None = None, tokens: Tensor | None = None
+    ) -> Progress:
+        """Of an outcome that has arrived."""
+        codes = enumerate(status.tolist())
+        ended = [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
+        return cls(ended, () if stable is None else stable.tolist(), tokens)
+
+
 class Step:
     """Extends the hypotheses of a table by one token each, as one operation after the other.
 
@@ -36,6 +58,12 @@ class Step:
 
     def __init__(self, network: Network, search: Search) -> None:
         self._network, self._search = network, search
+
+    @torch.inference_mode()
+    def take(self, members: Members, extent: Extent, features: Features) -> Pending[Progress]:
+        """As `run`, for the host to be told of."""
+        outcome = self.run(members.table, extent, features)
+        return Arrival([tensor for tensor in outcome if tensor is not None], Progress.of)
 
     def run(self, table: RowTable, extent: Extent, features: Features) -> Outcome:
         """`features`: what any of the sentences uses. `extent` may be more than is needed."""

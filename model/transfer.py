@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
+
+Result = TypeVar("Result", covariant=True)
 
 
 def send(values: Sequence[Any], device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
@@ -18,11 +20,31 @@ def send(values: Sequence[Any], device: torch.device, dtype: torch.dtype | None 
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
-class Arrival:
+class Pending(Protocol[Result]):
+    """What the host is told later."""
+
+    def wait(self) -> Result:
+        """The result, once it is there."""
+        ...
+
+
+class Here(Generic[Result]):
+    """What it need not wait for."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def wait(self) -> Result:
+        return self._result
+
+
+class Arrival(Generic[Result]):
     """Tensors on their way to the host, as they are when everything that the device was asked until
     now is done. On the CPU they are there, and must not be changed any more."""
 
-    def __init__(self, *tensors: Tensor) -> None:
+    def __init__(self, tensors: Sequence[Tensor], read: Callable[..., Result]) -> None:
+        """`read` makes of them what the host wants to know."""
+        self._read = read
         self._event: torch.cuda.Event | None = None
         self._copies = list(tensors)
         if not tensors[0].is_cuda:
@@ -35,8 +57,7 @@ class Arrival:
         self._event = torch.cuda.Event()
         self._event.record()
 
-    def wait(self) -> list[Tensor]:
-        """The tensors on the host, once they are there."""
+    def wait(self) -> Result:
         if self._event is not None:
             self._event.synchronize()
-        return self._copies
+        return self._read(*self._copies)

@@ -38,9 +38,9 @@ void dragoman_step(Network *network, int32_t rows, const int64_t *tokens, const 
     network->step(rows, {tokens, positions, row, slot, order});
 }
 
-void dragoman_decode(Network *network, const SearchState *state, const StepTable *table,
-                     int32_t count, int32_t length) {
-    decode(*network, *state, *table, count, length);
+int32_t dragoman_decode(Network *network, const SearchState *state, const StepTable *table,
+                        int32_t count, int32_t length) {
+    return decode(*network, *state, *table, count, length);
 }
 
 void dragoman_logits(Network *network, float *logits) { network->logits(logits); }
@@ -59,11 +59,6 @@ void dragoman_advance(const SearchState *state, const int64_t *members, int32_t 
                       const int64_t *tokens, const bool *is_failed, int64_t *sources) {
     Offers offers{count, log_probs, tokens, is_failed};
     advance(*state, members, slots, width, by_slot, offers, sources);
-}
-
-void dragoman_move(const SlotTable *tables, int32_t n_tables, const int64_t *targets,
-                   const int64_t *sources, int32_t count) {
-    move(tables, n_tables, targets, sources, count);
 }
 
 void dragoman_stable_lengths(const SearchState *state, const int64_t *members, int32_t slots,

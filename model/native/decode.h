@@ -7,13 +7,14 @@
 #include "network.h"
 #include "search.h"
 
-// Who takes part. by_slot (slots, width) holds the places of each slot's hypotheses among the rows;
-// owners and beams (rows) say whose each is. row, slot and order (rows) are those of `Network::step`.
+// Who takes part: the slots `members` (slots), and one slot's after the other's the rows of the cache,
+// row (rows), as many of each as its beam is wide.
 struct StepTable {
-    int32_t slots, width, rows;
-    const int64_t *members, *by_slot, *owners, *beams;
-    const int32_t *row, *slot, *order;
+    int32_t slots, rows;
+    const int64_t *members;
+    const int32_t *row;
 };
 
 // Each row offers its `count` likeliest tokens; length: the longest history, the new token included.
-void decode(Network &network, const SearchState &state, const StepTable &table, int count, int length);
+// Returns how many of the searches have ended.
+int decode(Network &network, const SearchState &state, const StepTable &table, int count, int length);

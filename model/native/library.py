@@ -6,12 +6,16 @@ import ctypes
 import functools
 import importlib.util
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 _MODULE = "model.native._library"
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
 _MOST_KERNELS = 8
+_SHORT = {"dragoman_stable_lengths"}
+"""Over so soon that other Python threads need not run meanwhile."""
 NextWeight = ctypes.CFUNCTYPE(_pointer)
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_kernels": (ctypes.c_char_p, [_int]),
@@ -21,11 +25,10 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_delete": (None, [_pointer]),
     "dragoman_encode": (None, [_pointer, _int, *[_pointer] * 4]),
     "dragoman_step": (None, [_pointer, _int, *[_pointer] * 5]),
-    "dragoman_decode": (None, [_pointer, _pointer, _pointer, _int, _int]),
+    "dragoman_decode": (_int, [_pointer, _pointer, _pointer, _int, _int]),
     "dragoman_logits": (None, [_pointer, _pointer]),
     "dragoman_rank": (None, [_pointer, _int, _pointer, _pointer]),
     "dragoman_reorder": (None, [_pointer, _int, _pointer, _pointer, _int]),
-    "dragoman_move": (None, [_pointer, _int, _pointer, _pointer, _int]),
     "dragoman_advance": (None, [_pointer, _pointer, _int, _int, _pointer, _int, *[_pointer] * 4]),
     "dragoman_stable_lengths": (None, [_pointer, _pointer, _int, _pointer]),
 }
@@ -37,10 +40,11 @@ def load_library() -> ctypes.CDLL | None:
     spec = importlib.util.find_spec(_MODULE)
     if spec is None or spec.origin is None:
         return None
-    library = ctypes.CDLL(spec.origin)
+    library, keeping_lock = ctypes.CDLL(spec.origin), ctypes.PyDLL(spec.origin)
     for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(library, name)
+        function = getattr(keeping_lock if name in _SHORT else library, name)
         function.restype, function.argtypes = result, arguments
+        setattr(library, name, function)
     return library
 
 
@@ -64,9 +68,12 @@ def kernel_names() -> list[str]:
     return [name.decode() for name in names if name]
 
 
-def address(tensor: Tensor | None) -> int | None:
-    """Where a contiguous tensor's numbers lie; None, the null pointer, for none."""
-    if tensor is None:
+def address(numbers: Tensor | NDArray[np.generic] | None) -> int | None:
+    """Where the numbers of a contiguous tensor or array lie; None, the null pointer, for none."""
+    if numbers is None:
         return None
-    assert tensor.is_contiguous()
-    return tensor.data_ptr()
+    if isinstance(numbers, Tensor):
+        assert numbers.is_contiguous()
+        return numbers.data_ptr()
+    assert numbers.flags.c_contiguous
+    return numbers.ctypes.data

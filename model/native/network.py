@@ -1,8 +1,7 @@
 """`model.network.Network` by our own CPU code.
 
-Rows and slots of the compiled network never move: what a sentence is known by outside (live slots
-0..N-1, live rows 0..R-1) is looked up here, and a hypothesis that goes on from another one copies
-only the list of which row holds which position.
+Nobody moves from row to row: a hypothesis that goes on from another one copies only the list of
+which row holds which position.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from model.config import Activation, ModelConfig
-from model.layout import Moves
+from model.layout import Moves, Part
 from model.native.library import NextWeight, address, load_library
 from model.native.weights import WeightSupply, packed_weights, tables_of
 from model.network import Extent, Model, Room, RowCandidates, RowTable
@@ -44,21 +44,21 @@ class _StepTable(ctypes.Structure):
     """`StepTable` of decode.h."""
 
     _fields_ = (
-        *((name, ctypes.c_int32) for name in ("n_slots", "width", "n_rows")),
-        *((name, ctypes.c_void_p) for name in ("members", "by_slot", "owners", "beams")),
-        *((name, ctypes.c_void_p) for name in ("rows", "slots", "order")),
+        *((name, ctypes.c_int32) for name in ("n_slots", "n_rows")),
+        *((name, ctypes.c_void_p) for name in ("slots", "rows")),
     )
 
 
-class _Membership(NamedTuple):
-    """Who takes part in a step, as the compiled network knows them: (R,) int32 each; and where it
-    finds all that."""
+class CompiledPart:
+    """A part as the compiled library reads it: its slots (N,) and all their rows (R,)."""
 
-    table: RowTable
-    rows: Tensor
-    slots: Tensor
-    order: Tensor
-    step_table: _StepTable
+    def __init__(self, part: Part) -> None:
+        self.slots = np.array(part.slots, dtype=np.int64)
+        self._rows = np.array(part.rows, dtype=np.int32)
+        self.width = max(map(len, part.groups))
+        sizes = (len(self.slots), len(self._rows))
+        self._table = _StepTable(*sizes, address(self.slots), address(self._rows))
+        self.table = ctypes.byref(self._table)
 
 
 class NativeNetwork:
@@ -94,16 +94,7 @@ class NativeNetwork:
             raise supply.error
         if self._network is None:
             raise MemoryError("the model's weights and caches do not fit into memory")
-        self._rows: list[int] = []
-        self._slots: list[int] = []
-        self._free_rows = list(reversed(range(room.max_rows)))
-        self._free_slots = list(reversed(range(room.max_slots)))
-        self._members: _Membership | None = None
-        self._num_rows = 0
-
-    def reserve(self, slot: int, rows: Sequence[int]) -> None:
-        self._slots.append(self._free_slots.pop())
-        self._rows += [self._free_rows.pop() for _ in rows]
+        self._stepped_rows = torch.empty(0, dtype=torch.int32)
 
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """In batches that fit the compiled network's buffers; nothing is padded."""
@@ -128,58 +119,42 @@ class NativeNetwork:
         sources: Sequence[Sequence[int]],
         memory: Tensor | None = None,
     ) -> None:
-        ids = torch.tensor([token for source in sources for token in source], dtype=torch.int64)
-        lengths = _ints([len(source) for source in sources])
-        places = _ints([self._slots[slot] for slot in slots])
-        arguments = (address(ids), address(lengths), address(places), address(memory))
+        ids = np.array(list(chain.from_iterable(sources)), dtype=np.int64)
+        lengths = np.array([len(source) for source in sources], dtype=np.int32)
+        where = np.array(slots, dtype=np.int32)
+        arguments = (address(ids), address(lengths), address(where), address(memory))
         self._library.dragoman_encode(self._network, len(sources), *arguments)
 
     def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
-        members = self._members_of(table)
-        tensors = (tokens, positions, members.rows, members.slots, members.order)
-        addresses = [address(tensor) for tensor in tensors]
-        self._library.dragoman_step(self._network, self._num_rows, *addresses)
+        rows, slots, order = table.rows.int(), table.slots.int(), table.slots.argsort().int()
+        addresses = [address(tensor) for tensor in (tokens, positions, rows, slots, order)]
+        self._library.dragoman_step(self._network, len(rows), *addresses)
+        self._stepped_rows = rows
 
-    def decode(self, search: object, table: RowTable, length: int) -> None:
-        """A whole step, searches included, whose state is `NativeSearch.state`."""
-        members = self._members_of(table)
-        count = min(2 * table.by_slot.size(1), self._config.tgt_vocab_size)
-        where = ctypes.byref(members.step_table)
-        self._library.dragoman_decode(self._network, search, where, count, length)
+    def decode(self, search: object, part: CompiledPart, length: int) -> int:
+        """A whole step, searches included, whose state is `NativeSearch.state` -> how many of them
+        have ended."""
+        count = min(2 * part.width, self._config.tgt_vocab_size)
+        return self._library.dragoman_decode(self._network, search, part.table, count, length)
 
     def logits(self) -> Tensor:
-        logits = torch.empty(self._num_rows, self._config.tgt_vocab_size)
+        logits = torch.empty(len(self._stepped_rows), self._config.tgt_vocab_size)
         self._library.dragoman_logits(self._network, address(logits))
         return logits
 
     def rank(self, count: int) -> RowCandidates:
         count = min(count, self._config.tgt_vocab_size)
-        log_probs = torch.empty(self._num_rows, count)
-        tokens = torch.empty(self._num_rows, count, dtype=torch.int64)
+        log_probs = torch.empty(len(self._stepped_rows), count)
+        tokens = torch.empty(len(self._stepped_rows), count, dtype=torch.int64)
         self._library.dragoman_rank(self._network, count, address(log_probs), address(tokens))
         return RowCandidates(log_probs, tokens, log_probs[:, 0].isnan())
 
     def reorder(self, sources: Tensor, length: int) -> None:
-        assert self._members is not None
-        addresses = (address(self._members.rows), address(sources))
+        addresses = (address(self._stepped_rows), address(sources))
         self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
 
-    def release(self, slots: Sequence[int], rows: Sequence[int], moves: Moves, length: int) -> None:
-        self._free_slots += _taken_out(self._slots, slots, moves.slots)
-        self._free_rows += _taken_out(self._rows, rows, moves.rows)
-
-    def _members_of(self, table: RowTable) -> _Membership:
-        if self._members is None or self._members.table is not table:
-            self._members = self._membership(table)
-            self._num_rows = len(table.rows)
-        return self._members
-
-    def _membership(self, table: RowTable) -> _Membership:
-        rows, slots = _ints(self._rows)[table.rows], _ints(self._slots)[table.slots]
-        order = table.slots.argsort().int()
-        tensors = (table.members, table.by_slot, table.slots, table.beams, rows, slots, order)
-        step_table = _StepTable(*table.by_slot.shape, len(rows), *map(address, tensors))
-        return _Membership(table, rows, slots, order, step_table)
+    def move(self, moves: Moves, length: int) -> None:
+        """Where a step may be of any rows, nobody has to."""
 
 
 def _shape(config: ModelConfig, room: Room, batch_tokens: int, is_quantised: bool) -> _Shape:
@@ -201,18 +176,3 @@ def _shape(config: ModelConfig, room: Room, batch_tokens: int, is_quantised: boo
         max_target_tokens=room.max_target_tokens,
         max_batch_tokens=batch_tokens,
     )
-
-
-def _taken_out(
-    places: list[int], gone: Sequence[int], moves: Sequence[tuple[int, int]]
-) -> list[int]:
-    """Take those that are gone out of the list, whose last ones move into the holes."""
-    freed = [places[index] for index in gone]
-    for target, source in moves:
-        places[target] = places[source]
-    del places[len(places) - len(gone) :]
-    return freed
-
-
-def _ints(values: Sequence[int]) -> Tensor:
-    return torch.tensor(values, dtype=torch.int32)

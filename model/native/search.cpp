@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -12,8 +11,6 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr double kCostOfSlot = 3000;
-
-enum Status { kRunning, kDone, kFailed };
 
 struct Candidate {
     int parent;
@@ -224,14 +221,6 @@ void advance(const SearchState &state, const int64_t *members, int slots, int wi
             SlotSearch(state, static_cast<int>(members[i]), room)
                 .advance(by_slot + static_cast<size_t>(i) * width, offers, sources);
     });
-}
-
-void move(const SlotTable *tables, int n_tables, const int64_t *targets, const int64_t *sources,
-          int count) {
-    for (int t = 0; t < n_tables; t++)
-        for (int i = 0; i < count; i++)
-            std::memcpy(tables[t].data + targets[i] * tables[t].bytes,
-                        tables[t].data + sources[i] * tables[t].bytes, tables[t].bytes);
 }
 
 void stable_lengths(const SearchState &state, const int64_t *members, int slots, int64_t *lengths) {

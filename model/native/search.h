@@ -24,6 +24,9 @@ struct Hypotheses {
     int64_t *length;
 };
 
+// model.search.Status.
+enum Status { kRunning, kDone, kFailed };
+
 struct SearchState {
     int32_t max_beam, max_length, loop_span, longest_loop;
     int64_t eos;
@@ -48,16 +51,6 @@ struct Offers {
 // the rows of each one's hypotheses; sources (rows) gets the row that each row goes on from.
 void advance(const SearchState &state, const int64_t *members, int slots, int width,
              const int64_t *by_slot, const Offers &offers, int64_t *sources);
-
-// One of the tables that the state is kept in: a row of that many bytes for each slot.
-struct SlotTable {
-    char *data;
-    int64_t bytes;
-};
-
-// The slots `targets` take over the searches of the slots `sources`, none of which is a target.
-void move(const SlotTable *tables, int n_tables, const int64_t *targets, const int64_t *sources,
-          int count);
 
 // How many tokens all hypotheses of each of the slots `members` share that can still win, live or
 // finished: lengths (slots).

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.guards import LONGEST_LOOP, LOOP_SPAN
-from model.hypotheses import Hypotheses
+from model.hypotheses import Hypotheses, spelled_out
 from model.native.library import address, load_library
 from model.network import RowCandidates, RowTable
-from model.search import Search
+from model.search import Search, Status
+from model.sentence import Hypothesis, SourceSentence
+from model.slots import option_rows
+from model.transfer import Here, Pending
+
+Array = NDArray[Any]
 
 
 class _Hypotheses(ctypes.Structure):
@@ -36,14 +44,11 @@ class _State(ctypes.Structure):
     )
 
 
-class _SlotTable(ctypes.Structure):
-    """`SlotTable` of search.h."""
-
-    _fields_ = (("data", ctypes.c_void_p), ("bytes", ctypes.c_int64))
-
-
 class NativeSearch(Search):
-    """The same state and the same rules; only for the CPU. `advance` may be of some slots only."""
+    """The same state and the same rules; only for the CPU. `advance` may be of any slots.
+
+    Where only a few numbers are read or written, the tables are taken as NumPy's, which is quicker.
+    """
 
     def __init__(
         self, n_slots: int, max_beam: int, max_length: int, eos_id: int, filler_id: int
@@ -60,13 +65,51 @@ class NativeSearch(Search):
         self._state = _State(*sizes, *options, *hypotheses, *(address(table) for table in others))
         self.state = ctypes.byref(self._state)
         """The compiled library's view of all this."""
-        tables = [_SlotTable(address(t), t.stride(0) * t.element_size()) for t in self.tables]
-        self._tables = (_SlotTable * len(tables))(*tables)
+        self._option_tables = [table.numpy() for table in self.options.tables]
+        self._prefix = self.prefix.numpy()
+        self._live, self._finished = _arrays(self.live), _arrays(self.finished)
+        self._last, self._length, self._status, self._is_stuck = (t.numpy() for t in others)
 
-    def move(self, moves: Sequence[tuple[int, int]]) -> None:
-        targets, sources = (torch.tensor(places) for places in zip(*moves, strict=True))
-        places = (address(targets), address(sources), len(moves))
-        self._library.dragoman_move(self._tables, len(self._tables), *places)
+    def admit(
+        self,
+        slots: Sequence[int],
+        sentences: Sequence[SourceSentence],
+        limits: Sequence[int],
+        start: int,
+    ) -> None:
+        for slot, sentence, limit in zip(slots, sentences, limits, strict=True):
+            rows = option_rows(sentence, limit)
+            for table, row in zip(self._option_tables, rows, strict=True):
+                table[slot] = row
+            self._prefix[slot, : len(sentence.prefix)] = sentence.prefix
+            self._begin(slot, start)
+
+    def _begin(self, slot: int, start: int) -> None:
+        self._live.score[slot] = self._finished.score[slot] = float("-inf")
+        self._live.score[slot, 0] = 0.0
+        self._last[slot] = start
+        self._length[slot] = 0
+        self._status[slot] = Status.RUNNING
+        self._is_stuck[slot] = False
+
+    def ended(self, slots: Array) -> list[tuple[int, Status]]:
+        """Which of the slots (N,) have ended: their places among them, and how."""
+        codes = enumerate(self._status[slots].tolist())
+        return [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
+
+    def settled(self, slots: Array, length: int) -> tuple[list[int], Array]:
+        """`stable_lengths` of slots (N,), and the tokens (N, length) of which those are settled."""
+        lengths = np.empty(len(slots), dtype=np.int64)
+        arguments = (address(slots), len(slots), address(lengths))
+        self._library.dragoman_stable_lengths(self.state, *arguments)
+        return lengths.tolist(), self._live.tokens[slots, 0, :length]
+
+    def results(
+        self, slots: Sequence[int], limits: Sequence[int], n_best: int
+    ) -> Pending[list[list[Hypothesis]]]:
+        pairs = zip(slots, limits, strict=True)
+        found = self._finished
+        return Here([list(spelled_out(found, slot, limit, self.eos_id)) for slot, limit in pairs])
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
         n_slots, width = rows.by_slot.shape
@@ -88,6 +131,19 @@ class NativeSearch(Search):
         members = (address(rows.members), len(lengths))
         self._library.dragoman_stable_lengths(self.state, *members, address(lengths))
         return lengths
+
+
+class _Arrays(NamedTuple):
+    """`Hypotheses.tables` as NumPy's."""
+
+    tokens: Array
+    log_probs: Array
+    score: Array
+    length: Array
+
+
+def _arrays(hypotheses: Hypotheses) -> _Arrays:
+    return _Arrays(*(table.numpy() for table in hypotheses.tables))
 
 
 def _addresses(hypotheses: Hypotheses) -> _Hypotheses:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from model.native.network import NativeNetwork
+from model.native.network import CompiledPart, NativeNetwork
 from model.native.search import NativeSearch
-from model.network import Extent, RowTable
+from model.network import Extent, Members
 from model.slots import Features
-from model.step import Step
+from model.step import Progress, Step
+from model.transfer import Here, Pending
 
 
 class NativeStep(Step):
@@ -14,10 +15,22 @@ class NativeStep(Step):
 
     def __init__(self, network: NativeNetwork, search: NativeSearch) -> None:
         super().__init__(network, search)
-        self._compiled, self._state = network, search.state
+        self._compiled, self._compiled_search = network, search
+        self._members: Members | None = None
+        self._part: CompiledPart | None = None
 
-    def extend(self, table: RowTable, extent: Extent, features: Features) -> None:
+    def take(self, members: Members, extent: Extent, features: Features) -> Pending[Progress]:
         if features.needs_logits:
-            super().extend(table, extent, features)
-        else:
-            self._compiled.decode(self._state, table, extent.target)
+            return super().take(members, extent, features)
+        search, part = self._compiled_search, self._compiled_part(members)
+        num_ended = self._compiled.decode(search.state, part, extent.target)
+        ended = search.ended(part.slots) if num_ended else []
+        if not features.has_streams:
+            return Here(Progress(ended))
+        return Here(Progress(ended, *search.settled(part.slots, extent.target)))
+
+    def _compiled_part(self, members: Members) -> CompiledPart:
+        """Made anew only for other members than those of the last step."""
+        if self._part is None or self._members is not members:
+            self._members, self._part = members, CompiledPart(members.part)
+        return self._part

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from model.eager import EagerNetwork
-from model.layout import Moves
 from model.native import NativeNetwork, has_fast_int8, kernel_names
 from model.native.library import load_library
 from model.network import Extent, Network, Room, RowTable
@@ -38,8 +37,6 @@ VARIANTS: list[dict[str, object]] = [
 
 def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor]:
     """Two sentences with three hypotheses: the logits of each step."""
-    network.reserve(0, [0, 1])
-    network.reserve(1, [2])
     network.encode([0, 1], SOURCES)
     logits = []
     tokens = torch.full((3,), BOS)
@@ -149,8 +146,6 @@ def test_ranking_is_the_top_of_the_logits(is_quantised: bool) -> None:
 def test_the_encoder_gives_what_pytorch_gives() -> None:
     model = tiny_model(norm="pre")
     network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False)
-    network.reserve(0, [0])
-    network.reserve(1, [1])
     memory = network.encoded([0, 1], SOURCES)
     expected = torch.cat([model.encode(torch.tensor([ids]))[0] for ids in SOURCES])
     torch.testing.assert_close(memory, expected, atol=1e-5, rtol=1e-4)
@@ -164,7 +159,6 @@ def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
     expected = _first_logits(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False))
     for _ in range(10):
         torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)
-        network.release([0], [0, 1], Moves([], []), 1)
 
 
 @pytest.mark.parametrize("kernels", kernel_names())
@@ -186,7 +180,6 @@ def _first_logits(network: Network, num_rows: int = 2) -> Tensor:
     """Of hypotheses that are all the same."""
     rows, one = torch.arange(num_rows), torch.zeros(1, dtype=torch.int64)
     table = RowTable(rows[None], slots=rows * 0, beams=rows, members=one, rows=rows, drawn=one[:0])
-    network.reserve(0, range(num_rows))
     network.encode([0], SOURCES[:1])
     network.step(torch.full((num_rows,), BOS), rows * 0, table, Extent(1, 40))
     return network.logits().clone()

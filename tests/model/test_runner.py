@@ -9,6 +9,7 @@ from types import FrameType
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.cache import MemoryCache, RowCache, StepRows
 from model.network import Extent, Precision
@@ -276,6 +277,30 @@ def _calls_of(runner: Runner) -> int:
     finally:
         sys.setprofile(None)
     return calls
+
+
+class _Forbidden(TorchDispatchMode):
+    """Inside, every PyTorch operation fails."""
+
+    def __torch_dispatch__(self, func: object, types: object, *_: object) -> None:
+        raise AssertionError(f"{func} was called")
+
+
+def test_our_cpu_code_translates_without_a_pytorch_operation() -> None:
+    """Beams, greedy ones, streams, and sentences that are left out or abandoned."""
+    runner = tiny_runner(tiny_model(seed=5), max_slots=4, backend="native")
+    waiting = [
+        SourceSentence([5, 4 + i, EOS], DecodingOptions(beam_size=1 + i % 4), is_streamed=i > 4)
+        for i in range(9)
+    ]
+    results: list[Finished] = []
+    with _Forbidden():
+        while waiting or runner.num_running:
+            newcomers = runner.admit([waiting.pop() for _ in waiting[: runner.num_free_slots]])
+            results += runner.step(newcomers or None).finished
+        (abandoned,) = runner.admit([SourceSentence([5, EOS], DecodingOptions())])
+        runner.release(abandoned)
+    assert (len(results), runner.num_running) == (9, 0)
 
 
 def test_an_idle_runner_steps_to_nothing() -> None:
