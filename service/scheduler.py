@@ -37,9 +37,7 @@ class Scheduler:
             self._turns.setdefault(sequence.request, deque()).append(sequence)
             self._num_waiting += 1
 
-    def take(
-        self, num_free_slots: int, num_free_rows: int, num_running: int = 0
-    ) -> list[Sequence]:
+    def take(self, num_free_slots: int, num_free_rows: int, num_running: int = 0) -> list[Sequence]:
         """Remove and return the next sequences that fit into this many slots and rows; called once
         a turn."""
         self._turns_since_taken += 1

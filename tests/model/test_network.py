@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from model.eager import EagerNetwork
+from model.layout import Part
 from model.native import NativeNetwork, has_fast_int8, kernel_names
 from model.native.library import load_library
 from model.network import Extent, Network, Room, RowTable
@@ -26,6 +28,7 @@ TABLE = RowTable(
     rows=torch.arange(3),
     drawn=torch.empty(0, dtype=torch.int64),
 )
+EXTENT = Extent(40, 40)
 VARIANTS: list[dict[str, object]] = [
     {},
     {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
@@ -100,6 +103,32 @@ def test_any_number_of_threads_gives_the_same_scores(
     for alone, *others in zip(*found, strict=True):
         for other in others:
             torch.testing.assert_close(other, alone, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_sentences_shared_among_threads_score_the_same(
+    is_quantised: bool, use_threads: Callable[[int], None]
+) -> None:
+    """So many that each thread takes some through all layers, of very different lengths, their
+    rows scattered."""
+    rng = random.Random(3)
+    model = tiny_model(d_model=64, vocab_size=500)
+    room = Room(max_slots=16, max_rows=64, max_source_tokens=40, max_target_tokens=40)
+    rows = rng.sample(range(64), 64)
+    part = Part(range(16), [sorted(rows[4 * slot : 4 * slot + 4]) for slot in range(16)])
+    table = RowTable.of(part, [], torch.device("cpu"))
+    sources = [[rng.randrange(4, 500) for _ in range(rng.randint(1, 39))] for _ in part.slots]
+    found = []
+    for threads in (1, 2, 3):
+        use_threads(threads)
+        network = NativeNetwork(model, CONTROL_IDS, room, is_quantised)
+        network.encode(part.slots, sources)
+        for t in range(12):
+            network.step((torch.arange(64) + t) % 400 + 4, torch.full((64,), t), table, EXTENT)
+        found.append(network.logits())
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], atol=0, rtol=0)
 
 
 @pytest.mark.parametrize("kernels", kernel_names())
