@@ -25,6 +25,7 @@ NATIVE := $(wildcard model/native/*.cpp model/native/*.h model/native/*.inc)
 $(INSTALLED): pyproject.toml $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
+	rm -f model/native/_library.*
 	$(BIN)/pip install -e '.[dev]'
 	touch $@
 
