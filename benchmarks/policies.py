@@ -8,10 +8,11 @@ batch       whole batches: what waits is taken when the last batch is done, and 
 batch-each  the same, but each sentence is answered as soon as it is done
 continuous  the server's own: its scheduler and its turns, a sentence joins and leaves at any step
 
-The arrival rate is raised until a policy's p95 latency passes the largest bound; the highest rate
-within a bound is its throughput at that p95.
+The arrival rate is raised until a policy's p95 latency, the median of several rounds, passes the
+largest bound; the highest rate within a bound is its throughput at that p95. At last what each
+reaches when everything arrives at once.
 
-    python -m benchmarks.policies --bounds-ms 75 100 125 150 200 300
+    python -m benchmarks.policies
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
+import statistics
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -108,13 +110,22 @@ POLICIES: dict[str, Callable[[Runner], Policy]] = {
 
 @dataclass(frozen=True)
 class Result:
-    """One run: offered and reached sentences a second, latency in seconds."""
+    """One run, or the median of several: sentences a second, latency in seconds."""
 
-    policy: str
-    offered: float
     reached: float
     p50: float
     p95: float
+
+    @classmethod
+    def median(cls, results: Sequence[Result]) -> Result:
+        columns = zip(*((r.reached, r.p50, r.p95) for r in results), strict=True)
+        return cls(*map(statistics.median, columns))
+
+    def __str__(self) -> str:
+        return (
+            f"reached {self.reached:6.1f}/s "
+            f"p50 {self.p50 * 1000:8.1f} ms p95 {self.p95 * 1000:8.1f} ms"
+        )
 
 
 def serve(
@@ -143,46 +154,61 @@ def serve(
         now = time.monotonic()
         latencies += [now - arrived for arrived in answered]
     reached = len(sentences) / (time.monotonic() - started)
-    return Result(name, rate, reached, percentile(latencies, 50), percentile(latencies, 95))
+    return Result(reached, percentile(latencies, 50), percentile(latencies, 95))
+
+
+class Contest:
+    """The policies in turns, on one runner with the server's default limits."""
+
+    def __init__(self, model: Path, sentences: Path | None, rounds: int) -> None:
+        checkpoint = load_checkpoint(model)
+        self._tokenizer, self._options = checkpoint.tokenizer, checkpoint.info.decoding
+        self._sentences, self._rounds = sentences, rounds
+        self._runner = Runner(
+            checkpoint.model,
+            checkpoint.tokenizer.control_ids(),
+            max_slots=MAX_SLOTS,
+            max_rows=MAX_ROWS,
+            max_source_tokens=128,
+            max_target_tokens=256,
+            precision=resolve_precision("auto", "cpu"),
+        )
+
+    def hold(self, policies: Sequence[str], rate: float, count: int) -> dict[str, Result]:
+        """`count` sentences at `rate` a second for each, round after round -> the medians."""
+        texts = real_sentences(count, 1, self._sentences)
+        encode = self._tokenizer.encode_source
+        sentences = [SourceSentence(encode(text, "en"), self._options) for text in texts]
+        rounds = [
+            {policy: serve(policy, self._runner, sentences, rate, seed) for policy in policies}
+            for seed in range(self._rounds)
+        ]
+        results = {p: Result.median([results[p] for results in rounds]) for p in policies}
+        for policy, result in results.items():
+            print(f"{policy:<11} offered {rate:6.0f}/s {result}", flush=True)
+        return results
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=ROOT / "checkpoints" / "zh-en")
     parser.add_argument("--sentences", type=Path, help="one a line; default: the test data")
-    bounds = [75.0, 100.0, 125.0, 150.0, 200.0, 300.0]
+    bounds = [30.0, 40.0, 50.0, 60.0, 75.0, 100.0, 150.0, 200.0]
     parser.add_argument("--bounds-ms", type=float, nargs="*", default=bounds)
-    parser.add_argument("--seconds", type=float, default=10.0, help="length of one run")
-    parser.add_argument("--rates", type=float, nargs="*", default=list(range(20, 601, 20)))
+    parser.add_argument("--seconds", type=float, default=4.0, help="length of one run")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rates", type=float, nargs="*", default=list(range(40, 561, 40)))
     arguments = parser.parse_args()
-    checkpoint = load_checkpoint(arguments.model)
-    options = checkpoint.info.decoding
-    runner = Runner(
-        checkpoint.model,
-        checkpoint.tokenizer.control_ids(),
-        max_slots=MAX_SLOTS,
-        max_rows=MAX_ROWS,
-        max_source_tokens=128,
-        max_target_tokens=256,
-        precision=resolve_precision("auto", "cpu"),
-    )
+    contest = Contest(arguments.model, arguments.sentences, arguments.rounds)
     best: dict[str, dict[float, float]] = {policy: {} for policy in POLICIES}
     competing = list(POLICIES)
     for rate in arguments.rates:
-        texts = real_sentences(int(rate * arguments.seconds), 1, arguments.sentences)
-        encode = checkpoint.tokenizer.encode_source
-        sentences = [SourceSentence(encode(text, "en"), options) for text in texts]
-        for policy in tuple(competing):
-            result = serve(policy, runner, sentences, rate, seed=2)
-            print(
-                f"{policy:<11} offered {rate:6.1f}/s reached {result.reached:6.1f}/s "
-                f"p50 {result.p50 * 1000:8.1f} ms p95 {result.p95 * 1000:8.1f} ms",
-                flush=True,
-            )
+        for policy, result in contest.hold(competing, rate, int(rate * arguments.seconds)).items():
             within = [bound for bound in arguments.bounds_ms if result.p95 * 1000 <= bound]
             best[policy].update(dict.fromkeys(within, rate))
             if not within:
                 competing.remove(policy)
+    contest.hold(list(POLICIES), rate=1e5, count=400)
     print("sentences/s with p95 within", *(f"{policy:>11}" for policy in POLICIES))
     for bound in arguments.bounds_ms:
         rates = (best[policy].get(bound, 0) for policy in POLICIES)
