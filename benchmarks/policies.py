@@ -197,7 +197,7 @@ def main() -> None:
     parser.add_argument("--bounds-ms", type=float, nargs="*", default=bounds)
     parser.add_argument("--seconds", type=float, default=4.0, help="length of one run")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rates", type=float, nargs="*", default=list(range(40, 561, 40)))
+    parser.add_argument("--rates", type=float, nargs="*", default=list(range(40, 801, 40)))
     arguments = parser.parse_args()
     contest = Contest(arguments.model, arguments.sentences, arguments.rounds)
     best: dict[str, dict[float, float]] = {policy: {} for policy in POLICIES}
