@@ -81,14 +81,12 @@ struct Columns {
     int length;
 };
 
-// Queries that attend to the same keys, and where what they find goes: the i-th is row index[i] of
-// both, or row i with a null index.
+// Queries that attend to the same keys, one row each, and where what they find goes.
 struct Queries {
     const float *base;
     size_t stride;
     float *contexts;
     size_t context_stride;
-    const int32_t *index;
     int count;
 };
 

@@ -226,7 +226,7 @@ void Network::attend_to_sentence(const Stretch &on, int sentences, const int32_t
         keys.resize(std::max(keys.size(), width * columns));
         turn_keys(queries + d, stride, lengths[s], width, keys.data());
         kernels_.attend_columns(
-            Queries{queries, stride, on.context + starts[s] * d + offset, d, nullptr, lengths[s]},
+            Queries{queries, stride, on.context + starts[s] * d + offset, d, lengths[s]},
             Columns{keys.data(), columns, lengths[s]}, Rows{queries + 2 * d, stride, 0, nullptr},
             heads, scores(thread, lengths[s]));
     });
@@ -331,7 +331,7 @@ void Network::attend_to_memory(const Stretch &on, int layer, const Frontier &fro
         size_t offset = first * heads.size, columns = rounded_up(length, kLanes);
         size_t start = starts[s] * d + offset;
         kernels_.attend_columns(
-            Queries{on.wide + start, d, on.context + start, d, nullptr, starts[s + 1] - starts[s]},
+            Queries{on.wide + start, d, on.context + start, d, starts[s + 1] - starts[s]},
             Columns{memory_keys(layer, slot) + offset * columns, columns, length},
             Rows{memory_values(layer, slot) + offset, d, 0, nullptr}, heads,
             scores(thread, length));
