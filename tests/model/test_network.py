@@ -119,10 +119,10 @@ def test_sentences_shared_among_threads_score_the_same(
     part = Part(range(16), [sorted(rows[4 * slot : 4 * slot + 4]) for slot in range(16)])
     table = RowTable.of(part, [], torch.device("cpu"))
     sources = [[rng.randrange(4, 500) for _ in range(rng.randint(1, 39))] for _ in part.slots]
+    networks = [NativeNetwork(model, CONTROL_IDS, room, is_quantised) for _ in range(3)]
     found = []
-    for threads in (1, 2, 3):
+    for threads, network in enumerate(networks, start=1):
         use_threads(threads)
-        network = NativeNetwork(model, CONTROL_IDS, room, is_quantised)
         network.encode(part.slots, sources)
         for t in range(12):
             network.step((torch.arange(64) + t) % 400 + 4, torch.full((64,), t), table, EXTENT)
