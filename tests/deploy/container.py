@@ -144,9 +144,10 @@ def test_its_arguments_are_those_of_the_command_line() -> None:
 
 
 def test_sigterm_turns_the_health_check_and_lets_running_work_finish() -> None:
-    with image.serving("serve", "--drain-seconds", "300") as container:
+    arguments = ("serve", "--drain-seconds", "300", "--max-characters", "200000")
+    with image.serving(*arguments) as container:
         assert image.podman("healthcheck", "run", container.name).returncode == 0
-        texts = real_sentences(200, seed=3)
+        texts = real_sentences(500, seed=3)
         answers: list[Any] = []
         work = threading.Thread(
             target=lambda: answers.append(
@@ -154,7 +155,9 @@ def test_sigterm_turns_the_health_check_and_lets_running_work_finish() -> None:
             )
         )
         work.start()
-        _wait_until_running(container)
+        while _is_idle(container):
+            assert work.is_alive(), "it ended before anybody saw it run"
+            time.sleep(0.01)
         image.checked("kill", "--signal=TERM", container.name)
         assert httpx.get(f"{container.url}/health/ready").status_code == 503
         assert image.podman("healthcheck", "run", container.name).returncode == 1
@@ -164,9 +167,8 @@ def test_sigterm_turns_the_health_check_and_lets_running_work_finish() -> None:
         assert container.exit_code() == 0
 
 
-def _wait_until_running(container: Container) -> None:
-    while 'dragoman_running{model="zh-en"} 0.0' in httpx.get(f"{container.url}/metrics").text:
-        time.sleep(0.01)
+def _is_idle(container: Container) -> bool:
+    return 'dragoman_running{model="zh-en"} 0.0' in httpx.get(f"{container.url}/metrics").text
 
 
 def test_it_serves_with_the_configuration_of_the_chart(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,7 +21,9 @@ from websockets.sync.client import connect
 
 ROOT = Path(__file__).parents[2]
 DRAGOMAN = str(Path(sys.executable).with_name("dragoman"))
+SENTENCES = ROOT / "tests" / "data" / "sentences.en.txt"
 START_SECONDS = 90
+WAIT_SECONDS = 30
 
 
 def _free_port() -> int:
@@ -50,6 +52,13 @@ def _wait_until_ready(process: subprocess.Popen[str], url: str) -> None:
                 return
         time.sleep(0.1)
     raise AssertionError(f"not ready after {START_SECONDS} s")
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"it never came true in {WAIT_SECONDS} s"
+        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
@@ -171,15 +180,12 @@ def test_streamed_pieces_join_to_the_answer_over_both_transports(
 
 
 def test_a_client_that_hangs_up_frees_its_slots(url: str) -> None:
-    with connect(url.replace("http", "ws") + "/translate/stream") as socket:
+    with connect(url.replace("http", "ws") + "/translate/stream", close_timeout=1) as socket:
         for number in range(50):
             fields = {"q": "我喜欢咖啡。" * 20, "source": "zh", "target": "en"}
             socket.send(json.dumps({"id": number, **fields}))
         socket.recv(timeout=60)
-    deadline = time.monotonic() + 30
-    while _gauge(url, "dragoman_running") or _gauge(url, "dragoman_waiting"):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    _until(lambda: not _gauge(url, "dragoman_running") + _gauge(url, "dragoman_waiting"))
 
 
 def _gauge(url: str, name: str) -> float:
@@ -207,10 +213,7 @@ def test_a_client_that_never_reads_holds_up_nobody_and_gathers_no_memory(url: st
             assert translate(url, q="你好。", source="zh", target="en").status_code == 200
         assert metric(url, "dragoman_open_streams") == 1
         assert metric(url, "process_resident_memory_bytes") - before < 2**26
-    deadline = time.monotonic() + 30
-    while metric(url, "dragoman_open_streams"):
-        assert time.monotonic() < deadline, "the connection is still held"
-        time.sleep(0.05)
+    _until(lambda: not metric(url, "dragoman_open_streams"))
 
 
 def test_bad_input_is_refused_and_the_server_goes_on(url: str) -> None:
@@ -286,24 +289,23 @@ def test_a_port_in_use_is_said_before_anything_is_served() -> None:
 
 def test_sigterm_finishes_running_work_refuses_new_work_and_ends_with_0() -> None:
     port = _free_port()
-    process = _start("--port", str(port))
+    arguments = ("--max-characters", "100000", "--drain-seconds", "120")
+    process = _start("--port", str(port), *arguments, output=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     _wait_until_ready(process, url)
+    texts = SENTENCES.read_text(encoding="utf-8").splitlines() * 5
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(
-            translate, url, q=["我喜欢咖啡。" * 10] * 40, source="zh", target="en"
-        )
-        while not _gauge(url, "dragoman_running"):
-            time.sleep(0.01)
+        running = pool.submit(translate, url, q=texts, source="en", target="zh", beam_size=16)
+        _until(lambda: running.done() or _gauge(url, "dragoman_running") > 0)
         process.send_signal(signal.SIGTERM)
-        while httpx.get(f"{url}/health/ready").status_code == 200:
-            time.sleep(0.01)
+        _until(lambda: httpx.get(f"{url}/health/ready").status_code != 200)
         assert httpx.get(f"{url}/health/live").status_code == 200
         refused = translate(url, q="你好。", source="zh", target="en")
         assert (refused.status_code, refused.json()["code"]) == (503, "draining")
-        answer = running.result(timeout=60)
+        assert not running.done()
+        answer = running.result(timeout=120)
     assert answer.status_code == 200
-    assert len(answer.json()["translatedText"]) == 40
+    assert len(answer.json()["translatedText"]) == len(texts)
     process.communicate(timeout=30)
     assert process.returncode == 0
 
