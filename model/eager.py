@@ -38,6 +38,9 @@ class EagerNetwork:
         self._lengths = [0] * room.max_slots
         self._logits = torch.empty(0)
 
+    def share_cores(self, sharers: int) -> None:
+        """PyTorch's threads are the whole process's, and stay as many as they are."""
+
     @torch.inference_mode()
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         lengths = [len(ids) for ids in sources]

@@ -112,6 +112,9 @@ class Network(Protocol):
 
     can_leave_out: bool
 
+    def share_cores(self, sharers: int) -> None:
+        """So many networks compute on this machine's cores now, each in a thread of its own."""
+
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources and keep what the decoder attends to in their slots."""
 

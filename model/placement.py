@@ -13,7 +13,14 @@ from model.checkpoint import StoredModel
 from model.config import ModelConfig
 from model.eager import EagerNetwork
 from model.graphs import GraphedStep
-from model.native import NativeNetwork, NativeSearch, NativeStep, has_fast_int8, is_available
+from model.native import (
+    NativeNetwork,
+    NativeSearch,
+    NativeStep,
+    PackedModel,
+    has_fast_int8,
+    is_available,
+)
 from model.network import Network, Precision, Room
 from model.search import Search
 from model.step import Step
@@ -115,8 +122,21 @@ def _free_in_control_group(directory: Path) -> list[int]:
     return [] if bound == "max" else [int(bound) - int(used)]
 
 
+def prepare(
+    model: Transformer | StoredModel | PackedModel,
+    control_ids: Sequence[int],
+    precision: Precision,
+    backend: Backend | None,
+) -> Transformer | StoredModel | PackedModel:
+    """What several runners of a model can share; as for `make_step`. Raises MemoryError."""
+    backend = backend or resolve_backend("auto", model.device.type, precision)
+    if isinstance(model, PackedModel) or backend != "native":
+        return model
+    return PackedModel(model, control_ids, is_quantised=precision == "int8")
+
+
 def make_step(
-    model: Transformer | StoredModel,
+    model: Transformer | StoredModel | PackedModel,
     control_ids: Sequence[int],
     room: Room,
     max_beam: int,
@@ -129,12 +149,13 @@ def make_step(
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = (room.max_slots, max_beam, room.max_target_tokens, model.config.eos_id, control_ids[0])
-    if backend == "native":
-        network = NativeNetwork(model, control_ids, room, is_quantised=precision == "int8")
+    shared = prepare(model, control_ids, precision, backend)
+    if isinstance(shared, PackedModel):
+        network = NativeNetwork(shared, room)
         own_search = NativeSearch(*sizes)
         return network, own_search, NativeStep(network, own_search)
     is_recorded = backend == "graphs"
-    eager = _eager_network(model, control_ids, room, precision, is_recorded)
+    eager = _eager_network(shared, control_ids, room, precision, is_recorded)
     search = Search(*sizes, eager.device)
     step = GraphedStep(eager, search, room) if is_recorded else Step(eager, search)
     return eager, search, step

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from model.checkpoint import StoredModel
 from model.layout import FixedLayout, Layout, PackedLayout, Part
+from model.native import PackedModel
 from model.network import Extent, Members, Precision, Room
 from model.options import DecodingOptions
 from model.placement import Backend, make_step
@@ -70,7 +71,7 @@ class Runner:
 
     def __init__(
         self,
-        model: Transformer | StoredModel,
+        model: Transformer | StoredModel | PackedModel,
         control_ids: Sequence[int],
         *,
         max_slots: int,
@@ -81,8 +82,8 @@ class Runner:
         precision: Precision = "float32",
         backend: Backend | None = None,
     ) -> None:
-        """A model on disk is read once, weight by weight where our own CPU code computes.
-        `backend`: the best one of the device if not given."""
+        """A model on disk is read once, weight by weight where our own CPU code computes; a packed
+        one is shared with other runners. `backend`: the best one of the device if not given."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -143,6 +144,11 @@ class Runner:
     def can_leave_out(self) -> bool:
         """Whether a step of some of the sentences costs less than one of all: not on a GPU."""
         return self._network.can_leave_out
+
+    def share_cores(self, sharers: int) -> None:
+        """So many runners compute on the CPU now, each in a thread of its own: take a share of its
+        cores. At first it is all of them."""
+        self._network.share_cores(sharers)
 
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
         """Give the hypotheses of these running sentences their next token, or those of all.

@@ -1,13 +1,14 @@
 """The network as our own CPU code: one call a step, float32 or int8.
 
 The C++ beside this file is compiled when the package is installed. `parallel` shares loops among
-threads, `kernels` is the arithmetic for each instruction set, `linear` the linear layers, `network`
-the Transformer with its caches, `search` one step of the searches, `decode` one step of both, `api`
-what is called from here.
+threads, `kernels` is the arithmetic for each instruction set, `linear` the linear layers, `weights`
+all layers of a Transformer, `network` what it computes with them and its caches, `search` one step
+of the searches, `decode` one step of both, `api` what is called from here.
 """
 
 from model.native.library import has_fast_int8, is_available, kernel_names
 from model.native.network import NativeNetwork
+from model.native.packed import PackedModel
 from model.native.search import NativeSearch
 from model.native.step import NativeStep
 
@@ -15,6 +16,7 @@ __all__ = [
     "NativeNetwork",
     "NativeSearch",
     "NativeStep",
+    "PackedModel",
     "has_fast_int8",
     "is_available",
     "kernel_names",

@@ -1,10 +1,11 @@
-// What Python calls, through ctypes. Nothing here throws: a null network is the only failure.
+// What Python calls, through ctypes. Nothing here throws: null is the only failure.
+#include <memory>
 #include <new>
 
 #include "decode.h"
 #include "network.h"
-#include "parallel.h"
 #include "search.h"
+#include "weights.h"
 
 extern "C" {
 
@@ -16,17 +17,32 @@ const char *dragoman_kernels(int32_t index) {
 
 int32_t dragoman_is_fast_quantised() { return usable_kernels()[0]->is_fast_quantised; }
 
-void dragoman_use_threads(int32_t threads) { parallel_resize(threads); }
+// Weights are held by whoever packed them and by every network that computes with them.
+using Held = std::shared_ptr<const Weights>;
 
-Network *dragoman_new(const Shape *shape, const Tables *tables, NextWeight next) {
+// Null if there is no room.
+Held *dragoman_pack(const Shape *shape, const Tables *tables, NextWeight next) {
     try {
-        return new Network(*shape, *tables, next);
+        return new Held(new Weights(*shape, *tables, next));
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
+
+void dragoman_let_go(Held *weights) { delete weights; }
+
+// Null if there is no room.
+Network *dragoman_new(const Held *weights, const Room *room) {
+    try {
+        return new Network(*weights, *room);
     } catch (const std::bad_alloc &) {
         return nullptr;
     }
 }
 
 void dragoman_delete(Network *network) { delete network; }
+
+void dragoman_use_threads(Network *network, int32_t threads) { network->use_threads(threads); }
 
 void dragoman_encode(Network *network, int32_t sentences, const int64_t *ids,
                      const int32_t *lengths, const int32_t *slots, float *memory) {

@@ -20,9 +20,11 @@ NextWeight = ctypes.CFUNCTYPE(_pointer)
 _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "dragoman_kernels": (ctypes.c_char_p, [_int]),
     "dragoman_is_fast_quantised": (_int, []),
-    "dragoman_use_threads": (None, [_int]),
-    "dragoman_new": (_pointer, [_pointer, _pointer, NextWeight]),
+    "dragoman_pack": (_pointer, [_pointer, _pointer, NextWeight]),
+    "dragoman_let_go": (None, [_pointer]),
+    "dragoman_new": (_pointer, [_pointer, _pointer]),
     "dragoman_delete": (None, [_pointer]),
+    "dragoman_use_threads": (None, [_pointer, _int]),
     "dragoman_encode": (None, [_pointer, _int, *[_pointer] * 4]),
     "dragoman_step": (None, [_pointer, _int, *[_pointer] * 5]),
     "dragoman_decode": (_int, [_pointer, _pointer, _pointer, _int, _int]),

@@ -6,9 +6,8 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
-#include "parallel.h"
-#include "parts.h"
 
 namespace {
 
@@ -71,73 +70,24 @@ void spread_heads(int rows, int heads, double cost,
 
 }  // namespace
 
-Network::Network(const Shape &shape, const Tables &tables, NextWeight next)
-    : shape_(shape),
-      kernels_(*usable_kernels()[shape.kernels]),
-      source_{tables.source, tables.source_positions, next_norm(next)},
-      target_{tables.target, tables.target_positions, next_norm(next)},
-      slopes_(tables.slopes) {
-    int d = shape.d_model;
-    for (int i = 0; i < shape.n_encoder_layers; i++) encoder_.push_back(next_encoder_layer(next));
-    encoder_norm_ = next_norm(next);
-    for (int i = 0; i < shape.n_decoder_layers; i++) decoder_.push_back(next_decoder_layer(next));
-    decoder_norm_ = next_norm(next);
-    output_ = next_linear(next, shape.tgt_vocab_size, d);
-
-    size_t tokens = shape.max_batch_tokens, layers = shape.n_decoder_layers;
+Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
+    : weights_(std::move(weights)),
+      shape_(weights_->shape),
+      room_(room),
+      kernels_(*usable_kernels()[shape_.kernels]) {
+    size_t d = shape_.d_model, tokens = room.max_batch_tokens, layers = shape_.n_decoder_layers;
     x_.resize(tokens * d);
     normed_.resize(tokens * d);
     context_.resize(tokens * d);
-    wide_.resize(tokens * widest(shape));
-    states_.resize(static_cast<size_t>(shape.max_rows) * d);
-    history_ = make_store(layers * shape.max_rows * shape.max_target_tokens * 2 * d);
-    source_columns_ = rounded_up(shape.max_source_tokens, kLanes);
-    memory_keys_ = make_store(layers * shape.max_slots * source_columns_ * d);
-    memory_values_ = make_store(layers * shape.max_slots * shape.max_source_tokens * d);
-    ancestors_.resize(static_cast<size_t>(shape.max_rows) * shape.max_target_tokens);
+    wide_.resize(tokens * widest(shape_));
+    states_.resize(room.max_rows * d);
+    history_ = make_store(layers * room.max_rows * room.max_target_tokens * 2 * d);
+    source_columns_ = rounded_up(room.max_source_tokens, kLanes);
+    memory_keys_ = make_store(layers * room.max_slots * source_columns_ * d);
+    memory_values_ = make_store(layers * room.max_slots * room.max_source_tokens * d);
+    ancestors_.resize(static_cast<size_t>(room.max_rows) * room.max_target_tokens);
     old_ancestors_.resize(ancestors_.size());
-    memory_lengths_.resize(shape.max_slots);
-}
-
-EncoderLayer Network::next_encoder_layer(NextWeight next) {
-    int d = shape_.d_model;
-    EncoderLayer layer;
-    layer.attention_norm = next_norm(next);
-    layer.qkv = next_linear(next, 3 * d, d);
-    layer.out = next_linear(next, d, d);
-    layer.feed_forward_norm = next_norm(next);
-    layer.expand = next_linear(next, shape_.d_ff, d);
-    layer.contract = next_linear(next, d, shape_.d_ff);
-    return layer;
-}
-
-DecoderLayer Network::next_decoder_layer(NextWeight next) {
-    int d = shape_.d_model;
-    DecoderLayer layer;
-    layer.attention_norm = next_norm(next);
-    layer.qkv = next_linear(next, 3 * d, d);
-    layer.out = next_linear(next, d, d);
-    layer.memory_norm = next_norm(next);
-    layer.memory_query = next_linear(next, d, d);
-    memory_kv_.push_back(next_linear(next, 2 * d, d));
-    layer.memory_out = next_linear(next, d, d);
-    layer.feed_forward_norm = next_norm(next);
-    layer.expand = next_linear(next, shape_.d_ff, d);
-    layer.contract = next_linear(next, d, shape_.d_ff);
-    return layer;
-}
-
-Linear Network::next_linear(NextWeight next, int outputs, int inputs) {
-    const float *weight = next(), *bias = next();
-    if (!weight) throw std::bad_alloc();
-    return pack(weight, bias, outputs, inputs, shape_.is_quantised);
-}
-
-// No gain: there is no such norm.
-Norm Network::next_norm(NextWeight next) {
-    const float *gain = next(), *bias = next();
-    if (!gain) return {};
-    return {{gain, gain + shape_.d_model}, {bias, bias + shape_.d_model}};
+    memory_lengths_.resize(room.max_slots);
 }
 
 void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {
@@ -195,9 +145,9 @@ Heads Network::some_heads(int first, int last, const float *slopes) const {
 }
 
 void Network::prepare_threads() {
-    scores_.resize(parallel_threads());
-    blocks_.resize(parallel_threads());
-    scratches_.resize(parallel_threads());
+    scores_.resize(team_.places());
+    blocks_.resize(team_.places());
+    scratches_.resize(team_.places());
 }
 
 // What the layers cost a row, as so many numbers of keys and values that it attends to.
@@ -218,7 +168,7 @@ void Network::attend_to_sentence(const Stretch &on, int sentences, const int32_t
     std::vector<int> starts = starts_of(sentences, lengths);
     double cost = 2.0 * d * lengths[0] * lengths[0];
     spread_heads(sentences, shape_.n_heads, cost, [&](int s, int first, int last, int thread) {
-        Heads heads = some_heads(first, last, slopes_);
+        Heads heads = some_heads(first, last, weights_->slopes);
         size_t width = heads.count * heads.size, offset = first * heads.size;
         const float *queries = on.wide + starts[s] * stride + offset;
         size_t columns = rounded_up(lengths[s], kLanes);
@@ -233,13 +183,13 @@ void Network::attend_to_sentence(const Stretch &on, int sentences, const int32_t
 }
 
 float *Network::memory_keys(int layer, int slot) {
-    size_t place = static_cast<size_t>(layer) * shape_.max_slots + slot;
+    size_t place = static_cast<size_t>(layer) * room_.max_slots + slot;
     return &memory_keys_[place * source_columns_ * shape_.d_model];
 }
 
 float *Network::memory_values(int layer, int slot) {
-    size_t place = static_cast<size_t>(layer) * shape_.max_slots + slot;
-    return &memory_values_[place * shape_.max_source_tokens * shape_.d_model];
+    size_t place = static_cast<size_t>(layer) * room_.max_slots + slot;
+    return &memory_values_[place * room_.max_source_tokens * shape_.d_model];
 }
 
 void Network::keep_memory(const Stretch &on, int layer, int sentences, const int32_t *lengths,
@@ -258,6 +208,7 @@ void Network::keep_memory(const Stretch &on, int layer, int sentences, const int
 
 void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots, float *memory) {
+    Working working(team_);
     prepare_threads();
     std::vector<int> starts = starts_of(sentences, lengths);
     std::vector<double> costs;
@@ -276,9 +227,9 @@ void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
 void Network::encode_part(const Stretch &on, int sentences, const int64_t *ids,
                           const int32_t *lengths, const int32_t *slots) {
     for (int s = 0, i = 0; s < sentences; s++)
-        for (int j = 0; j < lengths[s]; i++, j++) embed(on, source_, i, ids[i], j);
-    if (source_.norm) normalise(source_.norm, on.x, on.rows, on.x);
-    for (const EncoderLayer &layer : encoder_) {
+        for (int j = 0; j < lengths[s]; i++, j++) embed(on, weights_->source, i, ids[i], j);
+    if (weights_->source.norm) normalise(weights_->source.norm, on.x, on.rows, on.x);
+    for (const EncoderLayer &layer : weights_->encoder) {
         const float *in = enter(on, layer.attention_norm);
         apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
         attend_to_sentence(on, sentences, lengths);
@@ -286,19 +237,19 @@ void Network::encode_part(const Stretch &on, int sentences, const int64_t *ids,
         leave(on, layer.attention_norm);
         feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
     }
-    if (encoder_norm_) normalise(encoder_norm_, on.x, on.rows, on.x);
-    for (size_t layer = 0; layer < decoder_.size(); layer++) {
-        apply(kernels_, memory_kv_[layer], on.x, on.rows, on.scratch, on.wide, Activation::kNone,
-              false);
-        keep_memory(on, static_cast<int>(layer), sentences, lengths, slots);
+    if (weights_->encoder_norm) normalise(weights_->encoder_norm, on.x, on.rows, on.x);
+    for (size_t i = 0; i < weights_->decoder.size(); i++) {
+        const Linear &layer = weights_->decoder[i].memory_kv;
+        apply(kernels_, layer, on.x, on.rows, on.scratch, on.wide, Activation::kNone, false);
+        keep_memory(on, static_cast<int>(i), sentences, lengths, slots);
     }
 }
 
 void Network::attend_to_history(const Stretch &on, int layer, const Frontier &frontier) {
-    size_t d = shape_.d_model, stride = 2 * d, room = shape_.max_target_tokens * stride;
-    float *store = &history_[layer * shape_.max_rows * room];
+    size_t d = shape_.d_model, stride = 2 * d, room = room_.max_target_tokens * stride;
+    float *store = &history_[layer * room_.max_rows * room];
     auto ancestors_of = [&](int i) {
-        return &ancestors_[static_cast<size_t>(frontier.row[i]) * shape_.max_target_tokens];
+        return &ancestors_[static_cast<size_t>(frontier.row[i]) * room_.max_target_tokens];
     };
     for (int place = 0; place < on.rows; place++) {
         int i = frontier.order[place];
@@ -310,7 +261,7 @@ void Network::attend_to_history(const Stretch &on, int layer, const Frontier &fr
     double cost = 2.0 * d * (frontier.positions[frontier.order[0]] + 1);
     spread_heads(on.rows, shape_.n_heads, cost, [&](int place, int first, int last, int thread) {
         int i = frontier.order[place], length = static_cast<int>(frontier.positions[i]) + 1;
-        Heads heads = some_heads(first, last, slopes_);
+        Heads heads = some_heads(first, last, weights_->slopes);
         size_t offset = first * heads.size;
         Rows keys{store + offset, stride, room, ancestors_of(i)};
         Rows values{store + d + offset, stride, room, ancestors_of(i)};
@@ -339,6 +290,7 @@ void Network::attend_to_memory(const Stretch &on, int layer, const Frontier &fro
 }
 
 void Network::step(int rows, const Frontier &frontier) {
+    Working working(team_);
     prepare_threads();
     std::vector<int> starts = starts_of(rows, frontier);
     std::vector<double> costs;
@@ -360,11 +312,11 @@ void Network::step(int rows, const Frontier &frontier) {
 void Network::step_part(const Stretch &on, const Frontier &frontier) {
     for (int place = 0; place < on.rows; place++) {
         int i = frontier.order[place];
-        embed(on, target_, place, frontier.tokens[i], frontier.positions[i]);
+        embed(on, weights_->target, place, frontier.tokens[i], frontier.positions[i]);
     }
-    if (target_.norm) normalise(target_.norm, on.x, on.rows, on.x);
-    for (size_t i = 0; i < decoder_.size(); i++) {
-        const DecoderLayer &layer = decoder_[i];
+    if (weights_->target.norm) normalise(weights_->target.norm, on.x, on.rows, on.x);
+    for (size_t i = 0; i < weights_->decoder.size(); i++) {
+        const DecoderLayer &layer = weights_->decoder[i];
         const float *in = enter(on, layer.attention_norm);
         apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
         attend_to_history(on, static_cast<int>(i), frontier);
@@ -379,15 +331,16 @@ void Network::step_part(const Stretch &on, const Frontier &frontier) {
         leave(on, layer.memory_norm);
         feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
     }
-    if (decoder_norm_) normalise(decoder_norm_, on.x, on.rows, on.x);
+    if (weights_->decoder_norm) normalise(weights_->decoder_norm, on.x, on.rows, on.x);
     size_t d = shape_.d_model;
     for (int place = 0; place < on.rows; place++)
         std::copy_n(on.x + place * d, d, &states_[frontier.order[place] * d]);
 }
 
 void Network::logits(float *out) {
-    apply(kernels_, output_, states_.data(), stepped_rows_, scratches_[0], out, Activation::kNone,
-          false);
+    Working working(team_);
+    apply(kernels_, weights_->output, states_.data(), stepped_rows_, scratches_[0], out,
+          Activation::kNone, false);
 }
 
 // Score one block of the vocabulary for all rows. What a thread has seen of a row bounds from below
@@ -395,24 +348,27 @@ void Network::logits(float *out) {
 void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
                          std::vector<Ranking> &best) {
     constexpr int kWidth = kBlockPanels * kLanes;
+    const Linear &layer = weights_->output;
     int rows = stepped_rows_, start = block * kWidth;
-    int first = block * kBlockPanels, last = std::min(first + kBlockPanels, output_.panels);
+    int first = block * kBlockPanels, last = std::min(first + kBlockPanels, layer.panels);
     std::vector<float> &room = blocks_[thread], &floors = floors_[thread];
     room.resize(std::max(room.size(), static_cast<size_t>(rows) * kWidth));
     Output output{room.data(), kWidth, start, Activation::kNone, false};
-    kernels_.multiply(output_, inputs, rows, first, last, output);
+    kernels_.multiply(layer, inputs, rows, first, last, output);
     for (int i = 0; i < rows; i++) {
         Ranking &ranking = best[static_cast<size_t>(block) * rows + i];
         kernels_.rank(&room[static_cast<size_t>(i) * kWidth],
-                      std::min(kWidth, output_.outputs - start), start, count, floors[i], ranking);
+                      std::min(kWidth, layer.outputs - start), start, count, floors[i], ranking);
         floors[i] = std::max(floors[i], std::nextafter(ranking.logits[count - 1], kNever));
     }
 }
 
 void Network::rank(int count, float *log_probs, int64_t *tokens) {
-    int rows = stepped_rows_, blocks = (output_.panels + kBlockPanels - 1) / kBlockPanels;
-    Inputs inputs = prepare(kernels_, output_, states_.data(), rows, scratches_[0]);
-    floors_.assign(parallel_threads(), std::vector<float>(rows, kNever));
+    Working working(team_);
+    const Linear &layer = weights_->output;
+    int rows = stepped_rows_, blocks = (layer.panels + kBlockPanels - 1) / kBlockPanels;
+    Inputs inputs = prepare(kernels_, layer, states_.data(), rows, scratches_[0]);
+    floors_.assign(team_.places(), std::vector<float>(rows, kNever));
     std::vector<Ranking> best(static_cast<size_t>(blocks) * rows);
     std::vector<float> logits(best.size() * count);
     std::vector<int32_t> ids(logits.size());
@@ -430,7 +386,7 @@ void Network::rank(int count, float *log_probs, int64_t *tokens) {
 }
 
 void Network::reorder(int rows, const int32_t *row, const int64_t *sources, int length) {
-    size_t room = shape_.max_target_tokens;
+    size_t room = room_.max_target_tokens;
     for (int i = 0; i < rows; i++)
         if (sources[i] != i)
             std::copy_n(&ancestors_[row[sources[i]] * room], length, &old_ancestors_[i * room]);

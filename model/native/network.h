@@ -4,45 +4,13 @@
 #include <cstdlib>
 #include <memory>
 
-#include "linear.h"
+#include "parallel.h"
 #include "parts.h"
+#include "weights.h"
 
-// What model.config.ModelConfig says, as far as arithmetic is concerned.
-struct Shape {
-    int32_t d_model, n_heads, d_ff, n_encoder_layers, n_decoder_layers;
-    int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, activation, is_quantised;
-    float embedding_scale;
+// How much a network must be able to hold.
+struct Room {
     int32_t max_rows, max_slots, max_source_tokens, max_target_tokens, max_batch_tokens;
-    int32_t kernels;  // which of usable_kernels
-};
-
-// Matrices that are read where they lie, (V, D) and (P, D): null for no such positions or slopes.
-struct Tables {
-    const float *source, *source_positions, *target, *target_positions, *slopes;
-};
-
-// The next weight (float32, rows of outputs) in the order that Network's constructor packs them;
-// null for a norm that the model lacks. It lies there until the next but one is asked for.
-using NextWeight = const float *(*)();
-
-struct Norm {
-    std::vector<float> gain, bias;
-    explicit operator bool() const { return !gain.empty(); }  // whether there is such a norm
-};
-
-struct Embedding {
-    const float *tokens, *positions;  // of Tables
-    Norm norm;
-};
-
-struct EncoderLayer {
-    Norm attention_norm, feed_forward_norm;
-    Linear qkv, out, expand, contract;
-};
-
-struct DecoderLayer {
-    Norm attention_norm, memory_norm, feed_forward_norm;
-    Linear qkv, out, memory_query, memory_out, expand, contract;
 };
 
 struct FreeMemory {
@@ -62,8 +30,11 @@ struct Stretch {
 
 class Network {
   public:
-    // Throws std::bad_alloc if there is no room, or not as many weights as there should be.
-    Network(const Shape &shape, const Tables &tables, NextWeight next);
+    // Throws std::bad_alloc if there is no room.
+    Network(std::shared_ptr<const Weights> weights, const Room &room);
+
+    // Compute with so many threads from the next call on.
+    void use_threads(int threads) { team_.use(threads); }
 
     // Encode sentences whose `ids` follow each other; each one's memory goes into its slot.
     // `memory`, if not null, gets the encoder's output (all tokens, D).
@@ -85,10 +56,6 @@ class Network {
     void reorder(int rows, const int32_t *row, const int64_t *sources, int length);
 
   private:
-    EncoderLayer next_encoder_layer(NextWeight next);
-    DecoderLayer next_decoder_layer(NextWeight next);
-    Linear next_linear(NextWeight next, int outputs, int inputs);
-    Norm next_norm(NextWeight next);
     void prepare_threads();
     double row_cost() const;
     Stretch stretch(int first, int rows, int part);
@@ -113,23 +80,19 @@ class Network {
     void rank_block(int block, int thread, int count, const Inputs &inputs,
                     std::vector<Ranking> &best);
 
-    Shape shape_;
+    std::shared_ptr<const Weights> weights_;
+    const Shape &shape_;  // of the weights
+    Room room_;
     const Kernels &kernels_;
-    Embedding source_, target_;
-    const float *slopes_;
-    std::vector<EncoderLayer> encoder_;
-    std::vector<DecoderLayer> decoder_;
-    std::vector<Linear> memory_kv_;
-    Norm encoder_norm_, decoder_norm_;
-    Linear output_;
-    std::vector<Scratch> scratches_;  // one a thread
+    Team team_;
+    std::vector<Scratch> scratches_;  // one a place in the team
     std::vector<float> x_, normed_, wide_, context_, states_;
     Store history_;        // (layer, row, position, keys and values: 2 D)
     Store memory_keys_;    // (layer, slot), and there (D, position) as long as its own source is
     Store memory_values_;  // (layer, slot, position, D)
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
-    std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a thread
+    std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a place in the team
     size_t source_columns_ = 0;
     int stepped_rows_ = 0;
 };

@@ -15,28 +15,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.config import Activation, ModelConfig
 from model.layout import Moves, Part
-from model.native.library import NextWeight, address, load_library
-from model.native.weights import WeightSupply, packed_weights, tables_of
-from model.network import Extent, Model, Room, RowCandidates, RowTable
+from model.native.library import address, load_library
+from model.native.packed import PackedModel
+from model.network import Extent, Room, RowCandidates, RowTable
 
-_ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
 _BATCH_TOKENS = 1024
-_INTEGERS = (
-    *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
-    *("tgt_vocab_size", "is_pre_norm", "activation", "is_quantised"),
-)
-_BOUNDS = ("max_rows", "max_slots", "max_source_tokens", "max_target_tokens", "max_batch_tokens")
 
 
-class _Shape(ctypes.Structure):
-    """`Shape` of network.h."""
+class _Room(ctypes.Structure):
+    """`Room` of network.h."""
 
-    _fields_ = (
-        *((name, ctypes.c_int32) for name in _INTEGERS),
-        ("embedding_scale", ctypes.c_float),
-        *((name, ctypes.c_int32) for name in (*_BOUNDS, "kernels")),
+    _fields_ = tuple(
+        (name, ctypes.c_int32)
+        for name in (
+            *("max_rows", "max_slots", "max_source_tokens", "max_target_tokens"),
+            "max_batch_tokens",
+        )
     )
 
 
@@ -62,39 +57,35 @@ class CompiledPart:
 
 
 class NativeNetwork:
-    """Computes with a packed copy of the model's weights: bytes if `is_quantised`, else float32."""
+    """Computes with the weights of a packed model, and keeps what it has read and written."""
 
     can_leave_out = True
 
-    def __init__(
-        self,
-        model: Model,
-        control_ids: Sequence[int],
-        room: Room,
-        is_quantised: bool,
-        kernels: int = 0,
-    ) -> None:
-        """`kernels`: which of `kernel_names` computes. Raises MemoryError if the copy and the
-        caches do not fit."""
+    def __init__(self, packed: PackedModel, room: Room) -> None:
+        """Raises MemoryError if the caches do not fit."""
         library = load_library()
         if library is None:
             raise RuntimeError("model/native was not compiled")
         self._library = library
-        self._config = config = model.config
+        self._packed, self._config = packed, packed.config
         self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
-        self._tables = tables_of(config, model.weights)
-        tables = (ctypes.c_void_p * len(self._tables))(*map(address, self._tables))
-        supply = WeightSupply(packed_weights(config, model.weights, self._tables, control_ids))
-        shape = _shape(config, room, self._batch_tokens, is_quantised)
-        shape.kernels = kernels
-        library.dragoman_use_threads(torch.get_num_threads())
-        self._network = library.dragoman_new(ctypes.byref(shape), tables, NextWeight(supply))
-        weakref.finalize(self, library.dragoman_delete, self._network)
-        if supply.error is not None:
-            raise supply.error
+        compiled_room = ctypes.byref(_Room(**room._asdict(), max_batch_tokens=self._batch_tokens))
+        self._network = library.dragoman_new(packed.handle, compiled_room)
         if self._network is None:
-            raise MemoryError("the model's weights and caches do not fit into memory")
+            raise MemoryError("the caches do not fit into memory")
+        weakref.finalize(self, library.dragoman_delete, self._network)
         self._stepped_rows = torch.empty(0, dtype=torch.int32)
+        self._num_threads = 1
+        self.share_cores(1)
+
+    def share_cores(self, sharers: int) -> None:
+        self.use_threads(max(1, torch.get_num_threads() // sharers))
+
+    def use_threads(self, num_threads: int) -> None:
+        """Compute with so many threads from now on."""
+        if num_threads != self._num_threads:
+            self._library.dragoman_use_threads(self._network, num_threads)
+            self._num_threads = num_threads
 
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """In batches that fit the compiled network's buffers; nothing is padded."""
@@ -155,24 +146,3 @@ class NativeNetwork:
 
     def move(self, moves: Moves, length: int) -> None:
         """Where a step may be of any rows, nobody has to."""
-
-
-def _shape(config: ModelConfig, room: Room, batch_tokens: int, is_quantised: bool) -> _Shape:
-    return _Shape(
-        d_model=config.d_model,
-        n_heads=config.n_heads,
-        d_ff=config.d_ff,
-        n_encoder_layers=config.n_encoder_layers,
-        n_decoder_layers=config.n_decoder_layers,
-        src_vocab_size=config.src_vocab_size,
-        tgt_vocab_size=config.tgt_vocab_size,
-        is_pre_norm=config.norm == "pre",
-        activation=_ACTIVATIONS[config.activation],
-        is_quantised=is_quantised,
-        embedding_scale=config.embedding_scale,
-        max_rows=room.max_rows,
-        max_slots=room.max_slots,
-        max_source_tokens=room.max_source_tokens,
-        max_target_tokens=room.max_target_tokens,
-        max_batch_tokens=batch_tokens,
-    )

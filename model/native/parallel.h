@@ -1,19 +1,81 @@
-// One pool of threads for the whole process, and loops whose chunks they share.
+// Threads that share the chunks of loops.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
 
-// Threads that work on a loop, the caller's own included.
+// A thread that calls, and helpers that are woken for its loops. One caller at a time.
+class Team {
+  public:
+    Team() { grow(1); }
+    ~Team() { stop(); }
+    Team(const Team &) = delete;
+
+    // Let so many work on each loop from now on, the caller included; no loop may be running.
+    void use(int threads);
+
+    // As many as are to work on a loop, and as many as might: one that comes late may still help
+    // when less are to.
+    int threads() const { return threads_; }
+    int places() const { return static_cast<int>(shares_.size()); }
+
+    // See parallel_for.
+    void run(int chunks, const std::function<void(int, int)> &body);
+
+  private:
+    static constexpr int kLineBytes = 64;  // what two threads write often must not share
+    struct alignas(kLineBytes) Share {
+        std::atomic<uint64_t> ticket{0};
+    };
+
+    void grow(int places);
+    int share_start(int owner) const;
+    void publish(int chunks, const std::function<void(int, int)> &body);
+    void work(int thread);
+    int take_from(int owner, int thread);
+    void help(int thread);
+    void sleep_while(const std::atomic<uint64_t> &ticket, uint32_t seen);
+    void stop();
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::vector<std::thread> helpers_;
+    std::vector<Share> shares_;
+    std::atomic<int> threads_{1};
+    std::atomic<bool> is_stopping_{false};
+    std::atomic<int> sleeping_{0};
+    const std::function<void(int, int)> *body_ = nullptr;
+    int chunks_ = 0;
+    alignas(kLineBytes) std::atomic<int> unfinished_{0};
+};
+
+// Let the loops of the calling thread be its team's as long as this lives; without it, or within a
+// loop, nobody helps.
+class Working {
+  public:
+    explicit Working(Team &team);
+    ~Working();
+    Working(const Working &) = delete;
+
+  private:
+    Team *before_;
+};
+
+// Threads that work on a loop of the calling thread, itself included, and places they may have.
 int parallel_threads();
+int parallel_places();
 
 // Which of them this one is while it works on a loop; else -1.
 int parallel_place();
 
-// Let `threads` work on each loop from now on; no loop may be running.
-void parallel_resize(int threads);
-
-// Call body(chunk, thread) for every chunk 0..chunks-1, in any order; return when all are done.
-// Each thread takes the next chunk when it is free, so that one whose core the system has given to
-// somebody else holds back one chunk and not the loop. `thread` is below parallel_threads(). A loop
+// Call body(chunk, place) for every chunk 0..chunks-1, in any order; return when all are done. Each
+// thread takes the next chunk when it is free, so that one whose core the system has given to
+// somebody else holds back one chunk and not the loop. `place` is below parallel_places(). A loop
 // within a loop is left to the thread that comes to it.
-void parallel_for(int chunks, const std::function<void(int chunk, int thread)> &body);
+void parallel_for(int chunks, const std::function<void(int chunk, int place)> &body);

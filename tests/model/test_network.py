@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -11,8 +11,7 @@ from torch import Tensor
 
 from model.eager import EagerNetwork
 from model.layout import Part
-from model.native import NativeNetwork, has_fast_int8, kernel_names
-from model.native.library import load_library
+from model.native import NativeNetwork, PackedModel, has_fast_int8, kernel_names
 from model.network import Extent, Network, Room, RowTable
 from model.placement import resolve_backend, resolve_precision
 from model.transformer import Transformer
@@ -38,6 +37,10 @@ VARIANTS: list[dict[str, object]] = [
 ]
 
 
+def native(model: Transformer, room: Room, is_quantised: bool, kernels: int = 0) -> NativeNetwork:
+    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), room)
+
+
 def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor]:
     """Two sentences with three hypotheses: the logits of each step."""
     network.encode([0, 1], SOURCES)
@@ -57,7 +60,7 @@ def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor
 def test_our_code_gives_the_logits_that_pytorch_gives(variant: dict[str, object]) -> None:
     model = tiny_model(**variant)  # type: ignore[arg-type]
     expected = steps(EagerNetwork(model, CONTROL_IDS, ROOM), 20, reorder_at=6)
-    found = steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False), 20, reorder_at=6)
+    found = steps(native(model, ROOM, is_quantised=False), 20, reorder_at=6)
     for ours, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=1e-4)
 
@@ -73,32 +76,21 @@ def test_every_instruction_set_that_runs_here_gives_the_same_logits(
     index = kernel_names().index(kernels)
     last = len(kernel_names()) - 1
     for is_quantised in (False, True):
-        baseline = steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised, last), 12)
-        found = steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised, index), 12)
+        baseline = steps(native(model, ROOM, is_quantised, last), 12)
+        found = steps(native(model, ROOM, is_quantised, index), 12)
         for ours, theirs in zip(found, baseline, strict=True):
             torch.testing.assert_close(ours, theirs, atol=0.02 if is_quantised else 2e-5, rtol=1e-4)
 
 
-@pytest.fixture
-def use_threads() -> Iterator[Callable[[int], None]]:
-    """Change how many threads our code takes."""
-    library = load_library()
-    assert library is not None
-    yield library.dragoman_use_threads
-    library.dragoman_use_threads(torch.get_num_threads())
-
-
 @pytest.mark.parametrize("is_quantised", [False, True])
 @torch.inference_mode()
-def test_any_number_of_threads_gives_the_same_scores(
-    is_quantised: bool, use_threads: Callable[[int], None]
-) -> None:
+def test_any_number_of_threads_gives_the_same_scores(is_quantised: bool) -> None:
     """With matrices, histories and a vocabulary that are worth more than one."""
     model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=3000)
-    networks = [NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised) for _ in range(3)]
+    networks = [native(model, ROOM, is_quantised) for _ in range(3)]
     found = []
     for threads, network in enumerate(networks, start=1):
-        use_threads(threads)
+        network.use_threads(threads)
         found.append((torch.stack(steps(network, 30, reorder_at=6)), *network.rank(5)))
     for alone, *others in zip(*found, strict=True):
         for other in others:
@@ -107,9 +99,7 @@ def test_any_number_of_threads_gives_the_same_scores(
 
 @pytest.mark.parametrize("is_quantised", [False, True])
 @torch.inference_mode()
-def test_sentences_shared_among_threads_score_the_same(
-    is_quantised: bool, use_threads: Callable[[int], None]
-) -> None:
+def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> None:
     """So many that each thread takes some through all layers, of very different lengths, their
     rows scattered."""
     rng = random.Random(3)
@@ -119,10 +109,10 @@ def test_sentences_shared_among_threads_score_the_same(
     part = Part(range(16), [sorted(rows[4 * slot : 4 * slot + 4]) for slot in range(16)])
     table = RowTable.of(part, [], torch.device("cpu"))
     sources = [[rng.randrange(4, 500) for _ in range(rng.randint(1, 39))] for _ in part.slots]
-    networks = [NativeNetwork(model, CONTROL_IDS, room, is_quantised) for _ in range(3)]
+    networks = [native(model, room, is_quantised) for _ in range(3)]
     found = []
     for threads, network in enumerate(networks, start=1):
-        use_threads(threads)
+        network.use_threads(threads)
         network.encode(part.slots, sources)
         for t in range(12):
             network.step((torch.arange(64) + t) % 400 + 4, torch.full((64,), t), table, EXTENT)
@@ -131,13 +121,37 @@ def test_sentences_shared_among_threads_score_the_same(
         torch.testing.assert_close(other, found[0], atol=0, rtol=0)
 
 
+@pytest.mark.parametrize("is_quantised", [False, True])
+def test_networks_that_share_weights_compute_at_the_same_time_as_if_alone(
+    is_quantised: bool,
+) -> None:
+    """With more threads and with less from one sentence to the next."""
+    model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=3000)
+    packed = PackedModel(model, CONTROL_IDS, is_quantised)
+
+    @torch.inference_mode()
+    def translate_again_and_again(network: NativeNetwork) -> list[Tensor]:
+        found = []
+        for i in range(20):
+            network.use_threads(1 + i % 3)
+            found.append(torch.stack(steps(network, 10)))
+        return found
+
+    alone = translate_again_and_again(NativeNetwork(packed, ROOM))[0]
+    networks = [NativeNetwork(packed, ROOM) for _ in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        for found in threads.map(translate_again_and_again, networks):
+            for logits in found:
+                torch.testing.assert_close(logits, alone, atol=0, rtol=0)
+
+
 @pytest.mark.parametrize("kernels", kernel_names())
 @torch.inference_mode()
 def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
     model = tiny_model(vocab_size=1300)
     index = kernel_names().index(kernels)
     for is_quantised in (False, True):
-        network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised, index)
+        network = native(model, ROOM, is_quantised, index)
         log_probs, tokens = steps(network, 3)[-1].log_softmax(-1).topk(8)
         best = network.rank(8)
         torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
@@ -152,7 +166,7 @@ def test_the_slowest_instruction_set_is_there_on_every_machine() -> None:
 def test_bytes_give_nearly_the_same_logits() -> None:
     model = tiny_model(d_model=64, n_heads=4, d_ff=128, vocab_size=300)
     expected = torch.stack(steps(EagerNetwork(model, CONTROL_IDS, ROOM), 10))
-    found = torch.stack(steps(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=True), 10))
+    found = torch.stack(steps(native(model, ROOM, is_quantised=True), 10))
     difference = (found - expected)[expected.isfinite()]
     assert 0 < difference.abs().max() < 0.2 * expected[expected.isfinite()].std()
 
@@ -162,7 +176,7 @@ def test_bytes_give_nearly_the_same_logits() -> None:
 def test_ranking_is_the_top_of_the_logits(is_quantised: bool) -> None:
     """A vocabulary of several blocks, whose last one is not full."""
     model = tiny_model(vocab_size=1300)
-    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised)
+    network = native(model, ROOM, is_quantised)
     logits = steps(network, 3)[-1]
     best = network.rank(8)
     log_probs, tokens = logits.log_softmax(-1).topk(8)
@@ -174,7 +188,7 @@ def test_ranking_is_the_top_of_the_logits(is_quantised: bool) -> None:
 @torch.inference_mode()
 def test_the_encoder_gives_what_pytorch_gives() -> None:
     model = tiny_model(norm="pre")
-    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False)
+    network = native(model, ROOM, is_quantised=False)
     memory = network.encoded([0, 1], SOURCES)
     expected = torch.cat([model.encode(torch.tensor([ids]))[0] for ids in SOURCES])
     torch.testing.assert_close(memory, expected, atol=1e-5, rtol=1e-4)
@@ -184,8 +198,8 @@ def test_the_encoder_gives_what_pytorch_gives() -> None:
 def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
     """More sentences than there is room for at once, one after the other."""
     model = tiny_model()
-    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False)
-    expected = _first_logits(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False))
+    network = native(model, ROOM, is_quantised=False)
+    expected = _first_logits(native(model, ROOM, is_quantised=False))
     for _ in range(10):
         torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)
 
@@ -198,9 +212,9 @@ def test_a_row_scores_the_same_among_any_number_of_others(is_quantised: bool, ke
     model = tiny_model(d_model=64, vocab_size=100)
     room = ROOM._replace(max_rows=40)
     index = kernel_names().index(kernels)
-    alone = _first_logits(NativeNetwork(model, CONTROL_IDS, room, is_quantised, index), 1)
+    alone = _first_logits(native(model, room, is_quantised, index), 1)
     for num_rows in (*range(2, 14), 33):
-        network = NativeNetwork(model, CONTROL_IDS, room, is_quantised, index)
+        network = native(model, room, is_quantised, index)
         found = _first_logits(network, num_rows)
         torch.testing.assert_close(found, alone.expand_as(found), atol=0, rtol=0)
 
@@ -246,8 +260,8 @@ def test_the_backend_is_chosen_by_the_device_and_refused_where_it_cannot_be_had(
 def test_a_model_that_is_packed_may_go() -> None:
     """The compiled network keeps what it reads of the model alive."""
     model: Transformer = tiny_model()
-    network = NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False)
+    network = native(model, ROOM, is_quantised=False)
     with torch.inference_mode():
-        expected = _first_logits(NativeNetwork(model, CONTROL_IDS, ROOM, is_quantised=False))
+        expected = _first_logits(native(model, ROOM, is_quantised=False))
         del model
         torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)

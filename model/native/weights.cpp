@@ -1,0 +1,62 @@
+#include "weights.h"
+
+#include <new>
+
+namespace {
+
+Linear next_linear(const Shape &shape, NextWeight next, int outputs, int inputs) {
+    const float *weight = next(), *bias = next();
+    if (!weight) throw std::bad_alloc();
+    return pack(weight, bias, outputs, inputs, shape.is_quantised);
+}
+
+// No gain: there is no such norm.
+Norm next_norm(const Shape &shape, NextWeight next) {
+    const float *gain = next(), *bias = next();
+    if (!gain) return {};
+    return {{gain, gain + shape.d_model}, {bias, bias + shape.d_model}};
+}
+
+EncoderLayer next_encoder_layer(const Shape &shape, NextWeight next) {
+    int d = shape.d_model;
+    EncoderLayer layer;
+    layer.attention_norm = next_norm(shape, next);
+    layer.qkv = next_linear(shape, next, 3 * d, d);
+    layer.out = next_linear(shape, next, d, d);
+    layer.feed_forward_norm = next_norm(shape, next);
+    layer.expand = next_linear(shape, next, shape.d_ff, d);
+    layer.contract = next_linear(shape, next, d, shape.d_ff);
+    return layer;
+}
+
+DecoderLayer next_decoder_layer(const Shape &shape, NextWeight next) {
+    int d = shape.d_model;
+    DecoderLayer layer;
+    layer.attention_norm = next_norm(shape, next);
+    layer.qkv = next_linear(shape, next, 3 * d, d);
+    layer.out = next_linear(shape, next, d, d);
+    layer.memory_norm = next_norm(shape, next);
+    layer.memory_query = next_linear(shape, next, d, d);
+    layer.memory_kv = next_linear(shape, next, 2 * d, d);
+    layer.memory_out = next_linear(shape, next, d, d);
+    layer.feed_forward_norm = next_norm(shape, next);
+    layer.expand = next_linear(shape, next, shape.d_ff, d);
+    layer.contract = next_linear(shape, next, d, shape.d_ff);
+    return layer;
+}
+
+}  // namespace
+
+Weights::Weights(const Shape &shape_, const Tables &tables, NextWeight next)
+    : shape(shape_),
+      source{tables.source, tables.source_positions, next_norm(shape_, next)},
+      target{tables.target, tables.target_positions, next_norm(shape_, next)},
+      slopes(tables.slopes) {
+    for (int i = 0; i < shape.n_encoder_layers; i++)
+        encoder.push_back(next_encoder_layer(shape, next));
+    encoder_norm = next_norm(shape, next);
+    for (int i = 0; i < shape.n_decoder_layers; i++)
+        decoder.push_back(next_decoder_layer(shape, next));
+    decoder_norm = next_norm(shape, next);
+    output = next_linear(shape, next, shape.tgt_vocab_size, shape.d_model);
+}
