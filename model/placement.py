@@ -42,6 +42,11 @@ def resolve_device(name: str) -> str:
     return name
 
 
+def num_cores() -> int:
+    """Threads that compute on the CPU."""
+    return torch.get_num_threads()
+
+
 def default_precision(device: str) -> Precision:
     """What is fastest on the device and loses next to no quality."""
     if device.startswith("cuda"):

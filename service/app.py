@@ -14,6 +14,7 @@ from service import __version__
 from service.dispatcher import Dispatcher
 from service.engine import Engine, EngineLimits
 from service.journal import Journal, Tracer
+from service.lane import Lane
 from service.loading import LoadedModel, StartupError
 from service.metrics import Metrics, ModelMetrics
 from service.middleware import RequestMiddleware
@@ -85,8 +86,10 @@ async def drain(app: FastAPI, limit_seconds: float) -> None:
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
+    at_work: set[Lane] = set()
     engines = {
-        model.name: _make_engine(settings, model, metrics_.of_model(model.name)) for model in models
+        model.name: _make_engine(settings, model, metrics_.of_model(model.name), at_work)
+        for model in models
     }
     translators = [
         Translator(
@@ -124,7 +127,9 @@ def _make_tracer(settings: Settings) -> Tracer | None:
     return OpenTelemetryTracer(settings.otlp_endpoint, headers, __version__)
 
 
-def _make_engine(settings: Settings, model: LoadedModel, metrics_: ModelMetrics) -> Engine:
+def _make_engine(
+    settings: Settings, model: LoadedModel, metrics_: ModelMetrics, at_work: set[Lane]
+) -> Engine:
     bounds = EngineLimits(
         max_waiting_sentences=settings.max_waiting_sentences,
         max_waiting_tokens=settings.max_waiting_tokens,
@@ -132,7 +137,7 @@ def _make_engine(settings: Settings, model: LoadedModel, metrics_: ModelMetrics)
     )
     started = time.monotonic()
     try:
-        engine = Engine(model.make_runner, metrics_, bounds)
+        engine = Engine(model.make_runners, metrics_, bounds, at_work)
     except (MemoryError, OSError, ValueError) as error:
         raise StartupError(f"{model.name} on {model.device}: {error}") from error
     seconds = time.monotonic() - started

@@ -42,9 +42,9 @@ class Crank:
     def num_running(self) -> int:
         return len(self._running)
 
-    def add(self, request: Request) -> None:
-        """Let the request's sequences wait for their turn."""
-        self._scheduler.add(request.sequences)
+    def add(self, sequences: Items[Sequence]) -> None:
+        """Let the sequences wait for their turn."""
+        self._scheduler.add(sequences)
 
     def cancel(self, request: Request) -> None:
         """Nobody waits for the request any more."""
@@ -90,7 +90,7 @@ class Crank:
         """Take the request's unsettled sequences out of the batch and of the line."""
         waiting = self._scheduler.remove(request)
         self._backlog.leave(waiting)
-        running = [seq for seq in request.sequences if seq.handle in self._running]
+        running = [seq for seq in self._running.values() if seq.request is request]
         for sequence in running:
             self._release(sequence)
         return running + waiting

@@ -1,16 +1,13 @@
-"""The engine: asyncio on one side, the thread that turns the crank on the other.
+"""The engine of one model, as the event loop sees it: sentences go in, outcomes come out.
 
-The event loop talks to the thread through one queue, and is woken at most once a step.
+Its lanes do the work, each in a thread of its own. Where the CPU computes there is more than one:
+with less to divide, cores wait less for each other than in a step that they all take together.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
-import logging
-import queue
-import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from collections.abc import Sequence as Items
@@ -18,15 +15,12 @@ from dataclasses import dataclass
 
 from model.sentence import SourceSentence
 from service.backlog import Backlog
-from service.crank import Crank, News
 from service.errors import Draining, InvalidField, NotReady, ServiceError
+from service.lane import Lane
 from service.metrics import ModelMetrics
 from service.scheduler import Scheduler
 from service.seam import Runner
-from service.sequence import Outcome, Request, Update
-
-_logger = logging.getLogger(__name__)
-_REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
+from service.sequence import Outcome, Request, Sequence, Update
 
 
 @dataclass(frozen=True)
@@ -38,47 +32,32 @@ class EngineLimits:
     max_prefill_tokens: int
 
 
-@dataclass(frozen=True)
-class _Stop:
-    """The last message: leave the loop."""
-
-
-@dataclass(frozen=True)
-class _Cancel:
-    """Nobody waits for the request any more."""
-
-    request: Request
-
-
-@dataclass(frozen=True)
-class _Expire:
-    """The request's deadline is over."""
-
-    request: Request
-
-
-_Message = Request | _Cancel | _Expire | _Stop
-
-
 class Engine:
-    """Translates sentences of many requests together; any number of coroutines may call it.
-
-    If turning the crank fails beyond one step, everything in it is answered with an error, a new
-    runner is made, and the engine is ready again.
-    """
+    """Translates sentences of many requests together; any number of coroutines may call it."""
 
     def __init__(
-        self, make_runner: Callable[[], Runner], metrics: ModelMetrics, limits: EngineLimits
+        self,
+        make_runners: Items[Callable[[], Runner]],
+        metrics: ModelMetrics,
+        limits: EngineLimits,
+        at_work: set[Lane] | None = None,
     ) -> None:
+        """One lane for each of `make_runners`; `at_work`: see `Lane`."""
         self.backlog = Backlog(limits.max_waiting_sentences, limits.max_waiting_tokens)
-        self._is_running = self._is_draining = False
-        self._make_runner, self._metrics, self._limits = make_runner, metrics, limits
-        self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._runner = make_runner()
-        self._crank = self._new_crank()
+        self._is_draining = False
+        at_work = set() if at_work is None else at_work
+        self._lanes = [
+            Lane(
+                make_runner,
+                lambda: Scheduler(limits.max_prefill_tokens),
+                self.backlog,
+                metrics,
+                at_work,
+                self._unready,
+            )
+            for make_runner in make_runners
+        ]
+        self._max_beam_size = min(lane.max_beam_size for lane in self._lanes)
 
     @property
     def is_ready(self) -> bool:
@@ -91,26 +70,24 @@ class Engine:
 
     @property
     def num_running(self) -> int:
-        return self._crank.num_running
+        return sum(lane.num_running for lane in self._lanes)
 
     @property
     def num_rows(self) -> int:
-        """Hypotheses in the batch."""
-        return self._runner.max_rows - self._runner.num_free_rows
+        """Hypotheses in the batches."""
+        return sum(lane.num_rows for lane in self._lanes)
 
     def start(self) -> None:
-        """Start the thread; futures are resolved on the event loop that runs now."""
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._run, name="dragoman-engine", daemon=True)
-        self._is_running = True
-        self._thread.start()
+        """Start the lanes; futures are resolved on the event loop that runs now."""
+        for lane in self._lanes:
+            lane.start()
 
     def stop(self) -> None:
-        """Abandon what runs and waits, with an error, and join the thread."""
-        self._is_running = False
-        self._inbox.put(_Stop())
-        if self._thread is not None:
-            self._thread.join()
+        """Abandon what runs and waits, with an error, and wait for the lanes' end."""
+        for lane in self._lanes:
+            lane.tell_to_stop()
+        for lane in self._lanes:
+            lane.join()
 
     def refuse_new_work(self) -> None:
         """Only what was admitted goes on, its second halves included."""
@@ -176,10 +153,8 @@ class Engine:
     ) -> Generator[Request]:
         """A submitted request; if the block is left before it is done, it is cancelled."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
-        if widest > self._runner.max_beam_size:
-            raise InvalidField(
-                f"beam_size must be at most {self._runner.max_beam_size}, got {widest}"
-            )
+        if widest > self._max_beam_size:
+            raise InvalidField(f"beam_size must be at most {self._max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
         request = Request(loop.create_future(), time.monotonic())
         request.add(sentences)
@@ -187,116 +162,53 @@ class Engine:
             self._submit(request, is_admitted)
         with contextlib.ExitStack() as at_end:
             if deadline_seconds is not None:
-                timer = loop.call_later(deadline_seconds, self._inbox.put, _Expire(request))
+                timer = loop.call_later(deadline_seconds, self._expire, request)
                 at_end.callback(timer.cancel)
             try:
                 yield request
             finally:
                 if request.num_unsettled:
-                    self._inbox.put(_Cancel(request))
+                    self._cancel(request)
 
     def _submit(self, request: Request, is_admitted: bool) -> None:
-        num_tokens = sum(sequence.num_tokens for sequence in request.sequences)
-        with self._lock:  # so that nothing is put into the inbox after it was emptied for good
-            if is_admitted:
-                self.require_running()
-            else:
-                self.require_room(len(request.sequences), num_tokens)
-            self.backlog.enter(request.sequences)
-            self._inbox.put(request)
+        if is_admitted:
+            self.require_running()
+        else:
+            num_tokens = sum(sequence.num_tokens for sequence in request.sequences)
+            self.require_room(len(request.sequences), num_tokens)
+        try:
+            for lane, sequences in self._dealt(request.sequences).items():
+                lane.put(sequences)
+        except NotReady:
+            self._cancel(request)
+            raise
+
+    def _dealt(self, sequences: Items[Sequence]) -> dict[Lane, list[Sequence]]:
+        """Each sequence to the lane that has the least to do then."""
+        loads = {lane: lane.load for lane in self._lanes if lane.is_running}
+        if not loads:
+            raise self._unready()
+        dealt: dict[Lane, list[Sequence]] = {}
+        for sequence in sorted(sequences, key=lambda sequence: sequence.rank):
+            lane = min(loads, key=lambda lane: loads[lane])
+            loads[lane] += sequence.num_rows
+            dealt.setdefault(lane, []).append(sequence)
+        return dealt
+
+    def _cancel(self, request: Request) -> None:
+        for lane in self._lanes:
+            lane.cancel(request)
+
+    def _expire(self, request: Request) -> None:
+        for lane in self._lanes:
+            lane.expire(request)
+
+    @property
+    def _is_running(self) -> bool:
+        return any(lane.is_running for lane in self._lanes)
 
     def _unready(self, name: str | None = None) -> NotReady:
         if self._is_draining:
             return Draining("the server is about to stop and takes no more work")
         subject = f"the engine of {name}" if name else "the engine"
         return NotReady(f"{subject} is not running; try again later")
-
-    def _new_crank(self) -> Crank:
-        scheduler = Scheduler(self._limits.max_prefill_tokens)
-        return Crank(self._runner, scheduler, self.backlog, self._metrics)
-
-    def _run(self) -> None:
-        """The thread: turn the crank until told to stop; if it breaks, get a new one."""
-        is_stopped = False
-        while not is_stopped:
-            try:
-                self._turn_until_stopped()
-                is_stopped = True
-            except Exception:
-                _logger.exception("the engine died")
-            self._abandon_everything()
-            is_stopped = is_stopped or not self._rebuild()
-
-    def _turn_until_stopped(self) -> None:
-        while self._take_messages():
-            self._crank.turn()
-            self._tell(self._crank.take_news())
-
-    def _take_messages(self) -> bool:
-        """Take everything from the inbox, waiting for it if there is nothing to do; False: stop."""
-        is_idle = self._crank.is_idle
-        with contextlib.suppress(queue.Empty):
-            while True:
-                message = self._inbox.get(block=is_idle)
-                is_idle = False
-                if isinstance(message, _Stop):
-                    return False
-                self._take(message)
-        return True
-
-    def _take(self, message: Request | _Cancel | _Expire) -> None:
-        match message:
-            case _Cancel(request):
-                self._crank.cancel(request)
-            case _Expire(request):
-                self._crank.expire(request)
-            case Request():
-                self._crank.add(message)
-
-    def _abandon_everything(self) -> None:
-        with self._lock:
-            self._is_running = False
-        with contextlib.suppress(queue.Empty):
-            while True:
-                message = self._inbox.get_nowait()
-                if isinstance(message, Request):
-                    self._crank.add(message)
-                if isinstance(message, _Stop):
-                    self._inbox.put(message)
-                    break
-        self._crank.abandon(self._unready())
-        self._tell(self._crank.take_news())
-
-    def _rebuild(self) -> bool:
-        """A new runner, as soon as one can be had; False if told to stop before that."""
-        for attempt in itertools.count():
-            if self._is_told_to_stop(_REBUILD_SECONDS[min(attempt, len(_REBUILD_SECONDS) - 1)]):
-                return False
-            try:
-                self._runner = self._make_runner()
-            except Exception:
-                _logger.exception("the engine could not be rebuilt")
-                continue
-            self._crank = self._new_crank()
-            self._metrics.engine_restarts.inc()
-            self._is_running = True
-            return True
-        raise AssertionError
-
-    def _is_told_to_stop(self, within_seconds: float) -> bool:
-        with contextlib.suppress(queue.Empty):
-            while not isinstance(self._inbox.get(timeout=within_seconds), _Stop):
-                pass
-            return True
-        return False
-
-    def _tell(self, news: News) -> None:
-        if news and self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-                self._loop.call_soon_threadsafe(_deliver, news)
-
-
-def _deliver(news: News) -> None:
-    """On the event loop: everything that one turn brought."""
-    for request, update in news:
-        request.receive(update)

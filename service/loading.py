@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from model.placement import Backend
 
 _GIB = 2**30
+_USUAL_LANES = 2
 
 
 class StartupError(ValueError):
@@ -27,15 +29,16 @@ class StartupError(ValueError):
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A checkpoint that can be served, without a word about tensors. `make_runner` reads its
-    weights; `runner_bytes` is what the runner needs besides them when it is full."""
+    """A checkpoint that can be served, without a word about tensors. `make_runners` make a runner
+    for each lane, and the first call reads the weights; `runner_bytes` is what the runners need
+    besides them when they are full."""
 
     name: str
     pairs: Sequence[tuple[str, str]]
     own_codes: Mapping[str, str]
     decoding: DecodingOptions
     tokenizer: Tokenizer
-    make_runner: Callable[[], Runner]
+    make_runners: Sequence[Callable[[], Runner]]
     max_source_tokens: int
     runner_bytes: int
     device: str
@@ -65,7 +68,7 @@ class _Placement(NamedTuple):
 def _load_model(path: Path, settings: Settings) -> LoadedModel:
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
-    from model.placement import full_bytes
+    from model.placement import full_bytes, prepare
     from model.runner import Runner as ModelRunner
     from model.runner import warmed_up
 
@@ -75,26 +78,34 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
     info = checkpoint.info
+    control_ids = checkpoint.tokenizer.control_ids()
     room = _room(settings, info.architecture)
+    rooms = _divided(room, _num_lanes(settings, placement))
+    prepared = functools.cache(
+        lambda: prepare(checkpoint.model, control_ids, placement.precision, placement.backend)
+    )
 
-    def make_runner(backend: Backend | None) -> ModelRunner:
+    def make_runner(room: Room, backend: Backend | None) -> ModelRunner:
         return ModelRunner(
-            checkpoint.model,
-            checkpoint.tokenizer.control_ids(),
+            prepared(),
+            control_ids,
             **room._asdict(),
             max_beam_size=settings.max_beam_size,
             precision=placement.precision,
             backend=backend,
         )
 
-    usual = [info.decoding, DecodingOptions(beam_size=1)]
+    def make_warm_runner(room: Room) -> ModelRunner:
+        usual = [info.decoding, DecodingOptions(beam_size=1)]
+        return warmed_up(functools.partial(make_runner, room), placement.backend, usual)
+
     return LoadedModel(
         name=info.name,
         pairs=info.pairs,
         own_codes=info.own_codes,
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
-        make_runner=lambda: warmed_up(make_runner, placement.backend, usual),
+        make_runners=[functools.partial(make_warm_runner, own) for own in rooms],
         max_source_tokens=room.max_source_tokens,
         runner_bytes=full_bytes(
             info.architecture, room, settings.max_beam_size, placement.precision
@@ -124,6 +135,31 @@ def _room(settings: Settings, config: ModelConfig) -> Room:
         min(settings.max_source_tokens, config.max_positions),
         min(settings.max_target_tokens, config.max_positions),
     )
+
+
+def _num_lanes(settings: Settings, placement: _Placement) -> int:
+    """As many as were asked for, or two where our own CPU code has two cores; but each must have
+    room for the widest beam."""
+    from model.placement import num_cores, resolve_backend
+
+    backend = placement.backend or resolve_backend("auto", placement.device, placement.precision)
+    wanted = settings.lanes or min(_USUAL_LANES, num_cores())
+    fitting = min(settings.max_slots, settings.max_rows // settings.max_beam_size)
+    return min(wanted, fitting) if backend == "native" else 1
+
+
+def _divided(room: Room, count: int) -> list[Room]:
+    """The room of each lane: slots and rows are dealt out."""
+    return [
+        room._replace(
+            max_slots=_share(room.max_slots, i, count), max_rows=_share(room.max_rows, i, count)
+        )
+        for i in range(count)
+    ]
+
+
+def _share(total: int, place: int, count: int) -> int:
+    return total // count + (place < total % count)
 
 
 def _require_memory(models: Sequence[LoadedModel]) -> None:

@@ -30,10 +30,8 @@ class Scheduler:
         return bool(self._turns)
 
     def add(self, sequences: Iterable[Sequence]) -> None:
-        """Longest first, so that no long one is left to run alone at the end; what is streamed
-        keeps its order."""
-        in_order = sorted(sequences, key=lambda s: 0 if s.sentence.is_streamed else -s.num_tokens)
-        for sequence in in_order:
+        """By their rank; those of a request stand together."""
+        for sequence in sorted(sequences, key=lambda sequence: sequence.rank):
             self._turns.setdefault(sequence.request, deque()).append(sequence)
             self._num_waiting += 1
 

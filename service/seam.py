@@ -34,6 +34,10 @@ class Runner(Protocol):
         """Take sentences into the batch -> a handle each; an exception takes none of them."""
         ...
 
+    def share_cores(self, sharers: int) -> None:
+        """So many runners compute now, each in a thread of its own: take a share of the cores."""
+        ...
+
     @property
     def can_leave_out(self) -> bool:
         """Whether a step of some sentences costs less than one of all."""

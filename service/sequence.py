@@ -63,6 +63,12 @@ class Sequence:
     def num_tokens(self) -> int:
         return len(self.sentence.ids)
 
+    @property
+    def rank(self) -> int:
+        """Its place among its request's, lowest first: the longest ones, so that none of them is
+        left to run alone at the end; what is streamed keeps its order."""
+        return 0 if self.sentence.is_streamed else -self.num_tokens
+
     def times(self, ended_seconds: float) -> Times:
         """Of a sentence that was admitted and has ended."""
         return Times(

@@ -82,6 +82,13 @@ class Settings(BaseSettings):
     threads: int = Field(
         0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."
     )
+    lanes: int = Field(
+        0,
+        ge=0,
+        le=64,
+        description="Batches that the CPU decodes side by side, each with a share of cores, slots "
+        "and rows; 0: two if it has two cores. A GPU has one.",
+    )
     max_slots: int = Field(64, ge=1, le=65536, description="Sentences translated at the same time.")
     max_rows: int = Field(
         256, ge=1, le=65536, description="Hypotheses held at the same time; a beam of 4 takes 4."

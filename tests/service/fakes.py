@@ -75,6 +75,7 @@ class FakeRunner:
         self.running: dict[int, _Running] = {}
         self.admitted: list[list[int]] = []
         self.steps: list[list[int]] = []
+        self.sharers: list[int] = []
         self.can_leave_out = True
         self.gate = threading.Event()
         self.gate.set()
@@ -103,6 +104,9 @@ class FakeRunner:
         assert self.num_free_slots >= 0
         assert self.num_free_rows >= 0
         return handles
+
+    def share_cores(self, sharers: int) -> None:
+        self.sharers.append(sharers)
 
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
         self.is_stepping.set()
@@ -140,7 +144,7 @@ def fake_model(
         own_codes={"zho_Hans": "zh"},
         decoding=DecodingOptions(),
         tokenizer=FakeTokenizer(),
-        make_runner=lambda: runner,
+        make_runners=[lambda: runner],
         max_source_tokens=runner.max_source_tokens,
         runner_bytes=0,
         device="cpu",

@@ -19,7 +19,7 @@ from tests.service.fakes import FakeRunner, FakeTokenizer, sentence
 @contextlib.asynccontextmanager
 async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[Engine]:
     limits = EngineLimits(max_waiting, max_waiting_tokens=10_000, max_prefill_tokens=1000)
-    engine = Engine(lambda: runner, Metrics().of_model("fake"), limits)
+    engine = Engine([lambda: runner], Metrics().of_model("fake"), limits)
     engine.start()
     try:
         yield engine
@@ -165,7 +165,7 @@ def test_an_engine_that_dies_answers_everyone_and_is_ready_again_with_a_new_runn
         broken.fail_next_step = broken.fail_release = True
         runners = [broken, healthy]
         engine = Engine(
-            lambda: runners.pop(0), Metrics().of_model("fake"), EngineLimits(100, 1000, 100)
+            [lambda: runners.pop(0)], Metrics().of_model("fake"), EngineLimits(100, 1000, 100)
         )
         engine.start()
         outcomes = await asyncio.wait_for(
@@ -192,7 +192,7 @@ def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> 
                 raise RuntimeError("out of memory")
             return runner
 
-        engine = Engine(make_runner, Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
+        engine = Engine([make_runner], Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
         engine.start()
         await engine.translate([sentence("a")])
         await until(lambda: len(attempts) == 1)
@@ -259,7 +259,7 @@ def test_waiting_tokens_are_bounded_too() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=1)
         runner.gate.clear()
-        engine = Engine(lambda: runner, Metrics().of_model("fake"), EngineLimits(100, 60, 100))
+        engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(100, 60, 100))
         engine.start()
         first = asyncio.create_task(engine.translate([sentence("a")]))
         await until(lambda: engine.num_running == 1)
@@ -281,7 +281,7 @@ def test_an_empty_line_takes_one_request_that_is_longer_than_the_line() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=1)
         runner.gate.clear()
-        engine = Engine(lambda: runner, Metrics().of_model("fake"), EngineLimits(2, 60, 100))
+        engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(2, 60, 100))
         engine.start()
         long = asyncio.create_task(engine.translate([sentence("c" * 38)] * 5))
         await until(lambda: engine.num_running == 1)
