@@ -1,12 +1,13 @@
-"""Continuous batching against request-level batching and one at a time, on the same runner.
+"""Continuous batching against request-level batching and one at a time, on the same lanes.
 
-The same Poisson arrivals of the same sentences are served by four policies in turns:
+The same Poisson arrivals of the same sentences are served by four policies in turns. They differ in
+who may join whom; lanes, cranks and runners are the server's own, without its HTTP:
 
 single      one sentence at a time
 batch       whole batches: what waits is taken when the last batch is done, and answered together,
             as request-level batching does it (Yu et al. 2022, "Orca", section 3)
 batch-each  the same, but each sentence is answered as soon as it is done
-continuous  the server's own: its scheduler and its turns, a sentence joins and leaves at any step
+continuous  the server's own: a sentence joins and leaves at any step
 
 The arrival rate is raised until a policy's p95 latency, the median of several rounds, passes the
 largest bound; the highest rate within a bound is its throughput at that p95. At last what each
@@ -22,89 +23,60 @@ import asyncio
 import random
 import statistics
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
+
+import uvloop
 
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from model.checkpoint import load_checkpoint
-from model.placement import resolve_precision
+from model.placement import prepare, resolve_precision
 from model.runner import Runner
 from model.sentence import SourceSentence
 from service.backlog import Backlog
-from service.crank import Crank
+from service.errors import NotReady
+from service.lane import Lane
 from service.metrics import Metrics
 from service.scheduler import Scheduler
 from service.sequence import Request
+from service.sequence import Sequence as Waiting
 
 MAX_SLOTS = 64
 MAX_ROWS = 256
 MAX_PREFILL_TOKENS = 1024
 
 
-class Policy(Protocol):
-    """Who is served when. Arrivals and answers are known by the moments of arrival."""
-
-    def add(self, sentence: SourceSentence, arrived: float) -> None:
-        """The sentence waits from now on."""
-
-    def turn(self) -> list[float]:
-        """Take a step -> the arrivals that are answered."""
-
-
-class Batches:
+class Batches(Scheduler):
     """At most `size` sentences, and nobody joins before the last of them is done."""
 
-    def __init__(self, runner: Runner, size: int, are_answered_together: bool) -> None:
-        self._runner, self._size = runner, size
-        self._are_answered_together = are_answered_together
-        self._waiting: deque[tuple[SourceSentence, float]] = deque()
-        self._arrived: dict[int, float] = {}
-        self._done: list[float] = []
+    def __init__(self, size: int) -> None:
+        super().__init__(MAX_PREFILL_TOKENS)
+        self._size = size
+        self.batches: list[list[Waiting]] = []
 
-    def add(self, sentence: SourceSentence, arrived: float) -> None:
-        self._waiting.append((sentence, arrived))
-
-    def turn(self) -> list[float]:
-        if not self._runner.num_running:
-            count = min(len(self._waiting), self._size)
-            chosen = [self._waiting.popleft() for _ in range(count)]
-            handles = self._runner.admit([sentence for sentence, _ in chosen])
-            self._arrived = {h: at for h, (_, at) in zip(handles, chosen, strict=True)}
-        self._done += [self._arrived[done.handle] for done in self._runner.step().finished]
-        if self._are_answered_together and self._runner.num_running:
+    def take(self, num_free_slots: int, num_free_rows: int, num_running: int = 0) -> list[Waiting]:
+        if num_running:
             return []
-        answered, self._done = self._done, []
-        return answered
+        self.batches.append(super().take(min(num_free_slots, self._size), num_free_rows))
+        return self.batches[-1]
 
 
-class Continuous:
-    """What the engine's thread does, without the engine."""
+class Policy(NamedTuple):
+    """How many lanes there are, who joins whom in them, and whether a batch is answered as one."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._backlog = Backlog(10**9, 10**9)
-        metrics = Metrics().of_model("benchmark")
-        self._crank = Crank(runner, Scheduler(MAX_PREFILL_TOKENS), self._backlog, metrics)
-        self._loop = asyncio.new_event_loop()
-
-    def add(self, sentence: SourceSentence, arrived: float) -> None:
-        request = Request(self._loop.create_future(), arrived)
-        request.add([sentence])
-        self._backlog.enter(request.sequences)
-        self._crank.add(request)
-
-    def turn(self) -> list[float]:
-        self._crank.turn()
-        return [request.arrived_seconds for request, update in self._crank.take_news()]
+    num_lanes: int
+    make_scheduler: Callable[[], Scheduler]
+    are_answered_together: bool = False
 
 
-POLICIES: dict[str, Callable[[Runner], Policy]] = {
-    "single": lambda runner: Batches(runner, 1, are_answered_together=True),
-    "batch": lambda runner: Batches(runner, MAX_SLOTS, are_answered_together=True),
-    "batch-each": lambda runner: Batches(runner, MAX_SLOTS, are_answered_together=False),
-    "continuous": Continuous,
+POLICIES = {
+    "single": Policy(1, lambda: Batches(1)),
+    "batch": Policy(2, lambda: Batches(MAX_SLOTS), are_answered_together=True),
+    "batch-each": Policy(2, lambda: Batches(MAX_SLOTS)),
+    "continuous": Policy(2, lambda: Scheduler(MAX_PREFILL_TOKENS)),
 }
 
 
@@ -128,51 +100,96 @@ class Result:
         )
 
 
-def serve(
-    name: str, runner: Runner, sentences: list[SourceSentence], rate: float, seed: int
+async def serve(
+    policy: Policy,
+    runners: Sequence[Runner],
+    sentences: list[SourceSentence],
+    rate: float,
+    seed: int,
 ) -> Result:
     """Serve every sentence, arriving at random at `rate` a second."""
     rng = random.Random(seed)
-    policy = POLICIES[name](runner)
-    started = moment = time.monotonic()
-    arrivals: deque[tuple[float, SourceSentence]] = deque()
-    for sentence in sentences:
-        moment += rng.expovariate(rate)
-        arrivals.append((moment, sentence))
-    latencies: list[float] = []
-    num_open = 0
-    while arrivals or num_open:
-        if not num_open:
-            time.sleep(max(0.0, arrivals[0][0] - time.monotonic()))
-        now = time.monotonic()
-        while arrivals and arrivals[0][0] <= now:
-            arrived, sentence = arrivals.popleft()
-            policy.add(sentence, arrived)
-            num_open += 1
-        answered = policy.turn() if num_open else []
-        num_open -= len(answered)
-        now = time.monotonic()
-        latencies += [now - arrived for arrived in answered]
+    requests: list[Request] = []
+    ended: dict[Request, float] = {}
+    async with running(policy, runners) as (lanes, schedulers):
+        started = moment = time.monotonic()
+        for sentence in sentences:
+            moment += rng.expovariate(rate)
+            await asyncio.sleep(max(0.0, moment - time.monotonic()))
+            request = Request(asyncio.get_running_loop().create_future(), moment)
+            request.future.add_done_callback(
+                lambda _, r=request: ended.update({r: time.monotonic()})
+            )
+            request.add([sentence])
+            min(lanes, key=lambda lane: lane.load).put(request.sequences)
+            requests.append(request)
+        await asyncio.gather(*(request.future for request in requests))
     reached = len(sentences) / (time.monotonic() - started)
+    if policy.are_answered_together:
+        ended = _ends_of_batches(schedulers, ended)
+    latencies = [ended[request] - request.arrived_seconds for request in requests]
     return Result(reached, percentile(latencies, 50), percentile(latencies, 95))
 
 
+@asynccontextmanager
+async def running(
+    policy: Policy, runners: Sequence[Runner]
+) -> AsyncGenerator[tuple[list[Lane], list[Scheduler]]]:
+    """The policy's lanes, at work."""
+    metrics, backlog = Metrics().of_model("benchmark"), Backlog(10**9, 10**9)
+    schedulers = [policy.make_scheduler() for _ in range(policy.num_lanes)]
+    at_work: set[Lane] = set()
+    lanes = [
+        Lane(lambda r=r: r, lambda s=s: s, backlog, metrics, at_work, NotReady)
+        for r, s in zip(runners, schedulers, strict=False)
+    ]
+    for lane in lanes:
+        lane.start()
+    try:
+        yield lanes, schedulers
+    finally:
+        for lane in lanes:
+            lane.tell_to_stop()
+            lane.join()
+
+
+def _ends_of_batches(
+    schedulers: Sequence[Scheduler], ended: dict[Request, float]
+) -> dict[Request, float]:
+    """Every request as late as the last of its batch."""
+    batches = [b for s in schedulers if isinstance(s, Batches) for b in s.batches]
+    return {
+        sequence.request: max(ended[other.request] for other in batch)
+        for batch in batches
+        for sequence in batch
+    }
+
+
 class Contest:
-    """The policies in turns, on one runner with the server's default limits."""
+    """The policies in turns, on the same runners with the server's default limits."""
 
     def __init__(self, model: Path, sentences: Path | None, rounds: int) -> None:
         checkpoint = load_checkpoint(model)
         self._tokenizer, self._options = checkpoint.tokenizer, checkpoint.info.decoding
         self._sentences, self._rounds = sentences, rounds
-        self._runner = Runner(
-            checkpoint.model,
-            checkpoint.tokenizer.control_ids(),
-            max_slots=MAX_SLOTS,
-            max_rows=MAX_ROWS,
-            max_source_tokens=128,
-            max_target_tokens=256,
-            precision=resolve_precision("auto", "cpu"),
-        )
+        control_ids = checkpoint.tokenizer.control_ids()
+        precision = resolve_precision("auto", "cpu")
+        shared = prepare(checkpoint.model, control_ids, precision, backend=None)
+        self._runners = {
+            num_lanes: [
+                Runner(
+                    shared,
+                    control_ids,
+                    max_slots=MAX_SLOTS // num_lanes,
+                    max_rows=MAX_ROWS // num_lanes,
+                    max_source_tokens=128,
+                    max_target_tokens=256,
+                    precision=precision,
+                )
+                for _ in range(num_lanes)
+            ]
+            for num_lanes in {policy.num_lanes for policy in POLICIES.values()}
+        }
 
     def hold(self, policies: Sequence[str], rate: float, count: int) -> dict[str, Result]:
         """`count` sentences at `rate` a second for each, round after round -> the medians."""
@@ -180,13 +197,19 @@ class Contest:
         encode = self._tokenizer.encode_source
         sentences = [SourceSentence(encode(text, "en"), self._options) for text in texts]
         rounds = [
-            {policy: serve(policy, self._runner, sentences, rate, seed) for policy in policies}
+            {name: self._serve(POLICIES[name], sentences, rate, seed) for name in policies}
             for seed in range(self._rounds)
         ]
-        results = {p: Result.median([results[p] for results in rounds]) for p in policies}
-        for policy, result in results.items():
-            print(f"{policy:<11} offered {rate:6.0f}/s {result}", flush=True)
+        results = {name: Result.median([results[name] for results in rounds]) for name in policies}
+        for name, result in results.items():
+            print(f"{name:<11} offered {rate:6.0f}/s {result}", flush=True)
         return results
+
+    def _serve(
+        self, policy: Policy, sentences: list[SourceSentence], rate: float, seed: int
+    ) -> Result:
+        runners = self._runners[policy.num_lanes]
+        return uvloop.run(serve(policy, runners, sentences, rate, seed))
 
 
 def main() -> None:
