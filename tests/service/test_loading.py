@@ -1,0 +1,42 @@
+"""How a model's room is divided among its lanes."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.native import is_available
+from model.runner import Runner
+from service.loading import load_models
+from service.settings import BUNDLED, Settings
+
+
+def runners_of(**settings: object) -> list[Runner]:
+    (model,) = load_models(Settings.model_validate({"model": BUNDLED[:1], **settings}))
+    runners = [make_runner() for make_runner in model.make_runners]
+    assert all(isinstance(runner, Runner) for runner in runners)
+    return [runner for runner in runners if isinstance(runner, Runner)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "rooms"),
+    [
+        ({"lanes": 2}, [(32, 128), (32, 128)]),
+        ({"lanes": 3, "max_slots": 7, "max_rows": 50}, [(3, 17), (2, 17), (2, 16)]),
+        ({"lanes": 3, "max_slots": 2, "max_rows": 64}, [(1, 32), (1, 32)]),
+        ({"lanes": 3, "max_rows": 31}, [(64, 31)]),
+        ({"lanes": 2, "max_rows": 31, "max_beam_size": 4}, [(32, 16), (32, 15)]),
+        ({"lanes": 2, "backend": "eager", "precision": "float32"}, [(64, 256)]),
+    ],
+)
+def test_slots_and_rows_are_dealt_out_but_every_lane_takes_the_widest_beam(
+    settings: dict[str, object], rooms: list[tuple[int, int]]
+) -> None:
+    assert is_available()
+    runners = runners_of(**settings)
+    assert [(runner.max_slots, runner.max_rows) for runner in runners] == rooms
+    assert {runner.max_beam_size for runner in runners} == {settings.get("max_beam_size", 16)}
+
+
+def test_lanes_share_one_copy_of_the_weights() -> None:
+    one, other = runners_of(lanes=2)
+    assert one._network._packed is other._network._packed  # type: ignore[attr-defined]
