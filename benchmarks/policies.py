@@ -216,7 +216,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=ROOT / "checkpoints" / "zh-en")
     parser.add_argument("--sentences", type=Path, help="one a line; default: the test data")
-    bounds = [30.0, 40.0, 50.0, 60.0, 75.0, 100.0, 150.0, 200.0]
+    bounds = [20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 75.0, 100.0, 150.0]
     parser.add_argument("--bounds-ms", type=float, nargs="*", default=bounds)
     parser.add_argument("--seconds", type=float, default=4.0, help="length of one run")
     parser.add_argument("--rounds", type=int, default=3)
