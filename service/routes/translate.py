@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
-from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from service.routes.body import (
@@ -23,17 +21,9 @@ from service.routes.events import EVENT_STREAM, event_stream, render
 from service.routes.state import server_state
 from service.schemas import TranslateRequest, TranslateResponse
 
+router = APIRouter()
 
-class _BareRoute(APIRoute):
-    """FastAPI documents the endpoint, which takes the request and makes the response itself: what
-    solves dependencies and checks answers would cost more than the rest of the route."""
-
-    def get_route_handler(self) -> Callable[..., Any]:
-        return self.endpoint
-
-
-router = APIRouter(route_class=_BareRoute)
-
+PATH = "/translate"
 _SCHEMA = TranslateRequest.model_json_schema()
 _EXAMPLE = {"q": "你好，世界！", "source": "zh", "target": "en"}
 _OPENAPI: dict[str, Any] = {
@@ -60,7 +50,7 @@ _OPENAPI: dict[str, Any] = {
 
 
 @router.post(
-    "/translate",
+    PATH,
     response_model=TranslateResponse,
     openapi_extra=_OPENAPI,
 )
