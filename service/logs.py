@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
+from pydantic_core import to_json
 from structlog.processors import ExceptionRenderer, JSONRenderer, TimeStamper
 from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_logger_name
 from structlog.tracebacks import ExceptionDictTransformer
@@ -36,14 +37,19 @@ def configure_logs(level: str, log_format: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    direct = [JSONRenderer(serializer=_to_json)] if is_json else renderers
     structlog.configure(
-        processors=[_event_first, add_log_level, stamp, *renderers],
+        processors=[_event_first, add_log_level, stamp, *direct],
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )
 
 
 def _event_first(_: Any, __: str, event: EventDict) -> EventDict:
     return {"event": event.pop("event"), **event}
+
+
+def _to_json(event: EventDict, default: Callable[[Any], Any]) -> str:
+    return to_json(event, fallback=default).decode()
 
 
 def _drop_uvicorns_colours(_: Any, __: str, event: EventDict) -> EventDict:
