@@ -183,6 +183,8 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Target ids to text; control symbols vanish, byte pieces join into characters."""
+        if self._target.raw_bytes.keys().isdisjoint(ids):
+            return "".join([self._target.texts[token] for token in ids]).removeprefix(" ")
         stream = self.stream()
         return "".join([stream.push(token) for token in ids]) + stream.flush()
 
@@ -200,7 +202,7 @@ class Tokenizer:
 
     def text_of(self, token: int) -> str | bytes:
         """What one target id spells: text with spaces, a raw byte, or "" for control symbols."""
-        return self._target.spelled[token]
+        return self._target.raw_bytes.get(token) or self._target.texts[token]
 
     def tag(self, language: str) -> str:
         """The piece that stands for the language, if the vocabulary has it."""

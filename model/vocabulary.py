@@ -15,7 +15,8 @@ class Vocabulary:
     """A sentencepiece model and the pieces that the network's ids stand for.
 
     `pieces` is None where sentencepiece's own ids are the network's. Text never becomes one of the
-    `control` pieces, nor any that sentencepiece itself takes for control or unknown.
+    `control` pieces, nor any that sentencepiece itself takes for control or unknown. An id spells
+    its byte in `raw_bytes` if it has one, else its text in `texts`.
     """
 
     def __init__(
@@ -27,14 +28,18 @@ class Vocabulary:
         names = [str(model.id_to_piece(i)) for i in own]
         silent = {names[i] for i in own if model.is_control(i) or model.is_unknown(i)}
         silent |= {PAD, UNKNOWN, BOS, EOS, *control}
-        raw_bytes = {names[i]: bytes([int(names[i][3:5], 16)]) for i in own if model.is_byte(i)}
+        byte_pieces = {names[i] for i in own if model.is_byte(i)} - silent
         self._is_own = pieces is None
         self.pieces = names if pieces is None else pieces
         self.ids = {piece: i for i, piece in enumerate(self.pieces)}
         self.silent_ids = [i for i, piece in enumerate(self.pieces) if piece in silent]
-        self.spelled: list[str | bytes] = [
-            "" if piece in silent else raw_bytes.get(piece, piece.replace(_WORD_START, " "))
-            for piece in self.pieces
+        self.raw_bytes = {
+            i: bytes([int(piece[3:5], 16)])
+            for i, piece in enumerate(self.pieces)
+            if piece in byte_pieces
+        }
+        self.texts = [
+            "" if piece in silent else piece.replace(_WORD_START, " ") for piece in self.pieces
         ]
         self._text_ids = {p: i for p, i in self.ids.items() if p not in silent}
         self.pad_id = self._special(PAD, model.pad_id())

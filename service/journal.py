@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import structlog
 from starlette.datastructures import Headers
 
 from service.errors import Overloaded, outcome_of
@@ -23,6 +24,7 @@ REQUEST_ID_HEADER = "X-Request-ID"
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _PROBES = ("/health", "/metrics")
 _logger = logging.getLogger(__name__)
+_lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 
 @dataclass
@@ -76,7 +78,7 @@ class Journal:
         self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
-            _logger.log(level, "request", extra=_facts(record))
+            _lines.log(level, "request", **_facts(record), logger=__name__)
         if self._tracer is not None:
             self._tracer.trace(record)
 

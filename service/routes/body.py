@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
@@ -66,22 +67,25 @@ def parse_body(media_type: str, body: bytes, query: Mapping[str, str]) -> Transl
 
 async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
     """Await `work`; if the client hangs up first, cancel it and raise ClientGone."""
-    task = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_wait_for_disconnect(request))
-    leaving.add_done_callback(lambda _: task.cancel())
+    task = asyncio.current_task()
+    assert task is not None
+    leaving = asyncio.ensure_future(_cancel_on_disconnect(task, request))
     try:
-        return await task
+        return await work
     except asyncio.CancelledError:
-        if leaving.done():
+        if leaving.done() and not task.uncancel():
             raise ClientGone("the client hung up") from None
         raise
     finally:
         leaving.cancel()
 
 
-async def _wait_for_disconnect(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> None:
+    """A connection that cannot be listened to is lost as well."""
+    with contextlib.suppress(Exception):
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+    task.cancel()
 
 
 def _parse_json(body: bytes) -> object:

@@ -62,11 +62,15 @@ class ServerState:
         return wanted.job(limits.max_beam_size, limits.deadline_seconds)
 
 
-async def _server_state(connection: HTTPConnection) -> ServerState:
-    """Asynchronous, because FastAPI would give a plain function to another thread."""
+def server_state(connection: HTTPConnection) -> ServerState:
     state = connection.app.state.server
     assert isinstance(state, ServerState)
     return state
+
+
+async def _server_state(connection: HTTPConnection) -> ServerState:
+    """Asynchronous, because FastAPI would give a plain function to another thread."""
+    return server_state(connection)
 
 
 StateDep = Annotated[ServerState, Depends(_server_state)]

@@ -18,11 +18,12 @@ from service.routes.body import (
     until_disconnected,
 )
 from service.routes.events import EVENT_STREAM, event_stream, render
-from service.routes.state import StateDep
+from service.routes.state import server_state
 from service.schemas import TranslateRequest, TranslateResponse
 
 router = APIRouter()
 
+PATH = "/translate"
 _SCHEMA = TranslateRequest.model_json_schema()
 _EXAMPLE = {"q": "你好，世界！", "source": "zh", "target": "en"}
 _OPENAPI: dict[str, Any] = {
@@ -49,16 +50,17 @@ _OPENAPI: dict[str, Any] = {
 
 
 @router.post(
-    "/translate",
+    PATH,
     response_model=TranslateResponse,
     openapi_extra=_OPENAPI,
 )
-async def translate(request: Request, state: StateDep) -> Response:
+async def translate(request: Request) -> Response:
     """Translate a text or a list of texts; answers when the last sentence is done.
 
     A text/plain body with ?source=&target= is answered with the translation as plain text. With
     `Accept: text/event-stream` the answer is the stream's events: token, then final or error.
     """
+    state = server_state(request)
     media_type = media_type_of(request)
     body = await read_body(request, state.limits.max_body_bytes)
     wanted = parse_body(media_type, body, request.query_params)

@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 
-from model.tokenizer import StreamDecoder, Tokenizer, language_tag, normalise
+from model.tokenizer import (
+    StreamDecoder,
+    Tokenizer,
+    TokenizerConfig,
+    language_tag,
+    normalise,
+)
 
 SENTENCES = [
     "我们昨天去学校。",
@@ -58,10 +64,15 @@ def test_any_bytes_come_back_as_unicode_decodes_them(
 
 
 @law
-@given(ids=st.lists(st.integers(0, 449)))
+@given(data=st.data())
 def test_the_streamed_pieces_join_to_the_whole_text(
-    tiny_tokenizer: Tokenizer, ids: list[int]
+    tiny_tokenizer: Tokenizer, data: st.DataObject
 ) -> None:
+    """Words and control symbols alone, and among byte pieces that may be no UTF-8."""
+    spelled = [tiny_tokenizer.text_of(token) for token in range(tiny_tokenizer.target_vocab_size)]
+    wordy = [token for token, text in enumerate(spelled) if isinstance(text, str)]
+    words = st.lists(st.sampled_from(wordy))
+    ids = data.draw(words | st.lists(st.integers(0, len(spelled) - 1)))
     stream = StreamDecoder(tiny_tokenizer)
     pieces = [stream.push(token) for token in ids]
     assert "".join([*pieces, stream.flush()]) == tiny_tokenizer.decode(ids)
@@ -121,6 +132,15 @@ def test_the_control_ids_are_pad_unknown_bos_and_the_tags(tiny_tokenizer: Tokeni
     assert pieces == ["<pad>", "<unk>", "<s>", "<2zh>", "<2en>"]
     assert [tiny_tokenizer.text_of(token) for token in tiny_tokenizer.control_ids()] == [""] * 5
     assert tiny_tokenizer.eos_id not in tiny_tokenizer.control_ids()
+
+
+def test_a_control_symbol_spells_nothing_even_if_it_is_a_byte(tiny_tokenizer_file: Path) -> None:
+    name = tiny_tokenizer_file.name
+    config = TokenizerConfig(name, name, control=("<0x41>",))
+    tokenizer = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
+    a, b = (tokenizer.target_pieces.index(piece) for piece in ("<0x41>", "<0x42>"))
+    assert tokenizer.decode([a]) == tokenizer.text_of(a) == ""
+    assert tokenizer.decode([a, b]) == "B"
 
 
 def test_equal_texts_in_other_unicode_forms_have_equal_ids(tiny_tokenizer: Tokenizer) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import structlog
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.journal import Journal, Record
 from service.logs import configure_logs
+from service.metrics import Metrics
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 
@@ -25,6 +29,7 @@ def restored_logging() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+    structlog.reset_defaults()
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -51,6 +56,37 @@ def test_a_request_is_one_line_of_json_without_its_text(
     assert (line["models"], line["sentences"]) == (["fake"], 3)
     assert line["target_tokens"] == 2 * len(f"{SECRET} one.") + 1
     assert line["max_decode_seconds"] + line["max_queue_seconds"] <= line["seconds"]
+
+
+def test_a_requests_line_is_written_as_all_others_are(
+    client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs("info", "json")
+    client.get("/languages")
+    (line,) = requests(capsys)
+    assert next(iter(line)) == "event"
+    stamps = {name: line.pop(name) for name in ("event", "level", "logger", "timestamp")}
+    logging.getLogger(stamps["logger"]).info(stamps["event"], extra=line)
+    (other,) = requests(capsys)
+    assert other["timestamp"] > stamps["timestamp"]
+    assert other == line | stamps | {"timestamp": other["timestamp"]}
+
+
+def test_lines_of_many_threads_never_mix(capfd: pytest.CaptureFixture[str]) -> None:
+    """Of requests, and of what else is logged meanwhile; some are longer than any buffer."""
+    configure_logs("info", "json")
+    journal, logger = Journal(Metrics()), logging.getLogger("x")
+
+    def write(thread: int) -> None:
+        for size in range(0, 20_000, 100):
+            if thread % 2:
+                logger.info("x" * size)
+            else:
+                journal.enter(Record("x" * size, "POST", "/translate", status=200))
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, range(4)))
+    assert len(lines(capfd)) == 4 * 200
 
 
 def test_a_refused_request_is_logged_with_its_outcome(
