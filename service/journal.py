@@ -5,6 +5,7 @@ None of them ever holds a text.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import secrets
@@ -78,7 +79,8 @@ class Journal:
         self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
-            _lines.log(level, "request", **_facts(record), logger=__name__)
+            with contextlib.suppress(OSError):  # nobody reads the log any more, or its disk is full
+                _lines.log(level, "request", **_facts(record), logger=__name__)
         if self._tracer is not None:
             self._tracer.trace(record)
 

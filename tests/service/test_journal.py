@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import logging
 from collections.abc import Iterator
@@ -70,6 +72,20 @@ def test_a_requests_line_is_written_as_all_others_are(
     (other,) = requests(capsys)
     assert other["timestamp"] > stamps["timestamp"]
     assert other == line | stamps | {"timestamp": other["timestamp"]}
+
+
+def test_a_log_that_cannot_be_written_costs_no_request(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr("sys.stderr", Full())
+    configure_logs("info", "json")
+    given = {"q": "abc", "source": "en", "target": "de"}
+    answers = [client.post("/translate", json=given) for _ in range(2)]
+    assert [answer.json() for answer in answers] == [{"translatedText": "ABC"}] * 2
 
 
 def test_lines_of_many_threads_never_mix(capfd: pytest.CaptureFixture[str]) -> None:
