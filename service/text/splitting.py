@@ -5,6 +5,7 @@ Joined parts are exactly the sentence. The number of counted characters is linea
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 
 import regex
@@ -37,8 +38,10 @@ def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Itera
 
 
 def surely_fits(text: str, max_tokens: int) -> bool:
-    """True if even one token a byte, and one for the word start, would fit."""
-    return len(text) * _MOST_BYTES_A_CHARACTER < max_tokens
+    """True if even one token a byte, and one for the word start, would fit. Tokenizers normalize,
+    which makes eighteen characters of one at worst."""
+    normalized = unicodedata.normalize("NFKC", text)
+    return len(normalized.encode("utf-8", "surrogatepass")) < max_tokens
 
 
 def _longest_fitting(

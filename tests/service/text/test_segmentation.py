@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +32,18 @@ def test_joining_the_sentences_themselves_gives_the_text_back(
         assert has_letters(sentence)
         assert "😀" not in sentence
         assert not set(sentence) & set("\n\r\t\u2028")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(st.sampled_from("aé你ﷺ㌖½ﬃ "), max_size=60))
+def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits(text: str) -> None:
+    """The worst there is: U+FDFA becomes eighteen characters, each of them two tokens."""
+
+    def count_tokens(part: str) -> int:
+        return 1 + len(unicodedata.normalize("NFKC", part).encode())
+
+    for sentence in Document(text, "en", 40, count_tokens).sentences:
+        assert count_tokens(sentence) <= 40
 
 
 @pytest.mark.parametrize(
