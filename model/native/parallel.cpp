@@ -68,9 +68,10 @@ void Team::publish(int chunks, const std::function<void(int, int)> &body) {
         uint32_t left = share_start(i + 1) - share_start(i);
         shares_[i].ticket = generation << 32 | left;
     }
-    if (sleeping_) {
+    for (int i = 1; i < threads_; i++) {
+        if (!shares_[i].is_asleep) continue;
         std::lock_guard<std::mutex> locked(mutex_);
-        wake_.notify_all();
+        shares_[i].wake.notify_one();
     }
 }
 
@@ -101,24 +102,24 @@ void Team::help(int place) {
     while (!is_stopping_) {
         for (int spins = 0; generation_of(ticket) == seen && spins < kSpinsBeforeSleep; spins++)
             relax();
-        if (generation_of(ticket) == seen) sleep_while(ticket, seen);
+        if (generation_of(ticket) == seen) sleep_while(shares_[place], seen);
         seen = generation_of(ticket);
         work(place);
     }
 }
 
-void Team::sleep_while(const std::atomic<uint64_t> &ticket, uint32_t seen) {
+void Team::sleep_while(Share &share, uint32_t seen) {
     std::unique_lock<std::mutex> locked(mutex_);
-    sleeping_++;
-    wake_.wait(locked, [&] { return generation_of(ticket) != seen || is_stopping_; });
-    sleeping_--;
+    share.is_asleep = true;
+    share.wake.wait(locked, [&] { return generation_of(share.ticket) != seen || is_stopping_; });
+    share.is_asleep = false;
 }
 
 void Team::stop() {
     is_stopping_ = true;
     {
         std::lock_guard<std::mutex> locked(mutex_);
-        wake_.notify_all();
+        for (Share &share : shares_) share.wake.notify_one();
     }
     for (std::thread &helper : helpers_) helper.join();
     helpers_.clear();

@@ -32,6 +32,8 @@ class Team {
     static constexpr int kLineBytes = 64;  // what two threads write often must not share
     struct alignas(kLineBytes) Share {
         std::atomic<uint64_t> ticket{0};
+        std::atomic<bool> is_asleep{false};  // the thread whose share it is
+        std::condition_variable wake;
     };
 
     void grow(int places);
@@ -40,16 +42,14 @@ class Team {
     void work(int thread);
     int take_from(int owner, int thread);
     void help(int thread);
-    void sleep_while(const std::atomic<uint64_t> &ticket, uint32_t seen);
+    void sleep_while(Share &share, uint32_t seen);
     void stop();
 
     std::mutex mutex_;
-    std::condition_variable wake_;
     std::vector<std::thread> helpers_;
     std::vector<Share> shares_;
     std::atomic<int> threads_{1};
     std::atomic<bool> is_stopping_{false};
-    std::atomic<int> sleeping_{0};
     const std::function<void(int, int)> *body_ = nullptr;
     int chunks_ = 0;
     alignas(kLineBytes) std::atomic<int> unfinished_{0};
