@@ -198,6 +198,8 @@ def draw(loads: list[Load], path: Path) -> None:
     latency.set_xlabel("offered sentences/s")
     latency.set_ylabel("latency (ms)")
     latency.set_yscale("log")
+    for axes in (throughput, latency):
+        axes.set_xscale("log")
     latency.legend()
     figure.savefig(path, dpi=120)
 
