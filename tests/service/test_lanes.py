@@ -127,11 +127,13 @@ def test_a_lane_alone_at_work_has_all_cores_and_several_share_them() -> None:
             assert (runners[0].sharers, len(at_work)) == ([1], 1)
             second = asyncio.create_task(engine.translate([sentence("b")]))
             await until(runners[1].is_stepping.is_set)
-            open_gates(runners)
-            await asyncio.gather(first, second)
+            assert runners[1].sharers == [2]
+            runners[0].gate.set()
+            await first
+            assert set(runners[0].sharers[1:]) == {2}
+            runners[1].gate.set()
+            await second
             await until(lambda: not at_work)
-            assert runners[1].sharers[0] == 2
-            assert runners[0].sharers[1] == 2
             await engine.translate([sentence("c")])
             assert runners[0].sharers[-1] == 1
 
