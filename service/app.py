@@ -146,6 +146,7 @@ def _make_engine(
     metrics_.describe_model(__version__, model.device, model.precision, seconds)
     metrics_.watch_engine(
         {
+            "lanes": lambda: engine.num_lanes,
             "running": lambda: engine.num_running,
             "slots": lambda: settings.max_slots,
             "rows_used": lambda: engine.num_rows,

@@ -65,6 +65,10 @@ class Engine:
         return self._is_running and not self._is_draining
 
     @property
+    def num_lanes(self) -> int:
+        return len(self._lanes)
+
+    @property
     def num_waiting(self) -> int:
         return self.backlog.num_sentences
 

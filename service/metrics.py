@@ -30,10 +30,11 @@ _TOKEN_BUCKETS = (2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0, 256.
 _ROW_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 
 ENGINE_GAUGES = {
-    "running": "Sentences in the batch; each takes a slot.",
-    "slots": "Sentences that fit into the batch.",
-    "rows_used": "Hypotheses in the batch.",
-    "rows": "Hypotheses that fit into the batch.",
+    "lanes": "Batches that are decoded side by side.",
+    "running": "Sentences in the batches; each takes a slot.",
+    "slots": "Sentences that fit into the batches.",
+    "rows_used": "Hypotheses in the batches.",
+    "rows": "Hypotheses that fit into the batches.",
     "waiting": "Sentences waiting for a slot.",
     "waiting_tokens": "Source tokens of the waiting sentences.",
     "ready": "1 if the server takes requests.",
@@ -59,7 +60,7 @@ _MODEL_HISTOGRAMS = {
     ),
     "inter_token_seconds": ("From one token of a running sentence to its next.", _STEP_BUCKETS),
     "encode_seconds": ("One encoder pass over newly admitted sentences.", _STEP_BUCKETS),
-    "decode_step_seconds": ("One step of all running sentences.", _STEP_BUCKETS),
+    "decode_step_seconds": ("One step of a batch.", _STEP_BUCKETS),
     "step_rows": ("Hypotheses extended by one step.", _ROW_BUCKETS),
     "source_tokens_per_sentence": ("Source tokens of an admitted sentence.", _TOKEN_BUCKETS),
     "target_tokens_per_sentence": ("Tokens of a finished translation.", _TOKEN_BUCKETS),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import shutil
 import subprocess
@@ -108,12 +109,13 @@ def _is_ready() -> bool:
 async def load(seconds: float) -> None:
     """Eight clients, a sentence at a time; one in ten streams."""
     ends = time.monotonic() + seconds
-    texts = real_sentences(10_000, seed=1)
+    numbered = enumerate(itertools.cycle(real_sentences(1000, seed=1)))
 
     async def work(client: httpx.AsyncClient) -> None:
         while time.monotonic() < ends:
-            body = {"q": texts.pop(), "source": "zh", "target": "en"}
-            accept = {"Accept": "text/event-stream"} if len(texts) % 10 == 0 else {}
+            number, text = next(numbered)
+            body = {"q": text, "source": "zh", "target": "en"}
+            accept = {"Accept": "text/event-stream"} if number % 10 == 0 else {}
             (await client.post("/translate", json=body, headers=accept)).raise_for_status()
 
     async with httpx.AsyncClient(base_url=URL, timeout=60) as client:
