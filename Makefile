@@ -72,11 +72,11 @@ observe-test: $(INSTALLED) ## run the real Prometheus against the server under l
 	$(BIN)/python -m tests.deploy.observe
 
 ray-test: $(RAY_INSTALLED) ## run the server on a real Ray cluster on this machine (some minutes)
-	$(BIN)/pytest tests/deploy/replicas.py
+	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
 container-test: $(INSTALLED) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
-	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest tests/deploy/container.py'
+	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies
