@@ -131,8 +131,6 @@ Working::~Working() { own_team = before_; }
 
 int parallel_threads() { return own_team ? own_team->threads() : 1; }
 
-int parallel_places() { return own_team ? own_team->places() : 1; }
-
 int parallel_place() { return own_place; }
 
 void parallel_for(int chunks, const std::function<void(int, int)> &body) {

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -67,15 +66,14 @@ class Working {
     Team *before_;
 };
 
-// Threads that work on a loop of the calling thread, itself included, and places they may have.
+// Threads that work on a loop of the calling thread, itself included.
 int parallel_threads();
-int parallel_places();
 
 // Which of them this one is while it works on a loop; else -1.
 int parallel_place();
 
 // Call body(chunk, place) for every chunk 0..chunks-1, in any order; return when all are done. Each
 // thread takes the next chunk when it is free, so that one whose core the system has given to
-// somebody else holds back one chunk and not the loop. `place` is below parallel_places(). A loop
-// within a loop is left to the thread that comes to it.
+// somebody else holds back one chunk and not the loop. `place` is below the team's places(). A
+// loop within a loop is left to the thread that comes to it.
 void parallel_for(int chunks, const std::function<void(int chunk, int place)> &body);

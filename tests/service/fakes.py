@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from model.options import DecodingOptions
 from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
 from service.loading import LoadedModel
+from service.sequence import Outcome
 
 TAG, EOS = 1, 2
 PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
@@ -165,3 +167,14 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "the condition never came true"
         time.sleep(0.001)
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Wait on the event loop for what another thread brings about."""
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+def texts_of(outcomes: list[Outcome]) -> list[str]:
+    return [FakeTokenizer().decode(outcome.hypotheses[0].ids) for outcome in outcomes]

@@ -4,16 +4,14 @@ import asyncio
 import contextlib
 import random
 import threading
-import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 
 import pytest
 
 from service.engine import Engine, EngineLimits
 from service.errors import Draining, InvalidField, NotReady, Overloaded
 from service.metrics import Metrics
-from service.sequence import Outcome
-from tests.service.fakes import FakeRunner, FakeTokenizer, sentence
+from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
 
 
 @contextlib.asynccontextmanager
@@ -26,17 +24,6 @@ async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[
     finally:
         runner.gate.set()
         engine.stop()
-
-
-def texts_of(outcomes: list[Outcome]) -> list[str]:
-    return [FakeTokenizer().decode(outcome.hypotheses[0].ids) for outcome in outcomes]
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "the condition never came true"
-        await asyncio.sleep(0.001)
 
 
 def test_outcomes_come_in_the_order_given_though_short_ones_end_first() -> None:
@@ -55,9 +42,9 @@ def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
         runner.gate.clear()
         async with running(runner) as engine:
             long = asyncio.create_task(engine.translate([sentence("x" * 40)]))
-            await until(runner.is_stepping.is_set)
+            await eventually(runner.is_stepping.is_set)
             short = asyncio.create_task(engine.translate([sentence("y")]))
-            await until(lambda: engine.num_waiting == 1)
+            await eventually(lambda: engine.num_waiting == 1)
             runner.gate.set()
             order: list[str] = []
             long.add_done_callback(lambda _: order.append("long"))
@@ -75,7 +62,7 @@ def test_a_short_sentence_steps_by_itself_among_many_rows_and_all_end_well() -> 
         async with running(runner) as engine:
             given = [sentence("x" * 4000, beam_size=16) for _ in range(8)]
             long = asyncio.create_task(engine.translate(given))
-            await until(lambda: len(runner.steps) >= 20)
+            await eventually(lambda: len(runner.steps) >= 20)
             short = await engine.translate([sentence("yy")])
             assert texts_of([*short, *await long]) == ["YY", *["X" * 4000] * 8]
         alone = [step for step in runner.steps if step == [8]]
@@ -102,9 +89,9 @@ def test_too_many_waiting_are_turned_away_and_room_comes_back() -> None:
         runner.gate.clear()
         async with running(runner, max_waiting=2) as engine:
             first = asyncio.create_task(engine.translate([sentence("a")]))
-            await until(lambda: engine.num_running == 1)
+            await eventually(lambda: engine.num_running == 1)
             second = asyncio.create_task(engine.translate([sentence("b"), sentence("c")]))
-            await until(lambda: engine.num_waiting == 2)
+            await eventually(lambda: engine.num_waiting == 2)
             with pytest.raises(Overloaded, match="at most 2"):
                 await engine.translate([sentence("d")])
             runner.gate.set()
@@ -121,12 +108,12 @@ def test_cancelling_frees_what_runs_and_what_waits() -> None:
         runner.gate.clear()
         async with running(runner) as engine:
             task = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b" * 30)]))
-            await until(runner.is_stepping.is_set)
+            await eventually(runner.is_stepping.is_set)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             runner.gate.set()
-            await until(lambda: engine.num_running == engine.num_waiting == 0)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert runner.num_free_slots == 1
             assert runner.num_steps <= 2
             assert texts_of(await engine.translate([sentence("c")])) == ["C"]
@@ -172,7 +159,7 @@ def test_an_engine_that_dies_answers_everyone_and_is_ready_again_with_a_new_runn
             engine.translate([sentence("a"), sentence("b")]), timeout=60
         )
         assert all(outcome.error for outcome in outcomes)
-        await until(lambda: engine.is_ready)
+        await eventually(lambda: engine.is_ready)
         assert texts_of(await engine.translate([sentence("c")])) == ["C"]
         assert (healthy.num_steps > 0, engine.num_waiting) == (True, 0)
         engine.stop()
@@ -195,10 +182,10 @@ def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> 
         engine = Engine([make_runner], Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
         engine.start()
         await engine.translate([sentence("a")])
-        await until(lambda: len(attempts) == 1)
+        await eventually(lambda: len(attempts) == 1)
         with pytest.raises(NotReady):
             await engine.translate([sentence("b")])
-        await until(lambda: engine.is_ready)
+        await eventually(lambda: engine.is_ready)
         assert texts_of(await engine.translate([sentence("c")])) == ["C"]
         engine.stop()
 
@@ -211,7 +198,7 @@ def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
         runner.gate.clear()
         async with running(runner) as engine:
             taken = asyncio.create_task(engine.translate([sentence("a"), sentence("b" * 20)]))
-            await until(runner.is_stepping.is_set)
+            await eventually(runner.is_stepping.is_set)
             engine.refuse_new_work()
             assert not engine.is_ready
             with pytest.raises(Draining):
@@ -230,7 +217,7 @@ def test_what_is_not_done_when_a_draining_engine_stops_gets_an_error() -> None:
         runner.gate.clear()
         async with running(runner) as engine:
             taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
-            await until(runner.is_stepping.is_set)
+            await eventually(runner.is_stepping.is_set)
             engine.refuse_new_work()
             threading.Timer(0.05, runner.gate.set).start()
             await asyncio.to_thread(engine.stop)
@@ -245,9 +232,9 @@ def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it(
         runner.gate.clear()
         async with running(runner, max_waiting=2000) as engine:
             many = asyncio.create_task(engine.translate([sentence("xxx")] * 1000))
-            await until(runner.is_stepping.is_set)
+            await eventually(runner.is_stepping.is_set)
             one = asyncio.create_task(engine.translate([sentence("y")]))
-            await until(lambda: engine.num_waiting == 999)
+            await eventually(lambda: engine.num_waiting == 999)
             runner.gate.set()
             await asyncio.gather(one, many)
             assert runner.admitted.index(list(sentence("y").ids)) < 5
@@ -262,9 +249,9 @@ def test_waiting_tokens_are_bounded_too() -> None:
         engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(100, 60, 100))
         engine.start()
         first = asyncio.create_task(engine.translate([sentence("a")]))
-        await until(lambda: engine.num_running == 1)
+        await eventually(lambda: engine.num_running == 1)
         second = asyncio.create_task(engine.translate([sentence("b" * 38)]))
-        await until(lambda: engine.backlog.num_tokens == 40)
+        await eventually(lambda: engine.backlog.num_tokens == 40)
         with pytest.raises(Overloaded, match="40 source tokens are waiting"):
             await engine.translate([sentence("c" * 30)])
         runner.gate.set()
@@ -284,7 +271,7 @@ def test_an_empty_line_takes_one_request_that_is_longer_than_the_line() -> None:
         engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(2, 60, 100))
         engine.start()
         long = asyncio.create_task(engine.translate([sentence("c" * 38)] * 5))
-        await until(lambda: engine.num_running == 1)
+        await eventually(lambda: engine.num_running == 1)
         with pytest.raises(Overloaded, match="4 sentences are waiting, and of 1 more"):
             await engine.translate([sentence("d")])
         runner.gate.set()
@@ -300,7 +287,7 @@ def test_stopping_answers_whoever_waits() -> None:
         runner.gate.clear()
         async with running(runner) as engine:
             task = asyncio.create_task(engine.translate([sentence("a" * 9), sentence("b")]))
-            await until(runner.is_stepping.is_set)
+            await eventually(runner.is_stepping.is_set)
             runner.gate.set()
             engine.stop()
             assert all(outcome.error for outcome in await task)
@@ -333,7 +320,7 @@ def test_slots_in_are_slots_out_after_any_mix() -> None:
                     rng.choice(tasks).cancel()
                 runner.fail_next_step = rng.random() < 0.05
             await asyncio.gather(*tasks, return_exceptions=True)
-            await until(lambda: engine.num_running == engine.num_waiting == 0)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert runner.num_free_slots == 3
             assert runner.num_free_rows == 16
 

@@ -15,8 +15,7 @@ from service.errors import NotReady
 from service.lane import Lane
 from service.metrics import Metrics
 from service.seam import Runner
-from service.sequence import Outcome
-from tests.service.fakes import FakeRunner, FakeTokenizer, sentence
+from tests.service.fakes import FakeRunner, FakeTokenizer, eventually, sentence, texts_of
 
 LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
 
@@ -52,16 +51,6 @@ async def held(
 def open_gates(runners: Sequence[FakeRunner]) -> None:
     for runner in runners:
         runner.gate.set()
-
-
-def texts_of(outcomes: list[Outcome]) -> list[str]:
-    return [FakeTokenizer().decode(outcome.hypotheses[0].ids) for outcome in outcomes]
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 def test_a_sentence_goes_where_least_is_to_do_counted_in_hypotheses() -> None:
@@ -123,17 +112,17 @@ def test_a_lane_alone_at_work_has_all_cores_and_several_share_them() -> None:
     async def scenario() -> None:
         async with held(2) as (runners, engine, at_work):
             first = asyncio.create_task(engine.translate([sentence("a" * 20)]))
-            await until(runners[0].is_stepping.is_set)
+            await eventually(runners[0].is_stepping.is_set)
             assert (runners[0].sharers, len(at_work)) == ([1], 1)
             second = asyncio.create_task(engine.translate([sentence("b")]))
-            await until(runners[1].is_stepping.is_set)
+            await eventually(runners[1].is_stepping.is_set)
             assert runners[1].sharers == [2]
             runners[0].gate.set()
             await first
             assert set(runners[0].sharers[1:]) == {2}
             runners[1].gate.set()
             await second
-            await until(lambda: not at_work)
+            await eventually(lambda: not at_work)
             await engine.translate([sentence("c")])
             assert runners[0].sharers[-1] == 1
 
@@ -150,7 +139,7 @@ def test_lanes_of_different_engines_share_the_cores_too() -> None:
             engine_of([lambda: other], at_work) as busy,
         ):
             task = asyncio.create_task(busy.translate([sentence("a")]))
-            await until(other.is_stepping.is_set)
+            await eventually(other.is_stepping.is_set)
             await engine.translate([sentence("b")])
             other.gate.set()
             await task
@@ -168,11 +157,11 @@ def test_a_lane_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> N
             outcomes = await engine.translate([sentence("aa"), sentence("b")])
             assert [outcome.error is None for outcome in outcomes] == [False, True]
             assert engine.is_ready
-            await until(lambda: not firsts)
+            await eventually(lambda: not firsts)
             given = [sentence("c"), sentence("d")]
-            await until(lambda: engine.num_running == engine.num_waiting == 0)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert texts_of(await engine.translate(given)) == ["C", "D"]
-            await until(lambda: new.num_steps > 0 or healthy.num_steps > 3)
+            await eventually(lambda: new.num_steps > 0 or healthy.num_steps > 3)
 
     asyncio.run(scenario())
 
@@ -195,12 +184,12 @@ def test_cancelling_a_request_frees_its_places_in_every_lane() -> None:
     async def scenario() -> None:
         async with held(2, max_slots=1) as (runners, engine, _):
             task = asyncio.create_task(engine.translate([sentence("x" * 30)] * 6))
-            await until(lambda: all(runner.is_stepping.is_set() for runner in runners))
+            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             open_gates(runners)
-            await until(lambda: engine.num_running == engine.num_waiting == 0)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert all(runner.num_steps <= 2 for runner in runners)
             assert texts_of(await engine.translate([sentence("y")] * 2)) == ["Y", "Y"]
 
@@ -212,7 +201,7 @@ def test_a_deadline_ends_a_request_in_every_lane() -> None:
         async with held(2, max_slots=1) as (runners, engine, _):
             given = [sentence("x" * 30)] * 4
             task = asyncio.create_task(engine.translate(given, deadline_seconds=0.02))
-            await until(lambda: all(runner.is_stepping.is_set() for runner in runners))
+            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
             await asyncio.sleep(0.05)
             open_gates(runners)
             assert {o.error.code for o in await task if o.error} == {"deadline"}
@@ -255,7 +244,7 @@ def test_any_mix_is_answered_and_nothing_is_left_in_any_lane(num_lanes: int) -> 
                 results = await asyncio.gather(*tasks, return_exceptions=True)
             errors = {type(r) for r in results if isinstance(r, BaseException)}
             assert errors <= {asyncio.CancelledError}
-            await until(lambda: engine.num_running == 0)
+            await eventually(lambda: engine.num_running == 0)
             assert (engine.num_waiting, engine.backlog.num_tokens) == (0, 0)
             assert all(runner.num_free_slots == runner.max_slots for runner in runners)
             assert {lane.load for lane in engine._lanes} == {0}
