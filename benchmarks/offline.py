@@ -1,4 +1,4 @@
-"""The runner's own throughput, with nobody waiting: sentences a second, median of several runs.
+"""One runner's throughput, with nobody waiting: texts a second, median of several runs.
 
 python -m benchmarks.offline --count 400
 """
@@ -11,33 +11,20 @@ import time
 from pathlib import Path
 
 from benchmarks.sentences import ROOT, real_sentences
-from model.checkpoint import load_checkpoint
-from model.offline import translate_all
-from model.placement import resolve_precision
-from model.runner import Runner
-from model.sentence import SourceSentence
+from service.offline import OfflineTranslator
+
+_SLOTS = 64
 
 
 def throughput(model: Path, texts: list[str], repeats: int) -> float:
-    """Median sentences a second, with the server's default limits, after a warm-up."""
-    checkpoint = load_checkpoint(model)
-    tokenizer, options = checkpoint.tokenizer, checkpoint.info.decoding
-    runner = Runner(
-        checkpoint.model,
-        tokenizer.control_ids(),
-        max_slots=64,
-        max_rows=256,
-        max_source_tokens=128,
-        max_target_tokens=256,
-        precision=resolve_precision("auto", "cpu"),
-    )
-    sentences = [SourceSentence(tokenizer.encode_source(text, "en"), options) for text in texts]
-    translate_all(runner, sentences[:32])
+    """Median texts a second, with the server's default limits, after a warm-up."""
+    translator = OfflineTranslator(model, "cpu", "auto", _SLOTS, None, None)
+    translator.translate_all(texts[:32], "zh", "en")
     rates = []
     for _ in range(repeats):
         started = time.perf_counter()
-        translate_all(runner, sentences)
-        rates.append(len(sentences) / (time.perf_counter() - started))
+        translator.translate_all(texts, "zh", "en")
+        rates.append(len(texts) / (time.perf_counter() - started))
     return statistics.median(rates)
 
 

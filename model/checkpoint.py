@@ -28,6 +28,7 @@ from torch import Tensor
 from model.config import ConfigError, ModelConfig
 from model.languages import Languages, parse_pairs, render_pairs
 from model.options import DecodingOptions, OptionsError
+from model.sentence import LEAST_SOURCE_TOKENS
 from model.tokenizer import Tokenizer, TokenizerConfig
 from model.transformer import Transformer
 
@@ -35,6 +36,7 @@ FORMAT_VERSION = 1
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 SUMS_FILE = "SHA256SUMS"
+_USUAL_SOURCE_TOKENS = 128
 
 
 class CheckpointError(ValueError):
@@ -52,6 +54,15 @@ class CheckpointInfo:
     decoding: DecodingOptions
     origin: Mapping[str, str] = field(default_factory=dict)
     """Where an imported checkpoint comes from, such as its Hub id and commit."""
+    max_source_tokens: int | None = None
+    """A sentence with more of them is better cut and translated in parts: for a model that learned
+    short ones only. None: only the network's positions bound it."""
+
+    def source_limit(self, wanted: int | None) -> int:
+        """The most tokens that a sentence may have, the tag and the end included, if a user wants
+        so many; None: if they have no wish."""
+        usual = min(_USUAL_SOURCE_TOKENS, self.max_source_tokens or _USUAL_SOURCE_TOKENS)
+        return min(wanted or usual, self.architecture.max_positions)
 
     @property
     def own_codes(self) -> dict[str, str]:
@@ -223,7 +234,17 @@ def _parse_info(raw: Any) -> CheckpointInfo:
         tokenizer=TokenizerConfig.from_dict(raw["tokenizer"]),
         decoding=DecodingOptions.from_dict(raw["decoding"]),
         origin=dict(raw.get("origin", {})),
+        max_source_tokens=_parse_max_source_tokens(raw.get("max_source_tokens")),
     )
+
+
+def _parse_max_source_tokens(value: Any) -> int | None:
+    is_fine = isinstance(value, int) and value >= LEAST_SOURCE_TOKENS
+    if value is not None and not is_fine:
+        raise ValueError(
+            f"max_source_tokens must be an integer of at least {LEAST_SOURCE_TOKENS}, got {value!r}"
+        )
+    return value
 
 
 def _render_info(info: CheckpointInfo) -> str:
@@ -234,6 +255,7 @@ def _render_info(info: CheckpointInfo) -> str:
         "tokenizer": info.tokenizer.to_dict(),
         "architecture": dataclasses.asdict(info.architecture),
         "decoding": info.decoding.to_dict(),
+        **({"max_source_tokens": info.max_source_tokens} if info.max_source_tokens else {}),
         **({"origin": dict(info.origin)} if info.origin else {}),
     }
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"

@@ -8,6 +8,9 @@ from typing import Literal
 
 from model.options import DecodingOptions
 
+LEAST_SOURCE_TOKENS = 16
+"""The least that anybody may limit sentences to, the tag and the end included."""
+
 
 @dataclass(frozen=True)
 class SourceSentence:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO, TypeVar
 
 import click
 
+from model.sentence import LEAST_SOURCE_TOKENS
 from service import __version__
 from service.settings import BUNDLED, Settings, read_settings
 
@@ -22,6 +23,7 @@ _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FAILED = 2
 _SHUTDOWN_SECONDS = 5
+_MEASURED_SLOTS = 64
 _KEEP_ALIVE_SECONDS = 75  # idle connections are for the load balancer to close, after its 60
 _DEVICES = click.Choice(["auto", "cpu", "cuda"])
 _PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
@@ -215,6 +217,11 @@ def train(recipe: Path, directory: Path, device: str) -> None:
     is_flag=True,
     help="BLEU on lower-cased text cut by the Moses tokenizer, as older papers report it.",
 )
+@click.option(
+    "--max-source-tokens",
+    type=click.IntRange(min=LEAST_SOURCE_TOKENS),
+    help="Cut sentences of more tokens; default: what the checkpoint asks for.",
+)
 def evaluate(
     checkpoint: Path,
     recipe: Path,
@@ -222,15 +229,20 @@ def evaluate(
     device: str,
     precision: str,
     lowercase_tokenized: bool,
+    max_source_tokens: int | None,
 ) -> None:
-    """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus."""
-    from model.placement import resolve_device, resolve_precision
+    """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus.
+
+    Every line is translated as the server would translate it.
+    """
     from model.training.evaluation import evaluate as measure
+    from service.offline import OfflineTranslator
 
     try:
-        device = resolve_device(device)
-        number_format = resolve_precision(precision, device)
-        scores = measure(checkpoint, recipe, split, device, number_format, lowercase_tokenized)
+        translator = OfflineTranslator(
+            checkpoint, device, precision, _MEASURED_SLOTS, None, None, max_source_tokens
+        )
+        scores = measure(translator.translate_all, recipe, split, lowercase_tokenized)
     except ValueError as error:
         _fail(str(error))
     header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")

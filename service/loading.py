@@ -15,7 +15,7 @@ from service.seam import Runner, Tokenizer
 from service.settings import Settings
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from model.checkpoint import CheckpointInfo
     from model.network import Precision, Room
     from model.placement import Backend
 
@@ -79,7 +79,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         raise StartupError(str(error)) from error
     info = checkpoint.info
     control_ids = checkpoint.tokenizer.control_ids()
-    room = _room(settings, info.architecture)
+    room = _room(settings, info)
     rooms = _divided(room, _num_lanes(settings, placement))
     prepared = functools.cache(
         lambda: prepare(checkpoint.model, control_ids, placement.precision, placement.backend)
@@ -126,14 +126,14 @@ def _placement(settings: Settings) -> _Placement:
     return _Placement(device, precision, resolve_backend(settings.backend, device, precision))
 
 
-def _room(settings: Settings, config: ModelConfig) -> Room:
+def _room(settings: Settings, info: CheckpointInfo) -> Room:
     from model.network import Room
 
     return Room(
         settings.max_slots,
         settings.max_rows,
-        min(settings.max_source_tokens, config.max_positions),
-        min(settings.max_target_tokens, config.max_positions),
+        info.source_limit(settings.max_source_tokens or None),
+        min(settings.max_target_tokens, info.architecture.max_positions),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from model.sentence import SourceSentence
 from service.seam import TAG_AND_EOS, count_source_tokens
 from service.text.segmentation import Document
 
-_MAX_SOURCE_TOKENS, _MAX_TARGET_TOKENS = 128, 256
+_MAX_TARGET_TOKENS = 256
 
 
 def choose_model(models: Sequence[Path], source: str, target: str) -> Path:
@@ -47,7 +48,9 @@ class OfflineTranslator:
         max_slots: int,
         beam_size: int | None,
         length_penalty: float | None,
+        max_source_tokens: int | None = None,
     ) -> None:
+        """What is None is as the checkpoint has it."""
         device = resolve_device(device)
         checkpoint = open_checkpoint(resolve_checkpoint(model), device)
         self._tokenizer, self._pairs = checkpoint.tokenizer, checkpoint.info.pairs
@@ -65,7 +68,7 @@ class OfflineTranslator:
             self._tokenizer.control_ids(),
             max_slots=max_slots,
             max_rows=max_slots * self._options.beam_size,
-            max_source_tokens=_MAX_SOURCE_TOKENS,
+            max_source_tokens=checkpoint.info.source_limit(max_source_tokens),
             max_target_tokens=_MAX_TARGET_TOKENS,
             max_beam_size=self._options.beam_size,
             precision=resolve_precision(precision, device),
@@ -73,6 +76,10 @@ class OfflineTranslator:
 
     def translate(self, text: str, source: str, target: str) -> str:
         """The text's translation; progress is shown on stderr."""
+        return self.translate_all([text], source, target)[0]
+
+    def translate_all(self, texts: Sequence[str], source: str, target: str) -> list[str]:
+        """The translation of each text."""
         source, target = self._languages.resolve(source), self._languages.resolve(target)
         if (source, target) not in self._pairs:
             raise ValueError(
@@ -80,7 +87,7 @@ class OfflineTranslator:
             )
         max_tokens = self._runner.max_source_tokens - TAG_AND_EOS
         count_tokens = functools.partial(count_source_tokens, self._tokenizer)
-        document = Document(text, source, max_tokens, count_tokens)
+        documents = [Document(text, source, max_tokens, count_tokens) for text in texts]
         start = self._tokenizer.target_start(target)
         sentences = [
             SourceSentence(
@@ -88,14 +95,18 @@ class OfflineTranslator:
                 self._options,
                 prefix=start,
             )
+            for document in documents
             for sentence in document.sentences
         ]
         with tqdm(total=len(sentences), unit="sentence") as bar:
             finished = translate_all(self._runner, sentences, lambda _: _advance(bar))
         if errors := [result.error for result in finished if result.error is not None]:
             raise ValueError(f"{len(errors)} sentences failed, the first: {errors[0]}")
-        best = [self._tokenizer.decode(result.hypotheses[0].ids) for result in finished]
-        return document.join(best, target)
+        best = (self._tokenizer.decode(result.hypotheses[0].ids) for result in finished)
+        return [
+            document.join(list(itertools.islice(best, len(document.sentences))), target)
+            for document in documents
+        ]
 
 
 def _advance(bar: tqdm[Any]) -> None:

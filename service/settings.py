@@ -19,6 +19,7 @@ from pydantic import (
     FilePath,
     SecretStr,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic_settings import (
@@ -29,6 +30,8 @@ from pydantic_settings import (
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+
+from model.sentence import LEAST_SOURCE_TOKENS
 
 BUNDLED = (Path("checkpoints/zh-en"), Path("checkpoints/en-de"))
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
@@ -94,10 +97,11 @@ class Settings(BaseSettings):
         256, ge=1, le=65536, description="Hypotheses held at the same time; a beam of 4 takes 4."
     )
     max_source_tokens: int = Field(
-        128,
-        ge=16,
+        0,
+        ge=0,
         le=65536,
-        description="Tokens of one sentence; longer ones are cut. Never above the model's bound.",
+        description="Tokens of one sentence, at least 16; longer ones are cut. 0: as many as the "
+        "checkpoint asks for, at most 128. Never above the model's positions.",
     )
     max_target_tokens: int = Field(
         256,
@@ -175,6 +179,13 @@ class Settings(BaseSettings):
         if config := given.get("config"):
             files.append(TomlConfigSettingsSource(settings_cls, config))
         return init_settings, env_settings, *files
+
+    @field_validator("max_source_tokens")
+    @classmethod
+    def _a_sentence_must_not_be_cut_to_nothing(cls, tokens: int) -> int:
+        if 0 < tokens < LEAST_SOURCE_TOKENS:
+            raise ValueError(f"must be 0 or at least {LEAST_SOURCE_TOKENS}")
+        return tokens
 
     @model_validator(mode="after")
     def _beam_must_fit_into_the_rows(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,6 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacremoses import MosesTokenizer
 
-from model.checkpoint import load_checkpoint
-from model.network import Precision
 from model.offline import translate_all
 from model.options import DecodingOptions
 from model.runner import Runner
@@ -22,6 +20,8 @@ from model.training.data import Pair, read_pairs
 from model.training.recipe import DataTable, load_recipe
 from model.transformer import Transformer
 
+Translate = Callable[[list[str], str, str], list[str]]
+"""Texts, their language and the one wanted -> their translations."""
 _GREEDY = DecodingOptions(beam_size=1)
 _BLEU_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
@@ -41,20 +41,12 @@ class Score:
 
 
 def evaluate(
-    checkpoint: Path,
-    recipe: Path,
-    split: str,
-    device: str,
-    precision: Precision,
-    is_lowercase_tokenized: bool = False,
+    translate: Translate, recipe: Path, split: str, is_lowercase_tokenized: bool = False
 ) -> list[Score]:
-    """Translate a split of each of the recipe's corpora, in the directions it learns, with the
-    checkpoint's decoding defaults.
+    """Translate a split of each of the recipe's corpora, in the directions it learns.
 
     BLEU is sacrebleu's own on raw text, or with `is_lowercase_tokenized` that of older papers.
     """
-    loaded = load_checkpoint(checkpoint, device)
-    translator = TextTranslator(loaded.model, loaded.tokenizer, loaded.info.decoding, precision)
     data = load_recipe(recipe).data
     scores = []
     for corpus in data.corpora:
@@ -64,14 +56,14 @@ def evaluate(
             for source, target in data.directions:
                 sides = _sides(pairs, source, data.languages)
                 scores.append(
-                    _score(translator, corpus.name, source, target, sides, is_lowercase_tokenized)
+                    _score(translate, corpus.name, source, target, sides, is_lowercase_tokenized)
                 )
     return scores
 
 
 def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentences: int) -> float:
     """Mean BLEU, greedy, over the first `sentences` of each dev set in each direction."""
-    translator = TextTranslator(model, tokenizer, _GREEDY)
+    translator = _LineTranslator(model, tokenizer)
     scores = []
     for corpus in data.corpora:
         if corpus.dev is not None:
@@ -83,33 +75,26 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
     return sum(scores) / len(scores)
 
 
-class TextTranslator:
-    """Whole lines in, whole lines out; a line over the model's limit is cut off at it."""
+class _LineTranslator:
+    """Whole lines in, whole lines out, greedy; a line over the model's limit is cut off at it."""
 
-    def __init__(
-        self,
-        model: Transformer,
-        tokenizer: Tokenizer,
-        options: DecodingOptions,
-        precision: Precision = "float32",
-    ) -> None:
-        self._tokenizer, self._options = tokenizer, options
+    def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
         limit = model.config.max_positions
         self._runner = Runner(
             model,
             tokenizer.control_ids(),
             max_slots=64,
-            max_rows=64 * options.beam_size,
+            max_rows=64,
             max_source_tokens=limit,
             max_target_tokens=limit,
-            precision=precision,
         )
 
     def translate(self, texts: Sequence[str], source: str, target: str) -> list[str]:
         limit = self._runner.max_source_tokens
         encoded = [self._tokenizer.encode_source(text, target, source)[:limit] for text in texts]
         start = self._tokenizer.target_start(target)
-        sentences = [SourceSentence(ids, self._options, prefix=start) for ids in encoded]
+        sentences = [SourceSentence(ids, _GREEDY, prefix=start) for ids in encoded]
         results = translate_all(self._runner, sentences)
         return [self._tokenizer.decode(result.hypotheses[0].ids) for result in results]
 
@@ -134,7 +119,7 @@ def _lowercase_tokenized(texts: list[str], language: str) -> list[str]:
 
 
 def _score(
-    translator: TextTranslator,
+    translate: Translate,
     corpus: str,
     source: str,
     target: str,
@@ -143,7 +128,7 @@ def _score(
 ) -> Score:
     sources, references = sides
     started = time.monotonic()
-    translations = translator.translate(sources, source, target)
+    translations = translate(sources, source, target)
     seconds = time.monotonic() - started
     value, signature = bleu(translations, references, target, is_lowercase_tokenized)
     chrf = CHRF()

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import pickle
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +121,41 @@ def test_many_pairs_are_written_as_languages_and_come_back(
 
 def test_a_loaded_description_is_the_saved_one(saved: Path, tiny_config: ModelConfig) -> None:
     assert load_checkpoint(saved).info == info_for(tiny_config)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "limit"),
+    [(None, None, 64), (28, None, 28), (100, None, 64), (28, 40, 40), (28, 20, 20), (28, 99, 64)],
+)
+def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_network_can_take(
+    saved: Path, said: int | None, wanted: int | None, limit: int
+) -> None:
+    edit_config(saved, lambda raw: raw.update(max_source_tokens=said))
+    info = load_checkpoint(saved).info
+    assert info.architecture.max_positions == 64
+    assert info.source_limit(wanted) == limit
+
+
+def test_without_a_word_of_anybody_a_sentence_has_128_tokens(tiny_config: ModelConfig) -> None:
+    info = info_for(dataclasses.replace(tiny_config, max_positions=512))
+    assert (info.source_limit(None), info.source_limit(500)) == (128, 500)
+
+
+def test_the_longest_sentence_comes_back_from_a_saved_description(
+    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    info = dataclasses.replace(info_for(tiny_config), max_source_tokens=28)
+    weights = random_model(tiny_config).weights
+    save_checkpoint(saved, info, weights, [tiny_tokenizer_file], torch.float32)
+    assert load_checkpoint(saved).info == info
+
+
+@pytest.mark.parametrize("wrong", [15, -1, 0, 28.0, "28", True])
+def test_a_longest_sentence_that_is_none_is_refused(saved: Path, wrong: object) -> None:
+    edit_config(saved, lambda raw: raw.update(max_source_tokens=wrong))
+    said = f"max_source_tokens must be an integer of at least 16, got {wrong!r}"
+    with pytest.raises(CheckpointError, match=re.escape(said)):
+        load_checkpoint(saved)
 
 
 def test_weights_stored_in_float16_load_as_float32(

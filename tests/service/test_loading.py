@@ -6,12 +6,17 @@ import pytest
 
 from model.native import is_available
 from model.runner import Runner
-from service.loading import load_models
+from service.loading import LoadedModel, load_models
 from service.settings import BUNDLED, Settings
 
 
-def runners_of(**settings: object) -> list[Runner]:
+def loaded(**settings: object) -> LoadedModel:
     (model,) = load_models(Settings.model_validate({"model": BUNDLED[:1], **settings}))
+    return model
+
+
+def runners_of(**settings: object) -> list[Runner]:
+    model = loaded(**settings)
     runners = [make_runner() for make_runner in model.make_runners]
     assert all(isinstance(runner, Runner) for runner in runners)
     return [runner for runner in runners if isinstance(runner, Runner)]
@@ -40,3 +45,16 @@ def test_slots_and_rows_are_dealt_out_but_every_lane_takes_the_widest_beam(
 def test_lanes_share_one_copy_of_the_weights() -> None:
     one, other = runners_of(lanes=2)
     assert one._network._packed is other._network._packed  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("wanted", "limit"), [(0, 28), (16, 16), (100, 100)])
+def test_sentences_are_cut_where_the_settings_or_else_the_checkpoint_say(
+    wanted: int, limit: int
+) -> None:
+    """Both bundled checkpoints say 28, as their cards tell."""
+    for bundled in BUNDLED:
+        model = loaded(model=[bundled], max_source_tokens=wanted)
+        assert model.max_source_tokens == limit
+        runners = [make_runner() for make_runner in model.make_runners]
+        assert all(isinstance(runner, Runner) for runner in runners)
+        assert {runner.max_source_tokens for runner in runners} == {limit}

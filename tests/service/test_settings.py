@@ -53,7 +53,14 @@ def test_every_setting_says_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"port": 65536}, {"device": "tpu"}, {"max_slots": 0}, {"max_rows": 8, "max_beam_size": 9}],
+    [
+        {"port": 65536},
+        {"device": "tpu"},
+        {"max_slots": 0},
+        {"max_rows": 8, "max_beam_size": 9},
+        {"max_source_tokens": 15},
+        {"max_source_tokens": -1},
+    ],
 )
 def test_values_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
