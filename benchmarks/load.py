@@ -8,7 +8,7 @@ Starts `dragoman serve` itself, in its own process, and prints:
 (c) a short sentence sent into a server busy with 32 long ones, against the same sentence alone
 (d) the service's throughput over the runner's own on the same sentences
 
-    python -m benchmarks.load --picture load.png -- --max-waiting-sentences 64
+    python -m benchmarks.load --picture load.png -- --max-waiting-sentences 128
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Pairs made from a corpus's pairs, for what a corpus shows too rarely: other casing, strings that
-must be copied, several sentences at once.
+must be copied, several sentences at once, a word or two.
 
 What is made follows from the table and its seed alone.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,9 @@ _EMOJI = "😀😂😍🤔👍🙏🎉🔥🚀🐱🍎⚽🎵✅🌍💡"
 _NUMBER = re.compile(r"(?<![\w.,:])\d+(?![\w.,:%])")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _IS_CJK = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
+_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_COMMA = re.compile(r"[,，]\s*")
+_SHORT_WORDS, _SHORT_IDEOGRAPHS = 3, 6
 
 
 class MadePair(NamedTuple):
@@ -32,15 +36,18 @@ class MadePair(NamedTuple):
 
 
 def augment(pairs: Sequence[Pair], table: AugmentationTable) -> list[MadePair]:
-    """As many pairs of each kind as the table's share of `pairs`; none without pairs."""
+    """As many pairs of each kind as the table's share of `pairs`, or of the short ones among them;
+    none without pairs."""
     rng = random.Random(table.seed)
+    short = _short_pairs(pairs) if table.short else []
     kinds: tuple[tuple[float, Callable[[], MadePair]], ...] = (
-        (table.cased, lambda: _cased(rng.choice(pairs), rng)),
-        (table.copied, lambda: _copied(rng.choice(pairs), rng)),
-        (table.joined, lambda: _joined(rng.choices(pairs, k=rng.choice((2, 2, 3))))),
-        (table.kept, lambda: _kept(rng)),
+        (table.cased * len(pairs), lambda: _cased(rng.choice(pairs), rng)),
+        (table.copied * len(pairs), lambda: _copied(rng.choice(pairs), rng)),
+        (table.joined * len(pairs), lambda: _joined(rng.choices(pairs, k=rng.choice((2, 2, 3))))),
+        (table.kept * len(pairs), lambda: _kept(rng)),
+        (table.short * len(short), lambda: _short(rng.choice(short), rng)),
     )
-    return [make() for share, make in kinds for _ in range(round(share * len(pairs)))]
+    return [make() for count, make in kinds for _ in range(round(count))]
 
 
 def _cased(pair: Pair, rng: random.Random) -> MadePair:
@@ -74,6 +81,42 @@ def _kept(rng: random.Random) -> MadePair:
     """A line without words to translate."""
     line = " ".join(_string(rng) for _ in range(rng.choice((1, 1, 2, 3))))
     return MadePair((line, line), (0, 1))
+
+
+def _short(pair: Pair, rng: random.Random) -> MadePair:
+    """As it is, or both sides without their final marks and perhaps the source without its case."""
+    if rng.random() < 1 / 3:
+        return MadePair(pair, (0, 1))
+    first, second = (side.rstrip(_ENDS) or side for side in pair)
+    if rng.random() < 1 / 2:
+        return MadePair((first, second), (0, 1))
+    if rng.random() < 1 / 2:
+        return MadePair((first.lower(), second), (0,))
+    return MadePair((first, second.lower()), (1,))
+
+
+def _short_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Greetings, answers, words: what people try first. A corpus has some of them as sentences, and
+    others before a comma ("Yes, ..." and "Ja, ..."); the latter are taken if they recur."""
+    openings = [opening for pair in pairs if (opening := _opening(pair))]
+    frequency = Counter(openings)
+    recurrent = [opening for opening in openings if frequency[opening] > 1]
+    return [pair for pair in pairs if all(map(_is_short, pair))] + recurrent
+
+
+def _opening(pair: Pair) -> Pair | None:
+    """What stands before the comma, if both sides have one and begin with a few words."""
+    first, second = (_COMMA.split(side) for side in pair)
+    if len(first) != 2 or len(second) != 2:
+        return None
+    opening = first[0], second[0]
+    return opening if all(_is_short(side) and side[:1].isalpha() for side in opening) else None
+
+
+def _is_short(text: str) -> bool:
+    if ideographs := _IDEOGRAPH.findall(text):
+        return len(ideographs) <= _SHORT_IDEOGRAPHS
+    return len(text.split()) <= _SHORT_WORDS
 
 
 def _has_cases(text: str) -> bool:

@@ -285,6 +285,7 @@ class Trainer:
             pairs=self.recipe.data.directions,
             tokenizer=TokenizerConfig(TOKENIZER_FILE, TOKENIZER_FILE),
             decoding=DecodingOptions.from_dict(self.recipe.decoding),
+            max_source_tokens=self.recipe.most_source_tokens,
         )
         directory = self.directory / CHECKPOINT_DIRECTORY
         weights = average_weights(self._snapshots()[-self.table.average_last :])

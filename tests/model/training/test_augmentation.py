@@ -26,15 +26,15 @@ def made(pairs: list[tuple[str, str]], **shares: float) -> list[MadePair]:
 
 
 def test_as_many_pairs_of_each_kind_are_made_as_the_shares_say() -> None:
-    assert len(made(PAIRS * 25, cased=0.1, copied=0.2, joined=0.03, kept=0.5)) == 83
+    assert len(made(PAIRS * 25, cased=0.1, copied=0.2, joined=0.03, kept=0.5, short=2.0)) == 183
     assert made(PAIRS) == []
     assert made([], cased=1.0) == []
 
 
 def test_the_seed_alone_decides_what_is_made() -> None:
-    table = AugmentationTable(cased=9, copied=9, joined=9, kept=9)
+    table = AugmentationTable(cased=9, copied=9, joined=9, kept=9, short=9)
     assert augment(PAIRS, table) == augment(PAIRS, table)
-    assert augment(PAIRS, table) != augment(PAIRS, AugmentationTable(9, 9, 9, 9, seed=2))
+    assert augment(PAIRS, table) != augment(PAIRS, AugmentationTable(9, 9, 9, 9, 9, seed=2))
 
 
 def test_a_careless_source_has_a_careful_target() -> None:
@@ -50,6 +50,38 @@ def test_upper_case_is_answered_by_upper_case_where_there_is_one() -> None:
     both_ways = [m.pair for m in made(PAIRS, cased=50) if m.source_sides == (0, 1)]
     assert all(side.isupper() for pair in both_ways for side in pair)
     assert all(len(m.source_sides) == 1 for m in made(CHINESE, cased=50))
+
+
+def test_short_pairs_are_shown_with_and_without_final_marks_and_careless_sources() -> None:
+    pairs = [*PAIRS, *CHINESE, ("你好！", "Hello!"), ("他的父亲昨天不在", "His father")]
+    everything = made(pairs, short=50)
+    assert {tuple(text.strip(".!?！？。").lower() for text in m.pair) for m in everything} == {
+        ("where is tom", "wo ist tom"),
+        ("how sad", "wie schade"),
+        ("你好", "hello"),
+    }
+    greetings = {m for m in everything if m.pair[0].startswith("你好")}
+    assert greetings == {
+        MadePair(("你好！", "Hello!"), (0, 1)),
+        MadePair(("你好", "Hello"), (0, 1)),
+        MadePair(("你好", "Hello"), (0,)),
+        MadePair(("你好", "hello"), (1,)),
+    }
+
+
+def test_what_recurs_before_commas_on_both_sides_is_a_short_pair_too() -> None:
+    pairs = [
+        ("Yes, I know where the library is.", "是的，我知道图书馆在哪里。"),
+        ("Yes, he lived there for many years.", "是的，他在那里住了很多年。"),
+        ("Well, that is another question entirely.", "那么，这完全是另外一个问题。"),
+        ("“No, I never said that to anybody.”", "“不，我从来没对任何人说过这句话。”"),
+        ("“No, we never lived in that house.”", "“不，我们从来没在那所房子里住过。”"),
+    ]
+    assert {m.pair for m in made(pairs, short=20)} == {("Yes", "是的"), ("yes", "是的")}
+
+
+def test_where_nothing_is_short_nothing_short_is_made() -> None:
+    assert made(PAIRS[1:2], short=9.0) == []
 
 
 def test_what_is_copied_stands_on_both_sides() -> None:

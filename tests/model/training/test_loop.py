@@ -99,6 +99,13 @@ def test_a_resumed_run_crosses_epochs_like_an_unbroken_one(make_trainer: MakeTra
         assert torch.equal(weights_of(resumed)[name], weight), name
 
 
+def test_a_finished_checkpoint_wants_sentences_cut_at_what_training_saw(
+    make_trainer: MakeTrainer,
+) -> None:
+    trainer = make_trainer()
+    assert load_checkpoint(trainer.run()).info.max_source_tokens == 62
+
+
 def test_log_rows_after_the_saved_state_are_rewound(make_trainer: MakeTrainer) -> None:
     """Killed between writing the log and saving the state, a step is logged once all the same."""
     trainer = make_trainer()

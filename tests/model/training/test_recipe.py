@@ -62,6 +62,17 @@ def test_a_recipe_is_read_as_written(tmp_path: Path) -> None:
     assert recipe.decoding == {"beam_size": 3}
 
 
+def test_sentences_are_to_be_cut_at_what_training_sees_or_where_the_recipe_says(
+    tmp_path: Path,
+) -> None:
+    chosen = GOOD.replace("beam_size = 3", "beam_size = 3\nmax_source_tokens = 28")
+    assert load_recipe(write(tmp_path, GOOD)).most_source_tokens == 52
+    assert load_recipe(write(tmp_path, chosen)).most_source_tokens == 28
+    assert load_recipe(write(tmp_path, chosen)).decoding == {"beam_size": 3}
+    short = GOOD.replace("max_tokens = 50", "max_tokens = 5")
+    assert load_recipe(write(tmp_path, short)).most_source_tokens == 16
+
+
 def test_the_architecture_takes_the_vocabularys_size(tmp_path: Path) -> None:
     config = load_recipe(write(tmp_path, GOOD)).model_config(987)
     assert (config.src_vocab_size, config.tgt_vocab_size, config.d_model) == (987, 987, 64)
@@ -142,6 +153,16 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
         ("d_model = 64", "d_model = 63", r"\[model\]: d_model must be a multiple of n_heads"),
         ("d_model = 64", "d_modell = 63", r"\[model\]: unknown architecture option 'd_modell'"),
         ("beam_size = 3", "beam_size = 0", r"\[decoding\]: beam_size must be .* from 1 to 64"),
+        (
+            "beam_size = 3",
+            "max_source_tokens = 53",
+            "decoding.max_source_tokens must be a number from 16 to 52, .*, got 53",
+        ),
+        (
+            "beam_size = 3",
+            'max_source_tokens = "28"',
+            "decoding.max_source_tokens must be a number from 16 to 52, .*, got '28'",
+        ),
         ("beam_size = 3", "beams = 1", r"\[decoding\]: unknown decoding option 'beams'"),
     ],
 )
