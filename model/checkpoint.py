@@ -239,11 +239,9 @@ def _parse_info(raw: Any) -> CheckpointInfo:
 
 
 def _parse_max_source_tokens(value: Any) -> int | None:
-    is_fine = isinstance(value, int) and value >= LEAST_SOURCE_TOKENS
-    if value is not None and not is_fine:
-        raise ValueError(
-            f"max_source_tokens must be an integer of at least {LEAST_SOURCE_TOKENS}, got {value!r}"
-        )
+    least = LEAST_SOURCE_TOKENS
+    if value is not None and not (isinstance(value, int) and value >= least):
+        raise ValueError(f"max_source_tokens must be an integer of at least {least}, got {value!r}")
     return value
 
 
