@@ -80,7 +80,7 @@ container-test: $(INSTALLED) ## build the image, run it, compose it (5 minutes; 
 
 bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies
-	$(BIN)/python -m benchmarks.load
+	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
 	$(BIN)/python -m benchmarks.soak
 
 bench-engines: $(INSTALLED) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)

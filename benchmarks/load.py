@@ -6,7 +6,7 @@ Starts `dragoman serve` itself, in its own process, and prints:
     fifth request, which is streamed, and answers of 503; the last rates are far above what the
     server sustains; and who took the CPU, for server and client share the machine
 (c) a short sentence sent into a server busy with 32 long ones, against the same sentence alone
-(d) the service's throughput over the runner's own on the same sentences
+(d) the service's throughput over the runner's own (benchmarks.offline) on the same texts
 
     python -m benchmarks.load --picture load.png -- --max-waiting-sentences 128
 """

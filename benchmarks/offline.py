@@ -1,4 +1,4 @@
-"""One runner's throughput, with nobody waiting: texts a second, median of several runs.
+"""The runner's own throughput, with nobody waiting: texts a second, median of several runs.
 
 python -m benchmarks.offline --count 400
 """
@@ -6,24 +6,49 @@ python -m benchmarks.offline --count 400
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
 import time
 from pathlib import Path
 
 from benchmarks.sentences import ROOT, real_sentences
-from service.offline import OfflineTranslator
-
-_SLOTS = 64
+from model.checkpoint import load_checkpoint
+from model.offline import translate_all
+from model.placement import resolve_precision
+from model.runner import Runner
+from model.sentence import SourceSentence
+from service.seam import TAG_AND_EOS, count_source_tokens
+from service.text.segmentation import Document
 
 
 def throughput(model: Path, texts: list[str], repeats: int) -> float:
-    """Median texts a second, with the server's default limits, after a warm-up."""
-    translator = OfflineTranslator(model, "cpu", "auto", _SLOTS, None, None)
-    translator.translate_all(texts[:32], "zh", "en")
+    """Median texts a second, with the server's default limits, after a warm-up.
+
+    The texts are cut and tokenized before the clock runs: this is the network and its decoding.
+    """
+    checkpoint = load_checkpoint(model)
+    limit = checkpoint.info.source_limit(None)
+    runner = Runner(
+        checkpoint.model,
+        checkpoint.tokenizer.control_ids(),
+        max_slots=64,
+        max_rows=256,
+        max_source_tokens=limit,
+        max_target_tokens=256,
+        precision=resolve_precision("auto", "cpu"),
+    )
+    tokenizer, options = checkpoint.tokenizer, checkpoint.info.decoding
+    count_tokens = functools.partial(count_source_tokens, tokenizer)
+    sentences = [
+        SourceSentence(tokenizer.encode_source(sentence, "en"), options)
+        for text in texts
+        for sentence in Document(text, "zh", limit - TAG_AND_EOS, count_tokens).sentences
+    ]
+    translate_all(runner, sentences[:32])
     rates = []
     for _ in range(repeats):
         started = time.perf_counter()
-        translator.translate_all(texts, "zh", "en")
+        translate_all(runner, sentences)
         rates.append(len(texts) / (time.perf_counter() - started))
     return statistics.median(rates)
 

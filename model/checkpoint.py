@@ -55,12 +55,12 @@ class CheckpointInfo:
     origin: Mapping[str, str] = field(default_factory=dict)
     """Where an imported checkpoint comes from, such as its Hub id and commit."""
     max_source_tokens: int | None = None
-    """A sentence with more of them is better cut and translated in parts: for a model that learned
-    short ones only. None: only the network's positions bound it."""
+    """A sentence with more of them is better cut and translated in parts, by a model that learned
+    short ones only. None: the usual limit holds."""
 
     def source_limit(self, wanted: int | None) -> int:
-        """The most tokens that a sentence may have, the tag and the end included, if a user wants
-        so many; None: if they have no wish."""
+        """The most tokens that a sentence may have, the tag and the end included: as many as are
+        wanted, or else as the checkpoint asks for, within the network's positions."""
         usual = min(_USUAL_SOURCE_TOKENS, self.max_source_tokens or _USUAL_SOURCE_TOKENS)
         return min(wanted or usual, self.architecture.max_positions)
 

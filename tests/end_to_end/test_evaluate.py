@@ -42,7 +42,7 @@ def recipe(tmp_path: Path) -> Path:
     return file
 
 
-def test_lines_of_several_sentences_and_long_ones_are_translated_as_the_server_does(
+def test_lines_of_several_sentences_and_long_ones_are_translated_as_from_the_command_line(
     recipe: Path,
 ) -> None:
     arguments = ["evaluate", str(CHECKPOINT), "--recipe", str(recipe), "--device", "cpu"]
