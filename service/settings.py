@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -22,6 +22,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -208,8 +209,15 @@ def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"setting config: the file is not TOML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        message = first["msg"].removeprefix("Value error, ")
-        if name := ".".join(str(part) for part in first["loc"]):
-            message = f"setting {name}: {message} (got {first['input']!r})"
-        raise ValueError(message) from error
+        raise ValueError(_sentence(kind, error.errors()[0])) from None
+
+
+def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
+    """What is wrong, and what was got unless that is a secret, or may be one under a wrong name."""
+    message = error["msg"].removeprefix("Value error, ")
+    if not error["loc"]:
+        return message
+    field = kind.model_fields.get(str(error["loc"][0]))
+    is_public = field and SecretStr not in (field.annotation, *get_args(field.annotation))
+    name = ".".join(map(str, error["loc"]))
+    return f"setting {name}: {message}" + (f" (got {error['input']!r})" if is_public else "")

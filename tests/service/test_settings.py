@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from service.settings import Settings
+from service.settings import Settings, read_settings
 
 
 def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,6 +41,16 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
 
 def test_a_secret_is_not_shown() -> None:
     assert "sesame" not in repr(Settings(otlp_headers=SecretStr("key=sesame")))
+
+
+@pytest.mark.parametrize("line", ['otlp_headers = ["sesame"]', 'otlp_header = "sesame"'])
+def test_a_secret_is_not_shown_where_it_is_refused(line: str, tmp_path: Path) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text(line)
+    with pytest.raises(ValueError, match=f"setting {line.split()[0]}: ") as refused:
+        read_settings(Settings, {"config": config})
+    shown = "".join(traceback.format_exception(refused.value))
+    assert "sesame" not in shown
 
 
 def test_settings_are_frozen() -> None:
