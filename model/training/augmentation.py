@@ -87,7 +87,7 @@ def _short(pair: Pair, rng: random.Random) -> MadePair:
     """As it is, or both sides without their final marks and perhaps the source without its case."""
     if rng.random() < 1 / 3:
         return MadePair(pair, (0, 1))
-    first, second = (side.rstrip(_ENDS) or side for side in pair)
+    first, second = _without_marks(pair)
     if rng.random() < 1 / 2:
         return MadePair((first, second), (0, 1))
     if rng.random() < 1 / 2:
@@ -97,11 +97,17 @@ def _short(pair: Pair, rng: random.Random) -> MadePair:
 
 def _short_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Greetings, answers, words: what people try first. A corpus has some of them as sentences, and
-    others before a comma ("Yes, ..." and "Ja, ..."); the latter are taken if they recur."""
+    others before a comma ("Yes, ..." and "Ja, ..."). The latter are taken if they are seen twice,
+    and each once: those that many sentences begin with ("Well, ...") would crowd out greetings."""
+    short = [pair for pair in pairs if all(map(_is_short, pair))]
     openings = [opening for pair in pairs if (opening := _opening(pair))]
-    frequency = Counter(openings)
-    recurrent = [opening for opening in openings if frequency[opening] > 1]
-    return [pair for pair in pairs if all(map(_is_short, pair))] + recurrent
+    frequency = Counter(openings + [_without_marks(pair) for pair in short])
+    return short + [opening for opening in dict.fromkeys(openings) if frequency[opening] > 1]
+
+
+def _without_marks(pair: Pair) -> Pair:
+    first, second = (side.rstrip(_ENDS) or side for side in pair)
+    return first, second
 
 
 def _opening(pair: Pair) -> Pair | None:

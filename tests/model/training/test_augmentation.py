@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,22 @@ def test_what_recurs_before_commas_on_both_sides_is_a_short_pair_too() -> None:
         ("“No, we never lived in that house.”", "“不，我们从来没在那所房子里住过。”"),
     ]
     assert {m.pair for m in made(pairs, short=20)} == {("Yes", "是的"), ("yes", "是的")}
+
+
+def test_an_opening_that_is_a_sentence_elsewhere_is_a_short_pair() -> None:
+    opening, sentence = ("Hello, all of you.", "你好，各位。"), ("Hello!", "你好！")
+    assert made([opening], short=20) == []
+    shown = Counter(m.pair[0].lower() for m in made([opening, sentence], short=200))
+    assert shown.keys() == {"hello!", "hello"}
+    assert shown["hello"] > 3 * shown["hello!"]
+
+
+def test_openings_are_shown_alike_however_many_sentences_begin_with_them() -> None:
+    often = [(f"Well, where is house number {n}?", f"嗯，{n}号那座房子在哪儿？") for n in range(40)]
+    twice = [(f"Hello, is your house number {n}?", f"你好，你的房子是{n}号吗？") for n in (1, 2)]
+    shown = Counter(m.pair[0].lower() for m in made(often + twice, short=400))
+    assert sum(shown.values()) == 800
+    assert shown["well"] == pytest.approx(shown["hello"], abs=100)
 
 
 def test_where_nothing_is_short_nothing_short_is_made() -> None:
