@@ -31,7 +31,7 @@ from model.training.averaging import average_weights
 from model.training.data import BatchMaker, Examples, tokenize_corpora
 from model.training.evaluation import dev_bleu
 from model.training.log import TrainingLog
-from model.training.memory import keep_freed_memory, return_freed_memory
+from model.training.memory import FreedMemory
 from model.training.optimisation import learning_rate, summed_loss
 from model.training.recipe import Recipe, RecipeError
 from model.training.vocabulary import read_word_vectors, train_tokenizer
@@ -40,7 +40,6 @@ from model.transformer import Transformer, initialise
 TOKENIZER_FILE = "sentencepiece.model"
 STATE_FILE = "state.pt"
 CHECKPOINT_DIRECTORY = "checkpoint"
-_STEPS_BETWEEN_TRIMS = 25
 
 
 @dataclass
@@ -60,6 +59,8 @@ class Trainer:
     """One training run in `directory`; goes on from the state that it finds there."""
 
     def __init__(self, recipe: Recipe, directory: Path, device: torch.device | str) -> None:
+        self._freed_memory = FreedMemory()
+        self._freed_memory.keep()
         self.recipe, self.table, self.directory = recipe, recipe.training, directory
         self.device = torch.device(device)
         directory.mkdir(parents=True, exist_ok=True)
@@ -77,7 +78,6 @@ class Trainer:
 
     def run(self) -> Path:
         """Train to the end, or to the recipe's early stop -> the finished checkpoint."""
-        keep_freed_memory()
         while not self._is_finished():
             self._run_epoch()
         return self._finish()
@@ -157,8 +157,7 @@ class Trainer:
         self._losses.append(loss)
         bar.update()
         bar.set_postfix_str(f"loss {loss:.3f}, {tokens / seconds:,.0f} tokens/s", refresh=False)
-        if progress.step % _STEPS_BETWEEN_TRIMS == 0:
-            return_freed_memory()
+        self._freed_memory.bound()
         if progress.step % self.table.save_every == 0 or self._is_finished():
             self._record()
 

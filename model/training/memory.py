@@ -1,30 +1,49 @@
-"""Let glibc keep the memory that a training step frees, within reason.
+"""Let a training step reuse the memory that the one before it freed, within bounds.
 
 Every step allocates the same large buffers; by default each is mapped afresh and its pages are
-faulted in again. On two CPU cores keeping them makes a step about 1.3 times as fast.
+faulted in again, one by one. On two CPU cores keeping them makes a step about 1.2 times as fast.
+But batches of many shapes leave ever more free blocks between live ones, so that what is kept needs
+a bound, and what is faulted in after all had better come in large pages.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+
+import psutil
 
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_MAX = -4
 _NEVER_TRIM = 2**31 - 1
+_MOST_KEPT = 4 * 2**30
 
 
-def keep_freed_memory() -> None:
-    """Turn off mmap for large blocks and automatic trimming; does nothing without glibc."""
-    if libc := _glibc():
-        libc.mallopt(_M_MMAP_MAX, 0)
-        libc.mallopt(_M_TRIM_THRESHOLD, _NEVER_TRIM)
+class FreedMemory:
+    """Keeps what is freed until the process has grown by `most_kept` bytes; without glibc it does
+    nothing."""
 
+    def __init__(self, most_kept: int = _MOST_KEPT) -> None:
+        self._most_kept = most_kept
+        self._process = psutil.Process()
+        self._resident = self._process.memory_info().rss
+        self._libc = _glibc()
 
-def return_freed_memory() -> None:
-    """Give back what lies free between live blocks: batches of many shapes leave ever more."""
-    if libc := _glibc():
-        libc.malloc_trim(0)
+    def keep(self) -> None:
+        """Turn off mmap for large blocks and automatic trimming, for the whole process, and have
+        PyTorch ask for huge pages, which it does if this comes before its first tensor."""
+        if self._libc:
+            self._libc.mallopt(_M_MMAP_MAX, 0)
+            self._libc.mallopt(_M_TRIM_THRESHOLD, _NEVER_TRIM)
+            os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+
+    def bound(self) -> None:
+        """Give back what lies free if the process has grown by more than `most_kept` since the last
+        time that this gave anything back; takes microseconds otherwise."""
+        if self._libc and self._process.memory_info().rss > self._resident + self._most_kept:
+            self._libc.malloc_trim(0)
+            self._resident = self._process.memory_info().rss
 
 
 def _glibc() -> ctypes.CDLL | None:
