@@ -5,6 +5,7 @@ Every table and key is checked; a mistake raises RecipeError and names what is a
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -48,8 +49,8 @@ class AugmentationTable:
     """Pairs made from each training corpus and added to it, as shares of its size: `cased` without
     proper casing, `copied` with a string that stays as it is, `joined` of several sentences, `kept`
     of nothing but strings that stay. `short` is a share of those pairs that have at most three
-    words or six Chinese characters: with 4.0 each of them is seen about five times as often, and
-    what recurs before commas ("Yes, ...") four times."""
+    words or six Chinese characters, and of what recurs before commas ("Yes, ..."): with 4.0 each of
+    them is shown about four more times."""
 
     cased: float = 0.0
     copied: float = 0.0
@@ -221,7 +222,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         raise RecipeError(f"{where} must be a list of strings, got {value!r}")
     if hint in (int, float):
         number = int | float if hint is float else int
-        if isinstance(value, bool) or not isinstance(value, number) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, number) or not 0 <= value < math.inf:
             raise RecipeError(f"{where} must be a number of at least 0, got {value!r}")
         return hint(value)
     if hint is bool and not isinstance(value, bool):

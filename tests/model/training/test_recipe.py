@@ -100,6 +100,11 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
         ("max_steps = 100", "max_steps = 1.5", "training.max_steps must be a number .*, got 1.5"),
         ("max_steps = 100", 'max_steps = "9"', "training.max_steps must be a number .*, got '9'"),
         ("max_steps = 100", "max_steps = true", "training.max_steps must be a number .*, got True"),
+        (
+            "max_steps = 100",
+            "max_steps = 9\nclip_norm = inf",
+            "training.clip_norm must be a number of at least 0, got inf",
+        ),
         ("save_every = 10", "save_every = 0", "training.save_every must be at least 1, got 0"),
         ("save_every = 10", "save_every = 30", r"multiple of training.save_every \(30\).*got 20"),
         (
