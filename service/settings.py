@@ -7,6 +7,7 @@ gets plain values.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
@@ -213,11 +215,15 @@ def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
 
 
 def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
-    """What is wrong, and what was got unless that is a secret, or may be one under a wrong name."""
+    """What is wrong, and what was got unless that is a secret, be its name misspelt."""
     message = error["msg"].removeprefix("Value error, ")
     if not error["loc"]:
         return message
-    field = kind.model_fields.get(str(error["loc"][0]))
-    is_public = field and SecretStr not in (field.annotation, *get_args(field.annotation))
     name = ".".join(map(str, error["loc"]))
-    return f"setting {name}: {message}" + (f" (got {error['input']!r})" if is_public else "")
+    nearest = difflib.get_close_matches(str(error["loc"][0]), kind.model_fields, n=1)
+    is_secret = bool(nearest) and _is_secret(kind.model_fields[nearest[0]])
+    return f"setting {name}: {message}" + ("" if is_secret else f" (got {error['input']!r})")
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return SecretStr in (field.annotation, *get_args(field.annotation))
