@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 
 from sentencepiece import SentencePieceProcessor
 
+from model.reserved import reserved_pieces
 from model.vocabulary import Vocabulary
 
 Part = Literal["source_tag", "target_tag", "text", "eos"]
@@ -40,6 +41,8 @@ class TokenizerConfig:
     pieces, which are `<2language>` where it is empty. A source sentence is written as
     `source_layout` says, without the tags that the model lacks; a translation begins with the tags
     of `target_layout`. `control` lists pieces that are no text besides the tags and the usual four.
+    `reserved` is how many placeholders, and how many tags of each kind, both vocabularies have
+    (`model.reserved`).
     """
 
     source: str
@@ -51,6 +54,7 @@ class TokenizerConfig:
     target_layout: tuple[Part, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     control: tuple[str, ...] = ()
+    reserved: int = 0
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokenizerConfig:
@@ -95,6 +99,9 @@ class TokenizerConfig:
                 )
         if not isinstance(self.tags, Mapping) or not isinstance(self.control, tuple):
             raise TokenizerError("tags must map languages to pieces, and control must be a list")
+        is_number = isinstance(self.reserved, int) and not isinstance(self.reserved, bool)
+        if not is_number or self.reserved < 0:
+            raise TokenizerError(f"reserved must be a number of at least 0, got {self.reserved!r}")
 
 
 class Tokenizer:
@@ -117,6 +124,17 @@ class Tokenizer:
         control = (*self._config.tags.values(), *self._config.control)
         sides = {file: _read_vocabulary(*file, control) for file in dict.fromkeys(files)}
         self._source, self._target = sides[files[0]], sides[files[1]]
+        for piece in reserved_pieces(self._config.reserved):
+            if not all(side.has_text(piece) for side in sides.values()):
+                raise TokenizerError(
+                    f"reserved is {self._config.reserved}, but the vocabulary has no {piece!r}"
+                )
+
+    @property
+    def reserved(self) -> int:
+        """How many placeholders, and tags of each kind, a text may have: numbers 0, 1, ... below
+        it. 0 if the model never learned any."""
+        return self._config.reserved
 
     @property
     def source_vocab_size(self) -> int:

@@ -50,6 +50,10 @@ class Vocabulary:
             raise ValueError(f"a vocabulary must have the pieces {UNKNOWN!r} and {EOS!r}")
         self._id_of_own = None if pieces is None else [self._find(name) for name in names]
 
+    def has_text(self, piece: str) -> bool:
+        """Whether the piece has an id that text can become."""
+        return piece in self._text_ids
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Bare ids of many texts."""
         encoded: list[list[int]]

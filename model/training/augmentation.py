@@ -1,7 +1,7 @@
 """Pairs made from a corpus's pairs, for what a corpus shows too rarely: other casing, strings that
-must be copied, several sentences at once, a word or two.
+must be copied, several sentences at once, a word or two, placeholders and tags.
 
-What is made follows from the table and its seed alone.
+What is made follows from the table, its seed and the aligned words alone.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from model.training.alignment import Anchor, Pair
+from model.training.markup import with_placeholders, with_tags
 from model.training.recipe import AugmentationTable
 
-Pair = tuple[str, str]
+MarkUp = Callable[[Pair, Sequence[Anchor], int, random.Random], Pair]
 _ENDS = ".!?。！？…"
 _SYLLABLES = [c + v for c in "bcdfghjklmnprstvwz" for v in "aeiou"]
 _WORDS = ["report", "index", "main", "data", "user", "config", "backup", "image", "server"]
@@ -35,17 +37,32 @@ class MadePair(NamedTuple):
     source_sides: tuple[int, ...]
 
 
-def augment(pairs: Sequence[Pair], table: AugmentationTable) -> list[MadePair]:
+def augment(
+    pairs: Sequence[Pair],
+    table: AugmentationTable,
+    reserved: int = 0,
+    anchors: Callable[[Pair], Sequence[Anchor]] = lambda _: (),
+) -> list[MadePair]:
     """As many pairs of each kind as the table's share of `pairs`, or of the short ones among them;
-    none without pairs."""
+    none without pairs. Placeholders and tags are numbered below `reserved`; `anchors` finds the
+    words that they may replace or wrap."""
     rng = random.Random(table.seed)
     short = _short_pairs(pairs) if table.short else []
+
+    def marked_up(make: MarkUp) -> MadePair:
+        pair = rng.choice(pairs)
+        return MadePair(make(pair, anchors(pair), reserved, rng), (0, 1))
+
     kinds: tuple[tuple[float, Callable[[], MadePair]], ...] = (
         (table.cased * len(pairs), lambda: _cased(rng.choice(pairs), rng)),
         (table.copied * len(pairs), lambda: _copied(rng.choice(pairs), rng)),
         (table.joined * len(pairs), lambda: _joined(rng.choices(pairs, k=rng.choice((2, 2, 3))))),
         (table.kept * len(pairs), lambda: _kept(rng)),
         (table.short * len(short), lambda: _short(rng.choice(short), rng)),
+        (table.unmarked * len(pairs), lambda: MadePair(_without_marks(rng.choice(pairs)), (0, 1))),
+        (table.listed * len(pairs), lambda: _listed(rng.choice(pairs), rng)),
+        (table.placeholders * len(pairs), lambda: marked_up(with_placeholders)),
+        (table.tags * len(pairs), lambda: marked_up(with_tags)),
     )
     return [make() for count, make in kinds for _ in range(round(count))]
 
@@ -81,6 +98,14 @@ def _kept(rng: random.Random) -> MadePair:
     """A line without words to translate."""
     line = " ".join(_string(rng) for _ in range(rng.choice((1, 1, 2, 3))))
     return MadePair((line, line), (0, 1))
+
+
+def _listed(pair: Pair, rng: random.Random) -> MadePair:
+    """As an item of a list, often without its final marks."""
+    number, letter = rng.randrange(1, 30), rng.choice("abcdefgh")
+    form = rng.choice(("- {0}", "- {0}", "* {0}", "• {0}", f"{number}. {{0}}", f"{letter}) {{0}}"))
+    first, second = _without_marks(pair) if rng.random() < 0.5 else pair
+    return MadePair((form.replace("{0}", first), form.replace("{0}", second)), (0, 1))
 
 
 def _short(pair: Pair, rng: random.Random) -> MadePair:

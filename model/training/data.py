@@ -7,9 +7,10 @@ the same data as an unbroken one.
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +20,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.tokenizer import Tokenizer
-from model.training.augmentation import augment
-from model.training.recipe import CorpusTable, DataTable, RecipeError
+from model.training.alignment import Aligner, Pair
+from model.training.augmentation import MadePair, augment
+from model.training.recipe import AugmentationTable, CorpusTable, DataTable, RecipeError
 
-Pair = tuple[str, str]
 Indices = NDArray[np.int64]
+Augment = Callable[[Sequence[Pair]], list[MadePair]]
+_EPOCHS_KEPT = 4
+_ALIGNED_PAIRS = 5_000
+"""Of each corpus, for the words that translate each other."""
 
 
 class Batch(NamedTuple):
@@ -83,25 +88,54 @@ class TokenizedCorpus:
 def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[TokenizedCorpus]:
     """Read and tokenize every corpus that has this split ("train", "dev" or "test")."""
     allowed = {0} if data.is_one_way else {0, 1}
+    corpora = [
+        (corpus, read_pairs(path, data.is_lowercase))
+        for corpus in data.corpora
+        if (path := corpus.path(split)) is not None
+    ]
+    make = None
+    if split == "train":
+        corpora = [_needed(*corpus, data.augmentation.seed) for corpus in corpora]
+        make = _augmenter(corpora, data.augmentation, tokenizer)
     return [
-        _tokenize(corpus, pairs, tokenizer, data.max_tokens, tuple(sorted(allowed & set(sides))))
-        for corpus, path in ((corpus, corpus.path(split)) for corpus in data.corpora)
-        if path is not None
-        for sides, pairs in _pairs_by_sides(
-            read_pairs(path, data.is_lowercase), data, split
-        ).items()
+        _tokenize(corpus, chosen, tokenizer, data.max_tokens, tuple(sorted(allowed & set(sides))))
+        for corpus, pairs in corpora
+        for sides, chosen in _pairs_by_sides(pairs, make).items()
         if allowed & set(sides)
     ]
 
 
-def _pairs_by_sides(
-    pairs: list[Pair], data: DataTable, split: str
-) -> dict[tuple[int, ...], list[Pair]]:
-    """A corpus and what augmentation adds to its training split, by which sides may be sources."""
+def _needed(corpus: CorpusTable, pairs: list[Pair], seed: int) -> tuple[CorpusTable, list[Pair]]:
+    """A corpus of small weight, cut at random to what `_EPOCHS_KEPT` epochs take of it, and its
+    weight among the rest."""
+    share = corpus.weight * _EPOCHS_KEPT
+    if share >= 1:
+        return corpus, pairs
+    kept = random.Random(seed).sample(pairs, round(share * len(pairs)))
+    return replace(corpus, weight=1 / _EPOCHS_KEPT), kept
+
+
+def _augmenter(
+    corpora: Sequence[tuple[CorpusTable, list[Pair]]],
+    table: AugmentationTable,
+    tokenizer: Tokenizer,
+) -> Augment:
+    """What adds to a corpus, with words aligned over all of them where the table needs it."""
+    if not (table.placeholders or table.tags):
+        return lambda pairs: augment(pairs, table)
+    rng = random.Random(table.seed)
+    seen = [
+        pair for _, pairs in corpora for pair in rng.sample(pairs, min(len(pairs), _ALIGNED_PAIRS))
+    ]
+    aligner = Aligner(seen, tokenizer)
+    return lambda pairs: augment(pairs, table, tokenizer.reserved, aligner.anchors)
+
+
+def _pairs_by_sides(pairs: list[Pair], make: Augment | None) -> dict[tuple[int, ...], list[Pair]]:
+    """A corpus and what augmentation adds to it, by which sides may be sources."""
     by_sides: dict[tuple[int, ...], list[Pair]] = {(0, 1): list(pairs)}
-    if split == "train":
-        for made in augment(pairs, data.augmentation):
-            by_sides.setdefault(made.source_sides, []).append(made.pair)
+    for made in make(pairs) if make else ():
+        by_sides.setdefault(made.source_sides, []).append(made.pair)
     return by_sides
 
 

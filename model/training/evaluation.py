@@ -16,7 +16,8 @@ from model.options import DecodingOptions
 from model.runner import Runner
 from model.sentence import SourceSentence
 from model.tokenizer import Tokenizer
-from model.training.data import Pair, read_pairs
+from model.training.alignment import Pair
+from model.training.data import read_pairs
 from model.training.recipe import DataTable, load_recipe
 from model.transformer import Transformer
 

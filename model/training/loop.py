@@ -30,6 +30,7 @@ from model.tokenizer import Tokenizer, TokenizerConfig
 from model.training.averaging import average_weights
 from model.training.data import BatchMaker, Examples, tokenize_corpora
 from model.training.evaluation import dev_bleu
+from model.training.growth import grow
 from model.training.log import TrainingLog
 from model.training.memory import FreedMemory
 from model.training.optimisation import learning_rate, summed_loss
@@ -67,7 +68,7 @@ class Trainer:
         tokenizer_path = directory / TOKENIZER_FILE
         if not tokenizer_path.exists():
             self._make_tokenizer(tokenizer_path)
-        self.tokenizer = Tokenizer(tokenizer_path, tokenizer_path)
+        self.tokenizer = Tokenizer(tokenizer_path, tokenizer_path, self._tokenizer_config())
         self.train_batches = self._batch_maker("train")
         self.dev_batches = self._batch_maker("dev")
         self.progress = Progress()
@@ -83,11 +84,15 @@ class Trainer:
         return self._finish()
 
     def _make_tokenizer(self, path: Path) -> None:
-        """A new one, or that of the checkpoint which the run starts from."""
-        if (start := self.table.start) is None:
+        """A new one, or that of the checkpoint which the run starts from without growing."""
+        if (start := self.table.start) is None or self.table.grow:
             train_tokenizer(self.recipe, path)
         else:
             shutil.copyfile(start / read_info(start).tokenizer.source, path)
+
+    def _tokenizer_config(self) -> TokenizerConfig:
+        reserved = self.recipe.tokenizer.reserved_pieces
+        return TokenizerConfig(TOKENIZER_FILE, TOKENIZER_FILE, reserved=reserved)
 
     def _batch_maker(self, split: str) -> BatchMaker:
         data = self.recipe.data
@@ -112,8 +117,11 @@ class Trainer:
         )
 
     def _load_start(self, directory: Path) -> None:
-        """Raises RecipeError if the checkpoint is of another architecture."""
+        """Raises RecipeError if the checkpoint does not fit the recipe's architecture."""
         loaded = load_checkpoint(directory)
+        if self.table.grow:
+            grow(self.model, self.tokenizer, loaded)
+            return
         own, its = asdict(self.model.config), asdict(loaded.info.architecture)
         if different := [name for name in own if name != "dropout" and own[name] != its[name]]:
             name = different[0]
@@ -282,7 +290,7 @@ class Trainer:
             name=self.recipe.name,
             architecture=self.model.config,
             pairs=self.recipe.data.directions,
-            tokenizer=TokenizerConfig(TOKENIZER_FILE, TOKENIZER_FILE),
+            tokenizer=self._tokenizer_config(),
             decoding=DecodingOptions.from_dict(self.recipe.decoding),
             max_source_tokens=self.recipe.most_source_tokens,
         )

@@ -20,6 +20,10 @@ _Table = TypeVar(
 )
 
 
+LEAST_RESERVED = 5
+"""What one made pair may have of a kind."""
+
+
 class RecipeError(ValueError):
     """A recipe that cannot be followed; the message says what was got and what is allowed."""
 
@@ -48,15 +52,20 @@ class CorpusTable:
 class AugmentationTable:
     """Pairs made from each training corpus and added to it, as shares of its size: `cased` without
     proper casing, `copied` with a string that stays as it is, `joined` of several sentences, `kept`
-    of nothing but strings that stay. `short` is a share of those pairs that have at most three
-    words or six Chinese characters, and of what recurs before commas ("Yes, ..."): with 4.0 each of
-    them is shown about four more times."""
+    of nothing but strings that stay, `unmarked` without final marks, `listed` as an item of a list,
+    `placeholders` and `tags` with the pieces of `model.reserved`. `short` is a share of those pairs
+    that have at most three words or six Chinese characters, and of what recurs before commas
+    ("Yes, ..."): with 4.0 each of them is shown about four more times."""
 
     cased: float = 0.0
     copied: float = 0.0
     joined: float = 0.0
     kept: float = 0.0
     short: float = 0.0
+    unmarked: float = 0.0
+    listed: float = 0.0
+    placeholders: float = 0.0
+    tags: float = 0.0
     seed: int = 1
 
 
@@ -90,6 +99,8 @@ class TokenizerTable:
     vocab_size: int = 8000
     model_type: Literal["unigram", "bpe"] = "unigram"
     character_coverage: float = 0.9995
+    reserved_pieces: int = 0
+    """How many placeholders, and tags of each kind, are never split (`model.reserved`)."""
     word_vectors: Path | None = None
     """Embeddings to start from, in the text format: a word and its numbers on each line."""
 
@@ -102,7 +113,8 @@ class TrainingTable:
     batches are added up before a step. `cooldown_steps` > 0 lets the rate fall to zero linearly at
     the end. Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience`
     counts validations without a better dev BLEU (0: never stop early). `start` is a checkpoint
-    whose weights and vocabulary the run begins with.
+    whose weights and vocabulary the run begins with. With `grow` the run has a vocabulary of its
+    own and may have more layers (`model.training.growth`).
     """
 
     max_steps: int
@@ -122,6 +134,7 @@ class TrainingTable:
     patience: int = 10
     seed: int = 1
     start: Path | None = None
+    grow: bool = False
 
 
 @dataclass(frozen=True)
@@ -246,6 +259,7 @@ def _check(recipe: Recipe) -> None:
         if not (corpus.train or corpus.dev or corpus.test):
             raise RecipeError(f"corpus {corpus.name!r} needs a file: train, dev or test")
     _check_training(recipe.training)
+    _check_reserved(recipe)
     _check_max_source_tokens(recipe)
     if recipe.training.batch_tokens < recipe.data.max_tokens + 2:
         raise RecipeError(
@@ -266,6 +280,15 @@ def _check(recipe: Recipe) -> None:
         )
 
 
+def _check_reserved(recipe: Recipe) -> None:
+    augmentation, reserved = recipe.data.augmentation, recipe.tokenizer.reserved_pieces
+    if (augmentation.placeholders or augmentation.tags) and reserved < LEAST_RESERVED:
+        raise RecipeError(
+            "data.augmentation.placeholders and tags need tokenizer.reserved_pieces of at least "
+            f"{LEAST_RESERVED}, got {reserved}"
+        )
+
+
 def _check_max_source_tokens(recipe: Recipe) -> None:
     wanted, least, most = recipe.max_source_tokens, LEAST_SOURCE_TOKENS, recipe.data.max_tokens
     is_number = isinstance(wanted, int) and not isinstance(wanted, bool)
@@ -282,6 +305,8 @@ def _check_training(table: TrainingTable) -> None:
     ):  # fmt: skip
         if getattr(table, name) < 1:
             raise RecipeError(f"training.{name} must be at least 1, got {getattr(table, name)}")
+    if table.grow and table.start is None:
+        raise RecipeError("training.grow needs training.start, the checkpoint to grow from")
     if table.label_smoothing > 1:
         raise RecipeError(
             f"training.label_smoothing must be a number from 0 to 1, got {table.label_smoothing}"

@@ -10,6 +10,7 @@ import sentencepiece
 import torch
 from torch import Tensor
 
+from model.reserved import reserved_pieces
 from model.tokenizer import Tokenizer, language_tag, normalise
 from model.training.data import read_pairs
 from model.training.recipe import Recipe, RecipeError
@@ -34,6 +35,7 @@ def train_tokenizer(recipe: Recipe, path: Path) -> None:
                 model_type=table.model_type,
                 character_coverage=table.character_coverage,
                 control_symbols=[language_tag(language) for language in recipe.data.languages],
+                user_defined_symbols=reserved_pieces(table.reserved_pieces),
                 normalization_rule_name="identity",
                 byte_fallback=True,
                 split_digits=True,
