@@ -52,14 +52,13 @@ def _require_growth(new: ModelConfig, old: ModelConfig) -> None:
     if new.norm != "pre":
         raise RecipeError(f"only a pre-norm model can grow, got model.norm {new.norm!r}")
     ours, theirs = asdict(new), asdict(old)
-    for name in ours.keys() - _MAY_DIFFER:
-        if name in _MAY_GROW and ours[name] >= theirs[name]:
-            continue
-        if ours[name] != theirs[name]:
+    for name, wanted in ours.items():
+        may_be_more = name in _MAY_GROW and wanted > theirs[name]
+        if name not in _MAY_DIFFER and wanted != theirs[name] and not may_be_more:
             least = "at least " if name in _MAY_GROW else ""
             raise RecipeError(
                 f"to grow from training.start, {name} must be {least}{theirs[name]!r} as there, "
-                f"got {ours[name]!r}"
+                f"got {wanted!r}"
             )
 
 

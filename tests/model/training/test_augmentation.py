@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from model.tokenizer import Tokenizer
+from model.training.alignment import Anchor, Span
 from model.training.augmentation import MadePair, augment
 from model.training.data import BatchMaker, tokenize_corpora
 from model.training.recipe import AugmentationTable, CorpusTable, DataTable
@@ -30,6 +31,39 @@ def test_as_many_pairs_of_each_kind_are_made_as_the_shares_say() -> None:
     assert len(made(PAIRS * 25, cased=0.1, copied=0.2, joined=0.03, kept=0.5, short=2.0)) == 183
     assert made(PAIRS) == []
     assert made([], cased=1.0) == []
+
+
+def test_pairs_without_final_marks_have_none_on_either_side() -> None:
+    originals = {tuple(side.rstrip(".!?。？") for side in pair) for pair in PAIRS + CHINESE}
+    assert {m.pair for m in made(PAIRS + CHINESE, unmarked=20)} == originals
+    assert all(m.source_sides == (0, 1) for m in made(PAIRS, unmarked=1))
+
+
+def test_items_of_lists_begin_alike_on_both_sides() -> None:
+    everything = made(PAIRS, listed=50)
+    for (first, second), sides in everything:
+        mark, _, item = first.partition(" ")
+        assert re.fullmatch(r"[-*•]|\d+\.|[a-h]\)", mark)
+        assert second.startswith(f"{mark} ")
+        assert any(pair[0].startswith(item) for pair in PAIRS)
+        assert sides == (0, 1)
+    assert {first[0] for (first, _), _ in everything} >= {"-", "*", "•"}
+
+
+def test_braces_in_an_item_are_no_field() -> None:
+    assert all(m.pair[0].endswith("{0} {name} {") for m in made([("{0} {name} {", "}")], listed=20))
+
+
+def test_placeholders_and_tags_are_made_from_the_anchors_of_the_pair() -> None:
+    pair = ("The green library", "Die grüne Bibliothek")
+    anchor = Anchor(Span(10, 17), Span(10, 20))
+    table = AugmentationTable(placeholders=100, tags=100)
+    everything = [m.pair for m in augment([pair], table, 16, lambda _: [anchor])]
+    assert len(everything) == 200
+    without = {tuple(re.sub("⟦[^⟧]*⟧", "*", side) for side in made) for made in everything}
+    assert {("The green *", "Die grüne *"), ("The green *library*", "Die grüne *Bibliothek*")} <= (
+        without
+    )
 
 
 def test_the_seed_alone_decides_what_is_made() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.tokenizer import Tokenizer
+from model.tokenizer import Tokenizer, TokenizerConfig
 from model.training.data import (
     BatchMaker,
     Examples,
@@ -21,7 +23,17 @@ from model.training.data import (
     read_pairs,
     tokenize_corpora,
 )
-from model.training.recipe import CorpusTable, DataTable, RecipeError
+from model.training.recipe import (
+    AugmentationTable,
+    CorpusTable,
+    DataTable,
+    Recipe,
+    RecipeError,
+    TokenizerTable,
+)
+from model.training.vocabulary import train_tokenizer
+
+MakeRecipe = Callable[..., Recipe]
 
 Seen = Counter[tuple[int, int, int]]
 
@@ -117,6 +129,51 @@ def test_a_corpus_without_a_split_is_left_out_of_it(
         ("zh", "en"), (CorpusTable("a", tiny_pairs), CorpusTable("b", tiny_pairs, dev=tiny_pairs))
     )
     assert [c.name for c in tokenize_corpora(data, tiny_tokenizer, "dev")] == ["b"]
+
+
+def test_of_a_corpus_of_small_weight_only_what_a_few_epochs_take_is_kept(
+    tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    lines = "".join(f"茶{n}\ttea {n}\n" for n in range(400))
+    (tmp_path / "many.tsv").write_text(lines, encoding="utf-8")
+    corpora = tuple(CorpusTable(str(w), tmp_path / "many.tsv", weight=w) for w in (0.05, 0.25, 3.0))
+    data = DataTable(("zh", "en"), corpora)
+    kept = tokenize_corpora(data, tiny_tokenizer, "train")
+    assert [(len(c), c.weight) for c in kept] == [(80, 0.25), (400, 0.25), (400, 3.0)]
+    again = tokenize_corpora(data, tiny_tokenizer, "train")
+    other = replace(data, augmentation=AugmentationTable(seed=2))
+    different = tokenize_corpora(other, tiny_tokenizer, "train")
+    texts = [[c[0].sides[0][i].tolist() for i in range(80)] for c in (kept, again, different)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_no_pair_of_a_corpus_that_is_only_measured_on_is_left_out(
+    tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    (tmp_path / "dev.tsv").write_text("茶\ttea\n" * 40, encoding="utf-8")
+    data = DataTable(("zh", "en"), (CorpusTable("c", dev=tmp_path / "dev.tsv", weight=0.05),))
+    assert [len(c) for c in tokenize_corpora(data, tiny_tokenizer, "dev")] == [40]
+
+
+@pytest.mark.parametrize("kind", ["placeholders", "tags"])
+def test_made_pairs_carry_reserved_pieces_whole(
+    tmp_path: Path, tiny_pairs: Path, make_recipe: MakeRecipe, kind: str
+) -> None:
+    table = TokenizerTable(vocab_size=514, reserved_pieces=16)
+    model = tmp_path / "reserving.model"
+    train_tokenizer(replace(make_recipe(), tokenizer=table), model)
+    config = TokenizerConfig(model.name, model.name, reserved=16)
+    tokenizer = Tokenizer(model, model, config)
+    corpora = (CorpusTable("tiny", tiny_pairs),)
+    augmentation = replace(AugmentationTable(), **{kind: 1.0})
+    data = DataTable(("zh", "en"), corpora, augmentation=augmentation)
+    (corpus,) = tokenize_corpora(data, tokenizer, "train")
+    reserved = {i for i, piece in enumerate(tokenizer.target_pieces) if piece.startswith("⟦")}
+    sides = [
+        [reserved & set(side[i].tolist()) for i in range(len(corpus))] for side in corpus.sides
+    ]
+    assert sides[0] == sides[1]
+    assert sum(map(bool, sides[0])) == len(read_pairs(tiny_pairs))
 
 
 def test_an_epochs_batches_depend_only_on_seed_and_epoch(tiny_tokenizer: Tokenizer) -> None:

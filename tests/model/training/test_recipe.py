@@ -150,6 +150,26 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
             "augmentation = {copies = 1}",
             r"unknown key 'copies' in \[data.augmentation\]",
         ),
+        (
+            "max_tokens = 50",
+            "augmentation = {tags = 0.1}",
+            r"placeholders and tags need tokenizer.reserved_pieces of at least 5, got 0",
+        ),
+        (
+            "vocab_size = 1000",
+            "reserved_pieces = -1",
+            "tokenizer.reserved_pieces must be a number of at least 0, got -1",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\ngrow = true",
+            "training.grow needs training.start, the checkpoint to grow from",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\ngrow = 1",
+            "training.grow must be true or false, got 1",
+        ),
         ('train = "two.tsv"', "train = 2", "data.corpora.train must be a string, got 2"),
         ("weight = 2.5", 'weight = "x"', "data.corpora.weight must be a number .*, got 'x'"),
         ("vocab_size = 1000", "vocab_size = 0", r"\[model\]: src_vocab_size must be at least 1"),
