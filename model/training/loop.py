@@ -33,7 +33,7 @@ from model.training.evaluation import dev_bleu
 from model.training.growth import grow
 from model.training.log import TrainingLog
 from model.training.memory import FreedMemory
-from model.training.optimisation import learning_rate, summed_loss
+from model.training.optimisation import learning_rate, sampled_share, summed_loss
 from model.training.recipe import Recipe, RecipeError
 from model.training.vocabulary import read_word_vectors, train_tokenizer
 from model.transformer import Transformer, initialise
@@ -175,13 +175,16 @@ class Trainer:
         rate = learning_rate(self.progress.step + 1, self.model.config.d_model, self.table)
         for parameters in self.optimiser.param_groups:
             parameters["lr"] = rate
+        own_share = sampled_share(self.progress.step + 1, self.table)
         batches = [self.train_batches.collate(examples) for examples in group]
         real_tokens = sum(int((batch.tgt_out != self.tokenizer.pad_id).sum()) for batch in batches)
         total = 0.0
         for batch in batches:
             src, tgt_in, tgt_out = (ids.to(self.device) for ids in batch)
             with self._arithmetic():
-                loss, _ = summed_loss(self.model, src, tgt_in, tgt_out, self.table.label_smoothing)
+                loss, _ = summed_loss(
+                    self.model, src, tgt_in, tgt_out, self.table.label_smoothing, own_share
+                )
             (loss / real_tokens).backward()
             total += loss.item()
         if self.table.clip_norm:

@@ -114,7 +114,9 @@ class TrainingTable:
     the end. Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience`
     counts validations without a better dev BLEU (0: never stop early). `start` is a checkpoint
     whose weights and vocabulary the run begins with. With `grow` the run has a vocabulary of its
-    own and may have more layers (`model.training.growth`).
+    own and may have more layers (`model.training.growth`). `scheduled_sampling` is the share of
+    target inputs that are the model's own predictions at the last step; it rises from 0 linearly
+    (Mihaylova and Martins 2019), and each step decodes twice.
     """
 
     max_steps: int
@@ -124,6 +126,7 @@ class TrainingTable:
     cooldown_steps: int = 0
     rate_factor: float = 1.0
     label_smoothing: float = 0.1
+    scheduled_sampling: float = 0.0
     clip_norm: float = 1.0
     initialisation: Literal["xavier", "kaiming"] = "xavier"
     precision: Literal["float32", "bfloat16"] = "bfloat16"
@@ -307,10 +310,11 @@ def _check_training(table: TrainingTable) -> None:
             raise RecipeError(f"training.{name} must be at least 1, got {getattr(table, name)}")
     if table.grow and table.start is None:
         raise RecipeError("training.grow needs training.start, the checkpoint to grow from")
-    if table.label_smoothing > 1:
-        raise RecipeError(
-            f"training.label_smoothing must be a number from 0 to 1, got {table.label_smoothing}"
-        )
+    for name in ("label_smoothing", "scheduled_sampling"):
+        if getattr(table, name) > 1:
+            raise RecipeError(
+                f"training.{name} must be a number from 0 to 1, got {getattr(table, name)}"
+            )
     if table.validate_every % table.save_every:
         raise RecipeError(
             f"training.validate_every must be a multiple of training.save_every "

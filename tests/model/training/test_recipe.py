@@ -124,6 +124,11 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
         ),
         (
             "max_steps = 100",
+            "max_steps = 9\nscheduled_sampling = 1.5",
+            "training.scheduled_sampling must be a number from 0 to 1, got 1.5",
+        ),
+        (
+            "max_steps = 100",
             'max_steps = 9\nprecision = "float16"',
             r"training.precision must be one of \['float32', 'bfloat16'\], got 'float16'",
         ),
