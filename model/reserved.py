@@ -7,6 +7,9 @@ brackets (U+27E6 and U+27E7).
 
 from __future__ import annotations
 
+MAX_RESERVED = 256
+"""Of a kind."""
+
 
 def placeholder(number: int) -> str:
     """Stands for a string that is not translated."""

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from sentencepiece import SentencePieceProcessor
 
-from model.reserved import reserved_pieces
+from model.reserved import MAX_RESERVED, reserved_pieces
 from model.vocabulary import Vocabulary
 
 Part = Literal["source_tag", "target_tag", "text", "eos"]
@@ -100,8 +100,10 @@ class TokenizerConfig:
         if not isinstance(self.tags, Mapping) or not isinstance(self.control, tuple):
             raise TokenizerError("tags must map languages to pieces, and control must be a list")
         is_number = isinstance(self.reserved, int) and not isinstance(self.reserved, bool)
-        if not is_number or self.reserved < 0:
-            raise TokenizerError(f"reserved must be a number of at least 0, got {self.reserved!r}")
+        if not is_number or not 0 <= self.reserved <= MAX_RESERVED:
+            raise TokenizerError(
+                f"reserved must be a number from 0 to {MAX_RESERVED}, got {self.reserved!r}"
+            )
 
 
 class Tokenizer:

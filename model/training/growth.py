@@ -25,6 +25,7 @@ _MAY_GROW = {"n_encoder_layers", "n_decoder_layers"}
 _BY_TOKEN = re.compile(r"(src_embedding\.tokens|tgt_embedding\.tokens|output)\.(weight|bias)")
 _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
 _SUBLAYER_OUTPUT = re.compile(r".*(out_proj|contract)\.(weight|bias)")
+_MARK, _MARK_PIECE = "\x01", "<0x01>"
 _RESERVED_DEVIATION = 0.1
 """Of what is drawn for a reserved piece, beside the deviation of an embedding."""
 
@@ -36,6 +37,8 @@ def grow(model: Transformer, tokenizer: Tokenizer, start: Checkpoint) -> None:
     ones that spell it. Reserved pieces begin with small random vectors.
     """
     _require_growth(model.config, start.model.config)
+    if _MARK_PIECE not in start.tokenizer.target_pieces:
+        raise RecipeError("only a checkpoint whose vocabulary has pieces for bytes can grow")
     old, sources = start.model.state_dict(), _old_ids(tokenizer, start.tokenizer)
     grown = {}
     for name, own in model.state_dict().items():
@@ -100,6 +103,5 @@ def _spelled(new: Tokenizer, token: int, old: Tokenizer) -> list[int]:
     text = new.text_of(token)
     if isinstance(text, bytes) or not text:
         return []
-    byte = old.target_pieces.index("<0x01>")
-    (ids,) = old.encode_target_batch([f"\x01{text}"])
-    return ids[ids.index(byte) + 1 :]
+    (ids,) = old.encode_target_batch([f"{_MARK}{text}"])
+    return ids[ids.index(old.target_pieces.index(_MARK_PIECE)) + 1 :]

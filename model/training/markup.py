@@ -13,7 +13,6 @@ from model.reserved import closing_tag, empty_tag, opening_tag, placeholder
 from model.training.alignment import Anchor, Pair, Span
 
 Spell = Callable[[str], str]
-Edit = tuple[Span, str]
 _LETTER = r"A-Za-z0-9_\u00c0-\u024f"
 _VERBATIM = re.compile(
     rf"""

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 from model.config import ConfigError, ModelConfig
 from model.options import DecodingOptions, OptionsError
+from model.reserved import MAX_RESERVED
 from model.sentence import LEAST_SOURCE_TOKENS
 
 _Table = TypeVar(
@@ -285,6 +286,10 @@ def _check(recipe: Recipe) -> None:
 
 def _check_reserved(recipe: Recipe) -> None:
     augmentation, reserved = recipe.data.augmentation, recipe.tokenizer.reserved_pieces
+    if reserved > MAX_RESERVED:
+        raise RecipeError(
+            f"tokenizer.reserved_pieces must be at most {MAX_RESERVED}, got {reserved}"
+        )
     if (augmentation.placeholders or augmentation.tags) and reserved < LEAST_RESERVED:
         raise RecipeError(
             "data.augmentation.placeholders and tags need tokenizer.reserved_pieces of at least "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import torch
 
 from model.checkpoint import Checkpoint, CheckpointInfo, load_checkpoint, save_checkpoint
@@ -169,6 +170,25 @@ def test_what_cannot_grow_is_refused(
     grown = Transformer(replace(start.model.config, **changes))
     with pytest.raises(RecipeError, match=message):
         grow(grown, start.tokenizer, start)
+
+
+def test_a_vocabulary_without_bytes_is_refused(start: Checkpoint, tmp_path: Path) -> None:
+    path = tmp_path / "bytes.model"
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["a house", "a tree"] * 20),
+        model_writer=(writer := path.open("wb")),
+        vocab_size=14,
+        pad_id=0,
+        unk_id=1,
+        bos_id=2,
+        eos_id=3,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    writer.close()
+    plain = replace(start, tokenizer=Tokenizer(path, path))
+    with pytest.raises(RecipeError, match="only a checkpoint whose vocabulary has pieces for byt"):
+        grow(new_model(start.model.config), start.tokenizer, plain)
 
 
 def test_a_shallower_model_is_refused(start: Checkpoint) -> None:

@@ -162,6 +162,11 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
         ),
         (
             "vocab_size = 1000",
+            "reserved_pieces = 257",
+            "tokenizer.reserved_pieces must be at most 256, got 257",
+        ),
+        (
+            "vocab_size = 1000",
             "reserved_pieces = -1",
             "tokenizer.reserved_pieces must be a number of at least 0, got -1",
         ),
