@@ -63,12 +63,13 @@ class Crank:
     def turn(self) -> None:
         """Admit what fits, decode one token of whoever's turn it is, settle what has ended."""
         runner = self._runner
-        self._admit(
-            self._scheduler.take(runner.num_free_slots, runner.num_free_rows, len(self._running))
+        taken = self._scheduler.take(
+            runner.num_free_slots, runner.num_free_rows, len(self._running)
         )
+        self._admit(taken)
         if self._running:
             self._settle_finished(self._decode())
-        elif self._scheduler:
+        elif self._scheduler and not taken:
             raise RuntimeError("nothing runs and yet the runner has no room")
 
     def abandon(self, error: ServiceError) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from model.options import DecodingOptions
 from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
 from service.loading import LoadedModel
+from service.metrics import Metrics
 from service.sequence import Outcome
 
 TAG, EOS = 1, 2
@@ -174,6 +175,15 @@ async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)
+
+
+def num_restarts(metrics: Metrics, model: str = "fake") -> float:
+    """How often an engine of the model died and was rebuilt."""
+    value = metrics.registry.get_sample_value(
+        "dragoman_engine_restarts_total", labels={"model": model}
+    )
+    assert value is not None
+    return value
 
 
 def texts_of(outcomes: list[Outcome]) -> list[str]:

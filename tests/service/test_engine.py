@@ -11,16 +11,19 @@ import pytest
 from service.engine import Engine, EngineLimits
 from service.errors import Draining, InvalidField, NotReady, Overloaded
 from service.metrics import Metrics
-from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
+from tests.service.fakes import FakeRunner, eventually, num_restarts, sentence, texts_of
 
 
 @contextlib.asynccontextmanager
 async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[Engine]:
+    """An engine of one lane, which must not die in the block."""
     limits = EngineLimits(max_waiting, max_waiting_tokens=10_000, max_prefill_tokens=1000)
-    engine = Engine([lambda: runner], Metrics().of_model("fake"), limits)
+    metrics = Metrics()
+    engine = Engine([lambda: runner], metrics.of_model("fake"), limits)
     engine.start()
     try:
         yield engine
+        assert num_restarts(metrics) == 0
     finally:
         runner.gate.set()
         engine.stop()
@@ -142,6 +145,22 @@ def test_one_refused_sentence_fails_alone() -> None:
             assert [outcome.error is None for outcome in outcomes] == [True, False, True]
             assert "poisoned" in str(outcomes[1].error)
             assert engine.num_waiting == 0
+
+    asyncio.run(scenario())
+
+
+def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:
+    """Others wait behind them when the last of those just taken is refused."""
+
+    async def scenario() -> None:
+        async with running(FakeRunner(max_slots=2)) as engine:
+            given = [*["☠"] * 9, "a", *["☠"] * 8, "b", "☠"]
+            refused = asyncio.create_task(engine.translate([sentence(text) for text in given]))
+            innocent = asyncio.create_task(engine.translate([sentence("c"), sentence("d")]))
+            outcomes = await refused
+            assert [o.error is None for o in outcomes] == [text != "☠" for text in given]
+            assert {o.error.code for o in outcomes if o.error} == {"translation_failed"}
+            assert texts_of(await innocent) == ["C", "D"]
 
     asyncio.run(scenario())
 
@@ -311,7 +330,7 @@ def test_slots_in_are_slots_out_after_any_mix() -> None:
             tasks = []
             for _ in range(60):
                 given = [
-                    sentence("☠" if rng.random() < 0.1 else "x" * rng.randint(1, 20), beam_size=n)
+                    sentence("☠" if rng.random() < 0.4 else "x" * rng.randint(1, 20), beam_size=n)
                     for n in rng.choices(range(1, 9), k=3)
                 ]
                 tasks.append(asyncio.create_task(engine.translate(given)))

@@ -15,16 +15,26 @@ from service.errors import NotReady
 from service.lane import Lane
 from service.metrics import Metrics
 from service.seam import Runner
-from tests.service.fakes import FakeRunner, FakeTokenizer, eventually, sentence, texts_of
+from tests.service.fakes import (
+    FakeRunner,
+    FakeTokenizer,
+    eventually,
+    num_restarts,
+    sentence,
+    texts_of,
+)
 
 LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
 
 
 @contextlib.asynccontextmanager
 async def engine_of(
-    make_runners: Sequence[Callable[[], Runner]], at_work: set[Lane] | None = None
+    make_runners: Sequence[Callable[[], Runner]],
+    at_work: set[Lane] | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[Engine]:
-    engine = Engine(make_runners, Metrics().of_model("fake"), LIMITS, at_work)
+    metrics = metrics or Metrics()
+    engine = Engine(make_runners, metrics.of_model("fake"), LIMITS, at_work)
     engine.start()
     try:
         yield engine
@@ -228,11 +238,12 @@ def test_any_mix_is_answered_and_nothing_is_left_in_any_lane(num_lanes: int) -> 
     async def scenario() -> None:
         rng = random.Random(num_lanes)
         runners = [FakeRunner(max_slots=3, max_rows=16) for _ in range(num_lanes)]
-        async with engine_of([lambda r=r: r for r in runners]) as engine:
+        metrics = Metrics()
+        async with engine_of([lambda r=r: r for r in runners], metrics=metrics) as engine:
             tasks = []
             for _ in range(200):
                 given = [
-                    sentence("☠" if rng.random() < 0.1 else "x" * rng.randint(1, 20), beam_size=n)
+                    sentence("☠" if rng.random() < 0.4 else "x" * rng.randint(1, 20), beam_size=n)
                     for n in rng.choices(range(1, 9), k=rng.randint(1, 5))
                 ]
                 deadline = 0.001 if rng.random() < 0.1 else None
@@ -248,5 +259,6 @@ def test_any_mix_is_answered_and_nothing_is_left_in_any_lane(num_lanes: int) -> 
             assert (engine.num_waiting, engine.backlog.num_tokens) == (0, 0)
             assert all(runner.num_free_slots == runner.max_slots for runner in runners)
             assert {lane.load for lane in engine._lanes} == {0}
+            assert num_restarts(metrics) == 0
 
     asyncio.run(scenario())

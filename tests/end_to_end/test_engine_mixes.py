@@ -1,0 +1,129 @@
+"""The engine with a real runner, tiny: whatever comes together, each sentence ends by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.options import DecodingOptions
+from model.placement import Backend
+from model.runner import Runner
+from model.sentence import SourceSentence
+from model.transformer import Transformer
+from service.engine import Engine, EngineLimits
+from service.errors import DeadlineExceeded, TranslationFailed
+from service.metrics import Metrics
+from service.sequence import Outcome
+from tests.model.reference import EOS, run_to_end, tiny_model, tiny_runner
+from tests.service.fakes import eventually, num_restarts
+
+LIMITS = EngineLimits(10_000, max_waiting_tokens=100_000, max_prefill_tokens=64)
+REFUSED = (SourceSentence((), DecodingOptions()), SourceSentence((5,) * 33, DecodingOptions()))
+OPTIONS = (
+    DecodingOptions(beam_size=1),
+    DecodingOptions(beam_size=4, length_penalty=0.6, normalization="wu"),
+    DecodingOptions(beam_size=3, n_best=3),
+    DecodingOptions(beam_size=7, max_length=9),
+    DecodingOptions(beam_size=2, repetition_penalty=1.3, no_repeat_ngram_size=20),
+    DecodingOptions(beam_size=1, sampling=True, top_p=0.9, seed=3),
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: what it asks for, and whether its client leaves or its deadline is short."""
+
+    sentences: list[SourceSentence]
+    is_left: bool
+    deadline_seconds: float | None
+
+
+ANY_SENTENCE = st.one_of(
+    st.sampled_from(REFUSED),
+    st.builds(
+        lambda ids, options, prefix: SourceSentence((*ids, EOS), options, prefix=prefix),
+        st.lists(st.integers(4, 12), min_size=1, max_size=20),
+        st.sampled_from(OPTIONS),
+        st.sampled_from([(), (5, 7)]),
+    ),
+)
+CALLS = st.lists(
+    st.builds(
+        Call,
+        st.lists(ANY_SENTENCE, min_size=1, max_size=12),
+        st.sampled_from([False, False, False, True]),
+        st.sampled_from([None, None, None, 0.001]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@functools.cache
+def small_model() -> Transformer:
+    return tiny_model(seed=6)
+
+
+def small_runner(backend: Backend) -> Runner:
+    return tiny_runner(small_model(), max_slots=3, max_rows=8, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["native", "eager"])
+@given(calls=CALLS)
+@settings(max_examples=20, deadline=None)
+def test_what_the_runner_refuses_fails_alone_in_any_mix(
+    backend: Backend, calls: list[Call]
+) -> None:
+    async def scenario() -> None:
+        metrics = Metrics()
+        make_runners = [functools.partial(small_runner, backend)] * 2
+        engine = Engine(make_runners, metrics.of_model("tiny"), LIMITS)
+        engine.start()
+        try:
+            tasks = [
+                asyncio.create_task(engine.translate(call.sentences, call.deadline_seconds))
+                for call in calls
+            ]
+            await asyncio.sleep(0.001)
+            for call, task in zip(calls, tasks, strict=True):
+                if call.is_left:
+                    task.cancel()
+            async with asyncio.timeout(60):
+                ended = await asyncio.gather(*tasks, return_exceptions=True)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
+            assert num_restarts(metrics, "tiny") == 0
+            for call, outcomes in zip(calls, ended, strict=True):
+                assert isinstance(outcomes, list) or call.is_left
+                if isinstance(outcomes, list):
+                    _check(call, outcomes, backend)
+        finally:
+            engine.stop()
+
+    asyncio.run(scenario())
+
+
+def _check(call: Call, outcomes: list[Outcome], backend: Backend) -> None:
+    for sentence, outcome in zip(call.sentences, outcomes, strict=True):
+        if call.deadline_seconds is not None and isinstance(outcome.error, DeadlineExceeded):
+            continue
+        if sentence in REFUSED:
+            assert isinstance(outcome.error, TranslationFailed)
+        else:
+            assert outcome.error is None
+            assert [h.ids for h in outcome.hypotheses] == _alone(sentence, backend)
+
+
+@functools.cache
+def runner_of_its_own(backend: Backend) -> Runner:
+    return small_runner(backend)
+
+
+@functools.cache
+def _alone(sentence: SourceSentence, backend: Backend) -> list[list[int]]:
+    (finished,) = run_to_end(runner_of_its_own(backend), [sentence])
+    return [hypothesis.ids for hypothesis in finished.hypotheses]
