@@ -127,8 +127,7 @@ class Runner:
         handles = [next(self._handles) for _ in sentences]
         for handle, sentence in zip(handles, sentences, strict=True):
             self._layout.add(handle, sentence.options.beam_size)
-            limit = sentence.options.target_limit(len(sentence.ids))
-            limit = min(limit, self.max_target_tokens)
+            limit = sentence.target_limit(self.max_target_tokens)
             features = Features.of(sentence)
             self._running[handle] = _Running(sentence, features, limit, self._num_steps)
         self._everyone = None
@@ -199,9 +198,10 @@ class Runner:
                     f"beam_size must be at most {self.max_beam_size}, "
                     f"got {sentence.options.beam_size}"
                 )
-            if len(sentence.prefix) >= self.max_target_tokens:
+            limit = sentence.target_limit(self.max_target_tokens)
+            if len(sentence.prefix) >= limit:
                 raise ValueError(
-                    f"a target prefix must have less than {self.max_target_tokens} tokens, "
+                    f"a target prefix must have less than {limit} tokens, "
                     f"got {len(sentence.prefix)}"
                 )
         num_rows = sum(sentence.options.beam_size for sentence in sentences)

@@ -274,11 +274,13 @@ class Search:
         return is_done | (length >= options.limit[:n_slots]) | self.is_stuck[:n_slots]
 
     def _notice_loops(self, n_slots: int) -> None:
-        """Where the best live hypothesis only repeats itself, the next step is the last."""
+        """Where the best live hypothesis only repeats itself, the next step is the last. The prefix
+        that was asked for may repeat what it likes."""
         lengths = self.length[:n_slots, None]
         places = lengths - LOOP_SPAN + _ranks(LOOP_SPAN, lengths)
         tail = self.live.tokens[:n_slots, 0].gather(1, places.clamp_min(0))
-        self.is_stuck[:n_slots] = is_looping(tail) & (lengths[:, 0] >= LOOP_SPAN)
+        num_chosen = lengths[:, 0] - self.options.prefix_length[:n_slots]
+        self.is_stuck[:n_slots] = is_looping(tail) & (num_chosen >= LOOP_SPAN)
 
     def _penalty(self, n_slots: int, length: Tensor) -> Tensor:
         """What log-probabilities are divided by, (N,): ((5 + |Y|) / 6)^alpha (Wu et al. 2016,

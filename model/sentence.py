@@ -25,6 +25,11 @@ class SourceSentence:
     is_streamed: bool = False
     prefix: Sequence[int] = ()
 
+    def target_limit(self, most: int) -> int:
+        """How many tokens the translation may have where `most` fit, end of sentence included; the
+        prefix must have less."""
+        return min(self.options.target_limit(len(self.ids)), most)
+
 
 @dataclass(frozen=True)
 class Hypothesis:

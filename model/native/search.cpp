@@ -191,10 +191,11 @@ class SlotSearch {
         return worst >= bound || (beam_size() == 1 && has_ended()) || is_over();
     }
 
-    // Whether the best live hypothesis ends in nothing but repetitions.
+    // Whether the best live hypothesis ends in nothing but repetitions, of which the prefix that was
+    // asked for is none.
     bool is_looping() const {
         int span = state_.loop_span;
-        if (length_ < span) return false;
+        if (length_ < options_.prefix_length + span) return false;
         const int64_t *tail = live_.tokens + length_ - span;
         for (int period = 1; period <= state_.longest_loop; period++)
             if (std::equal(tail + period, tail + span, tail)) return true;

@@ -9,6 +9,7 @@ import torch
 
 from model.guards import forbid_repeated_ngrams, is_looping, penalise_repetition
 from model.options import DecodingOptions
+from model.placement import Backend
 from model.runner import Runner
 from model.sentence import SourceSentence
 from tests.model.reference import (
@@ -128,10 +129,32 @@ def test_even_a_token_that_is_never_generated_can_be_forced() -> None:
     assert best.score == pytest.approx(sum(best.log_probs) / len(best.log_probs))
 
 
-def test_a_prefix_that_leaves_no_room_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        (DecodingOptions(max_length=1000), 48),
+        (DecodingOptions(max_length=3), 3),
+        (DecodingOptions(length_ratio=2.0, length_margin=16), 24),
+    ],
+)
+def test_a_prefix_that_leaves_no_room_is_refused(options: DecodingOptions, limit: int) -> None:
+    """Whatever bounds the length: the runner, the request, or what is usual for the source."""
     runner: Runner = tiny_runner(tiny_model())
-    with pytest.raises(ValueError, match="less than 48 tokens, got 48"):
-        runner.admit([SourceSentence(SOURCE, DecodingOptions(), prefix=(5,) * 48)])
+    with pytest.raises(ValueError, match=f"less than {limit} tokens, got {limit}"):
+        runner.admit([SourceSentence(SOURCE, options, prefix=(5,) * limit)])
+    prefix = (5,) * (limit - 1)
+    (fitting,) = run_to_end(runner, [SourceSentence(SOURCE, options, prefix=prefix)])
+    assert tuple(fitting.hypotheses[0].ids[: limit - 1]) == prefix
+
+
+@pytest.mark.parametrize("backend", ["native", "eager"])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_prefix_may_repeat_itself_and_is_no_loop(beam_size: int, backend: Backend) -> None:
+    runner = tiny_runner(tiny_model(seed=3), backend=backend)
+    options = DecodingOptions(beam_size=beam_size, max_length=48)
+    for prefix in ((7, 8) * 20, (9,) * 30):
+        (finished,) = run_to_end(runner, [SourceSentence(SOURCE, options, prefix=prefix)])
+        assert tuple(finished.hypotheses[0].ids[: len(prefix)]) == prefix
 
 
 @pytest.mark.parametrize("period", [1, 2, 3, 6])

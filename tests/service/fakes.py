@@ -100,6 +100,8 @@ class FakeRunner:
             raise ValueError("poisoned")
         if any(len(sentence.ids) > self.max_source_tokens for sentence in sentences):
             raise ValueError("too long")
+        if any(len(s.prefix) >= s.target_limit(self.max_target_tokens) for s in sentences):
+            raise ValueError("the prefix is too long")
         handles = list(range(self.num_admitted, self.num_admitted + len(sentences)))
         self.num_admitted += len(sentences)
         self.admitted += [list(sentence.ids) for sentence in sentences]
