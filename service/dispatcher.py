@@ -234,6 +234,8 @@ class Dispatcher:
             ends_seconds=ends_seconds,
             prefixes=job.prefixes,
         )
+        if len(route) > 1:  # else the only model checks it at once, and with the texts
+            last.translator.require_possible(work)
         return _Trip(places, [detections[place] for place in places], route, work)
 
     def _detect(self, job: Job) -> list[Detection | None]:

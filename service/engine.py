@@ -58,6 +58,7 @@ class Engine:
             for make_runner in make_runners
         ]
         self._max_beam_size = min(lane.max_beam_size for lane in self._lanes)
+        self.max_target_tokens = min(lane.max_target_tokens for lane in self._lanes)
 
     @property
     def is_ready(self) -> bool:

@@ -88,6 +88,7 @@ class Lane:
         self._runner = make_runner()
         self._crank = self._new_crank()
         self.max_beam_size = self._runner.max_beam_size
+        self.max_target_tokens = self._runner.max_target_tokens
 
     @property
     def num_running(self) -> int:

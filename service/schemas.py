@@ -84,7 +84,8 @@ class TranslateRequest(BaseModel):
     )
     target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts_or_none)] = Field(
         None,
-        description="How the translation must begin; a list has one beginning a sentence of q.",
+        description="How the translation must begin, in less tokens than it may have; a list has "
+        "one beginning a sentence of q.",
     )
     deadline_ms: int | None = Field(
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."

@@ -13,6 +13,7 @@ from model.options import DecodingOptions
 from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
 from service.errors import InvalidField
+from service.prefix import PrefixBounds
 from service.seam import TAG_AND_EOS, Tokenizer, count_source_tokens
 from service.sequence import Outcome, Times, Update
 from service.streaming import GrowingText
@@ -131,6 +132,13 @@ class Translator:
         """Whether the model has this pair of its own codes."""
         return (source, target) in self.pairs
 
+    def require_possible(self, work: Work) -> None:
+        """Raise InvalidField for what is refused whatever the texts are; `translate` and `stream`
+        also refuse what does not go with these texts."""
+        start = self._tokenizer.target_start(work.target)
+        bounds = PrefixBounds(work.options, self.engine.max_target_tokens, start)
+        bounds.require_possible(self._tokenizer.encode_target_batch(work.prefixes))
+
     async def translate(self, work: Work) -> list[TextTranslation]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
         plans, sentences = self._prepare(work)
@@ -190,16 +198,15 @@ class Translator:
                 f"target_prefix has {len(work.prefixes)} beginnings for {len(texts)} sentences"
             )
         start = self._tokenizer.target_start(work.target)
-        prefixes = [(*start, *ids) for ids in self._tokenizer.encode_target_batch(work.prefixes)]
+        beginnings = self._tokenizer.encode_target_batch(work.prefixes)
+        sources = [self._tokenizer.encode_source(t, work.target, work.source) for t in texts]
+        bounds = PrefixBounds(work.options, self.engine.max_target_tokens, start)
+        bounds.require_fitting(beginnings, [len(ids) for ids in sources])
+        prefixes = [(*start, *ids) for ids in beginnings]
         prefixes += [tuple(start)] * (len(texts) - len(prefixes))
         return plans, [
-            SourceSentence(
-                self._tokenizer.encode_source(text, work.target, work.source),
-                work.options,
-                is_streamed,
-                prefix,
-            )
-            for text, prefix in zip(texts, prefixes, strict=True)
+            SourceSentence(ids, work.options, is_streamed, prefix)
+            for ids, prefix in zip(sources, prefixes, strict=True)
         ]
 
     def _require_room(self, work: Work, num_sentences: int) -> None:

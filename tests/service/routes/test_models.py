@@ -100,6 +100,49 @@ def test_wishes_hold_for_the_translation_and_the_beam_for_the_whole_way(
     assert [s.options.sampling for s in seen["first"] + seen["second"]] == [False] * 3 + [True]
 
 
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"target_prefix": "xxxx", "max_length": 4},
+            "target_prefix must have less than max_length (4) tokens, got 4",
+        ),
+        (
+            {"target_prefix": ["x", "x" * 256]},
+            "target_prefix must have less than 256 tokens, got 256 for sentence 2",
+        ),
+    ],
+)
+def test_a_prefix_that_never_fits_is_refused_before_the_way_begins(
+    client: TestClient, runners: Runners, fields: dict[str, Any], message: str, accept: str
+) -> None:
+    body = {"q": "a b", "source": "zh", "target": "de", **fields}
+    response = client.post("/translate", json=body, headers={"Accept": accept})
+    answer = response.json()
+    assert (response.status_code, answer["code"]) == (422, "invalid_field")
+    assert answer["error"] == message
+    assert users(runners) == []
+
+
+def test_a_prefix_too_long_for_what_the_text_becomes_on_its_way_is_refused(
+    client: TestClient, runners: Runners
+) -> None:
+    """How many tokens that has is known halfway, when an event stream has begun."""
+    body = {"q": "a b", "source": "zh", "target": "de", "target_prefix": "x" * 26}
+    response = client.post("/translate", json=body)
+    assert (response.status_code, response.json()["code"]) == (422, "invalid_field")
+    streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
+    (event,) = [json.loads(x[6:]) for x in streamed.text.splitlines() if x[:5] == "data:"]
+    assert (event["type"], event["code"]) == ("error", "invalid_field")
+    assert event["error"] == response.json()["error"]
+    assert "less than 26 tokens for so short a sentence" in event["error"]
+    assert users(runners) == ["first"]
+    assert ask(client, q="a b c", target="de", target_prefix="x" * 26)["translatedText"] == (
+        "x" * 26 + "A B C"
+    )
+
+
 def test_texts_of_one_request_go_their_own_ways(client: TestClient, runners: Runners) -> None:
     texts = ["图书馆在哪里，我想借一本书", "Wo ist die Bibliothek und wann öffnet sie?", ""]
     answer = ask(client, q=texts, source="auto", details=True)

@@ -39,6 +39,16 @@ def test_pieces_join_to_the_final_text(client: TestClient) -> None:
         assert {token["segment"] for token in tokens} == {0, 1}
 
 
+def test_a_prefix_that_does_not_fit_is_an_invalid_field(client: TestClient) -> None:
+    with client.websocket_connect(PATH) as socket:
+        ask(socket, "a", "one", target_prefix="xxxx", max_length=4)
+        (message,) = answer(socket, "a")
+        assert (message["type"], message["code"]) == ("error", "invalid_field")
+        assert "less than max_length (4) tokens, got 4" in message["error"]
+        ask(socket, "a", "one", target_prefix="xxx", max_length=4)
+        assert answer(socket, "a")[-1]["translatedText"] == "xxxONE"
+
+
 def test_requests_on_one_connection_are_told_apart_and_a_short_one_overtakes(
     client: TestClient, runner: FakeRunner
 ) -> None:

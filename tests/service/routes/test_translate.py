@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 import time
@@ -10,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model
 
 JSON = {"Content-Type": "application/json"}
 
@@ -136,6 +137,29 @@ def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:
         (422, "invalid_field", {"top_p": 0.5, "beam_size": 2}, "top_p"),
         (422, "invalid_field", {"seed": 1, "alternatives": 1}, "seed"),
         (422, "invalid_field", {"beamsize": 4}, "unknown field 'beamsize'"),
+        (
+            *(422, "invalid_field", {"target_prefix": "x" * 22}),
+            "target_prefix must have less than 22 tokens for so short a sentence unless max_length "
+            "allows more, got 22",
+        ),
+        (
+            *(422, "invalid_field", {"target_prefix": "x" * 256, "max_length": 1000}),
+            "target_prefix must have less than 256 tokens, got 256",
+        ),
+        (
+            *(422, "invalid_field", {"target_prefix": "xxx", "max_length": 3}),
+            "target_prefix must have less than max_length (3) tokens, got 3",
+        ),
+        (
+            *(422, "invalid_field", {"target_prefix": "xxxx", "max_length": 3, "seed": 1}),
+            "target_prefix must have less than max_length (3) tokens, got 4",
+        ),
+        (
+            422,
+            "invalid_field",
+            {"q": "One. Two. Three.", "target_prefix": ["x", "", "xxxx"], "max_length": 4},
+            "target_prefix must have less than max_length (4) tokens, got 4 for sentence 3",
+        ),
         (413, "text_too_long", {"q": "a" * 1001}, "1001 characters, at most 1000"),
         (413, "too_many_texts", {"q": ["a"] * 6}, "6 texts, at most 5"),
     ],
@@ -231,6 +255,31 @@ def test_a_deadline_ends_a_request_and_frees_its_slots(
     assert runner.num_free_slots == runner.max_slots
     assert runner.num_steps <= 2
     expect_error(client, response, 504, "deadline")
+
+
+def test_a_length_bound_must_have_room_for_the_models_language_tag(runner: FakeRunner) -> None:
+    class Tagging(FakeTokenizer):
+        def target_start(self, target_language: str) -> list[int]:
+            return [TAG, TAG]
+
+    model = dataclasses.replace(fake_model(runner), tokenizer=Tagging())
+    with TestClient(create_app(Settings(), [model])) as client:
+        fields = {"q": "a", "source": "en", "target": "de"}
+        response = client.post("/translate", json={**fields, "max_length": 2})
+        assert (response.status_code, response.json()["code"]) == (422, "invalid_field")
+        assert response.json()["error"] == (
+            "max_length must be at least 3, with room for the language tag that a translation "
+            "begins with, got 2"
+        )
+        too_long = client.post(
+            "/translate", json={**fields, "max_length": 4, "target_prefix": "xx"}
+        )
+        assert too_long.json()["error"] == (
+            "target_prefix must have less than max_length (4) tokens (the language tag takes 2), "
+            "got 2"
+        )
+        fitting = client.post("/translate", json={**fields, "max_length": 4, "target_prefix": "x"})
+        assert fitting.json()["translatedText"] == chr(TAG) * 2 + "xA"
 
 
 def test_a_prefix_goes_to_the_first_sentence_and_a_list_to_each(client: TestClient) -> None:
