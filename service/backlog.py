@@ -16,6 +16,7 @@ class Backlog:
         self.max_sentences, self.max_tokens = max_sentences, max_tokens
         self.num_sentences = 0
         self.num_tokens = 0
+        self._waiting: set[Sequence] = set()
         self._lock = threading.Lock()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
@@ -36,13 +37,17 @@ class Backlog:
                 )
 
     def enter(self, sequences: Collection[Sequence]) -> None:
-        self._change(sequences, 1)
+        with self._lock:
+            self._waiting.update(sequences)
+            self._count(sequences, 1)
 
     def leave(self, sequences: Collection[Sequence]) -> None:
-        """They were admitted, or nobody wants them any more."""
-        self._change(sequences, -1)
-
-    def _change(self, sequences: Collection[Sequence], sign: int) -> None:
+        """They were admitted, or nobody wants them any more; those that do not wait are ignored."""
         with self._lock:
-            self.num_sentences += sign * len(sequences)
-            self.num_tokens += sign * sum(sequence.num_tokens for sequence in sequences)
+            gone = self._waiting.intersection(sequences)
+            self._waiting -= gone
+            self._count(gone, -1)
+
+    def _count(self, sequences: Collection[Sequence], sign: int) -> None:
+        self.num_sentences += sign * len(sequences)
+        self.num_tokens += sign * sum(sequence.num_tokens for sequence in sequences)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Sequence as Items
 
 from model.sentence import Finished
@@ -21,13 +21,18 @@ News = list[tuple[Request, Update]]
 
 
 class Crank:
-    """One runner, the sequences that run on it, and those that wait for it."""
+    """One runner, the sequences that run on it, and those that wait for it.
+
+    A sequence is open from `add` until it is settled or cancelled. Whatever else breaks, that
+    record stays right, so that `abandon` answers all that is left.
+    """
 
     def __init__(
         self, runner: Runner, scheduler: Scheduler, backlog: Backlog, metrics: ModelMetrics
     ) -> None:
         self._runner, self._scheduler = runner, scheduler
         self._backlog, self._metrics = backlog, metrics
+        self._open: set[Sequence] = set()
         self._running: dict[int, Sequence] = {}
         self._turns = Turns()
         self._fresh: list[Sequence] = []
@@ -44,11 +49,15 @@ class Crank:
 
     def add(self, sequences: Items[Sequence]) -> None:
         """Let the sequences wait for their turn."""
+        self._open.update(sequences)
         self._scheduler.add(sequences)
 
     def cancel(self, request: Request) -> None:
         """Nobody waits for the request any more."""
-        for _ in self._drop(request):
+        cancelled = self._open.intersection(request.sequences)
+        self._close(cancelled)
+        self._take_out(request, cancelled)
+        for _ in cancelled:
             self._metrics.count_sequence("cancelled")
             self._metrics.count_cancelled("client")
 
@@ -56,13 +65,21 @@ class Crank:
         """The request's deadline is over: what is not done of it ends here."""
         waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
         error = DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
-        expired = self._drop(request)
-        self._metrics.count_cancelled("deadline", len(expired))
+        expired = self._open.intersection(request.sequences)
         self._fail(expired, error, "deadline")
+        self._take_out(request, expired)
+        self._metrics.count_cancelled("deadline", len(expired))
 
-    def turn(self) -> None:
-        """Admit what fits, decode one token of whoever's turn it is, settle what has ended."""
+    @property
+    def num_rows(self) -> int:
+        """Hypotheses of the running sentences."""
+        return self._turns.num_rows
+
+    def turn(self, num_at_work: int) -> None:
+        """Admit what fits, decode one token of whoever's turn it is, settle what has ended. So many
+        runners share the cores now."""
         runner = self._runner
+        runner.share_cores(num_at_work)
         taken = self._scheduler.take(
             runner.num_free_slots, runner.num_free_rows, len(self._running)
         )
@@ -72,29 +89,36 @@ class Crank:
         elif self._scheduler and not taken:
             raise RuntimeError("nothing runs and yet the runner has no room")
 
-    def abandon(self, error: ServiceError) -> None:
-        """Answer all that is left with an error. The runner may be broken: trust it no more."""
-        waiting = self._scheduler.drain()
-        self._backlog.leave(waiting)
-        left = [*self._running.values(), *waiting]
+    def abandon(self, error: ServiceError, newcomers: Items[Sequence]) -> None:
+        """Answer all that is left with an error, and those who have just come. Anything else may be
+        broken: trust it no more."""
+        left = [*self._open, *newcomers]
         self._running.clear()
-        if isinstance(error, Draining):
-            self._metrics.count_cancelled("drain", len(left))
-        self._fail(left, error, "error")
+        self._turns = Turns()
+        for sequence in left:
+            self._answer(sequence, Outcome([], error))
+        try:
+            self._count_abandoned(len(left), error)
+        except Exception:
+            _logger.exception("%d abandoned sentences could not be counted", len(left))
 
     def take_news(self) -> News:
         """What has happened since the last call."""
         news, self._news = self._news, []
         return news
 
-    def _drop(self, request: Request) -> list[Sequence]:
-        """Take the request's unsettled sequences out of the batch and of the line."""
-        waiting = self._scheduler.remove(request)
-        self._backlog.leave(waiting)
-        running = [seq for seq in self._running.values() if seq.request is request]
-        for sequence in running:
+    def _take_out(self, request: Request, sequences: Iterable[Sequence]) -> None:
+        """Take the request's sequences, which are not open any more, out of the batch and of the
+        line."""
+        self._scheduler.remove(request)
+        for sequence in sequences:
             self._release(sequence)
-        return running + waiting
+
+    def _count_abandoned(self, count: int, error: ServiceError) -> None:
+        if isinstance(error, Draining):
+            self._metrics.count_cancelled("drain", count)
+        for _ in range(count):
+            self._metrics.count_sequence("error")
 
     def _fail(self, sequences: Iterable[Sequence], error: ServiceError, reason: str) -> None:
         for sequence in sequences:
@@ -128,7 +152,6 @@ class Crank:
 
     def _refuse(self, sequence: Sequence, error: Exception) -> None:
         _logger.warning("the runner refused a sentence: %s", type(error).__name__)
-        self._backlog.leave([sequence])
         reason = str(error) if isinstance(error, ValueError) else "the model failed"
         self._fail([sequence], _failed(reason), "error")
 
@@ -184,9 +207,18 @@ class Crank:
             self._settle(sequence, outcome, best.finish_reason)
 
     def _settle(self, sequence: Sequence, outcome: Outcome, reason: str) -> None:
-        sequence.outcome = outcome
+        self._answer(sequence, outcome)
         self._metrics.count_sequence(reason)
+
+    def _answer(self, sequence: Sequence, outcome: Outcome) -> None:
+        sequence.outcome = outcome
         self._news.append((sequence.request, Update(sequence.index, outcome=outcome)))
+        self._close([sequence])
+
+    def _close(self, sequences: Collection[Sequence]) -> None:
+        """They need no answer any more, and do not wait."""
+        self._open.difference_update(sequences)
+        self._backlog.leave(sequences)
 
     def _release(self, sequence: Sequence) -> None:
         if sequence.handle in self._running:

@@ -11,6 +11,7 @@ import itertools
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
@@ -164,8 +165,7 @@ class Lane:
 
     def _turn_until_stopped(self) -> None:
         while self._take_messages():
-            self._runner.share_cores(len(self._at_work))
-            self._crank.turn()
+            self._crank.turn(len(self._at_work))
             self._tell(self._crank.take_news())
 
     def _take_messages(self) -> bool:
@@ -199,15 +199,16 @@ class Lane:
         self._at_work.discard(self)
         with self._lock:
             self.is_running = False
+        newcomers: list[Sequence] = []
         with contextlib.suppress(queue.Empty):
             while True:
                 message = self._inbox.get_nowait()
                 if isinstance(message, _Work):
-                    self._crank.add(message.sequences)
+                    newcomers += message.sequences
                 if isinstance(message, _Stop):
                     self._inbox.put(message)
                     break
-        self._crank.abandon(self._why_not_running())
+        self._crank.abandon(self._why_not_running(), newcomers)
         self._tell(self._crank.take_news())
 
     def _rebuild(self) -> bool:
@@ -217,18 +218,20 @@ class Lane:
                 return False
             try:
                 self._runner = self._make_runner()
+                self._crank = self._new_crank()
+                self._metrics.engine_restarts.inc()
             except Exception:
                 _logger.exception("the engine could not be rebuilt")
                 continue
-            self._crank = self._new_crank()
-            self._metrics.engine_restarts.inc()
             self.is_running = True
             return True
         raise AssertionError
 
     def _is_told_to_stop(self, within_seconds: float) -> bool:
+        """Whatever else comes meanwhile is of what was abandoned."""
+        ends = time.monotonic() + within_seconds
         with contextlib.suppress(queue.Empty):
-            while not isinstance(self._inbox.get(timeout=within_seconds), _Stop):
+            while not isinstance(self._inbox.get(timeout=max(0.0, ends - time.monotonic())), _Stop):
                 pass
             return True
         return False

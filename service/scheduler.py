@@ -53,13 +53,6 @@ class Scheduler:
         self._num_waiting -= len(removed)
         return removed
 
-    def drain(self) -> list[Sequence]:
-        """Remove and return everything."""
-        drained = [sequence for waiting in self._turns.values() for sequence in waiting]
-        self._turns.clear()
-        self._num_waiting = 0
-        return drained
-
     def _take_fitting(self, num_free_slots: int, num_free_rows: int) -> list[Sequence]:
         taken: list[Sequence] = []
         budget = self.max_prefill_tokens

@@ -27,24 +27,25 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._num_rows = 0
+        self.num_rows = 0
+        """Hypotheses of the running sequences."""
         self._ages: dict[Sequence, int] = {}
         self._credit = 0.0
 
     def enter(self, sequence: Sequence) -> None:
         """The sequence begins to run."""
-        self._num_rows += sequence.num_rows
+        self.num_rows += sequence.num_rows
         self._ages[sequence] = 0
 
     def leave(self, sequence: Sequence) -> None:
         """The sequence has ended."""
-        self._num_rows -= sequence.num_rows
+        self.num_rows -= sequence.num_rows
         self._ages.pop(sequence, None)
 
     def take(self, can_leave_out: bool) -> list[Sequence] | None:
         """Who steps now; None: all. Otherwise some are left out, if they can be."""
         own_cost = _FIXED_ROWS + sum(sequence.num_rows for sequence in self._ages)
-        full_cost = _FIXED_ROWS + self._num_rows
+        full_cost = _FIXED_ROWS + self.num_rows
         is_cheap = full_cost >= _LEAST_SAVING * own_cost
         is_alone = can_leave_out and is_cheap and bool(self._ages) and self._credit >= own_cost
         taken = list(self._ages) if is_alone else None

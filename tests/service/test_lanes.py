@@ -190,6 +190,34 @@ def test_while_a_lane_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
     asyncio.run(scenario())
 
 
+def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
+    """Every lane hears of each of them, and a lane that waits for its next attempt too."""
+
+    async def scenario() -> None:
+        broken, healthy = FakeRunner(), FakeRunner()
+        broken.fail_next_step = broken.fail_release = True
+        attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
+
+        def make_runner() -> FakeRunner:
+            runner = attempts.pop(0)
+            if runner is None:
+                raise RuntimeError("out of memory")
+            return runner
+
+        async with engine_of([make_runner, lambda: healthy]) as engine:
+            await engine.translate([sentence("a")])
+            healthy.gate.clear()
+            async with asyncio.timeout(60):
+                while attempts:
+                    leaving = asyncio.create_task(engine.translate([sentence("b" * 40)]))
+                    await asyncio.sleep(0.01)
+                    leaving.cancel()
+            healthy.gate.set()
+            assert texts_of(await engine.translate([sentence("c")] * 2)) == ["C", "C"]
+
+    asyncio.run(scenario())
+
+
 def test_cancelling_a_request_frees_its_places_in_every_lane() -> None:
     async def scenario() -> None:
         async with held(2, max_slots=1) as (runners, engine, _):

@@ -25,7 +25,7 @@ def test_removing_a_request_leaves_the_others_in_order(request_of: MakeRequest) 
     scheduler, first, second = Scheduler(max_prefill_tokens=1000), request_of(1, 1), request_of(1)
     scheduler.add([first.sequences[0], second.sequences[0], first.sequences[1]])
     assert scheduler.remove(second) == second.sequences
-    assert scheduler.drain() == first.sequences
+    assert scheduler.take(num_free_slots=9, num_free_rows=9) == first.sequences
     assert not scheduler
 
 

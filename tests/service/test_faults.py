@@ -1,0 +1,216 @@
+"""Whatever raises, and wherever the loop calls it: every request is answered, and service goes on.
+
+A fault is the nth use of one name of a runner, a scheduler or the metrics.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+import service.engine
+from service.engine import Engine, EngineLimits
+from service.errors import ServiceError
+from service.lane import Lane
+from service.metrics import Metrics, ModelMetrics
+from service.scheduler import Scheduler
+from service.sequence import Outcome
+from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
+
+LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
+RUNNER = (
+    *("runner.admit", "runner.step", "runner.release", "runner.share_cores", "runner.max_rows"),
+    *("runner.num_free_slots", "runner.num_free_rows", "runner.can_leave_out"),
+)
+SCHEDULER = ("scheduler.add", "scheduler.take", "scheduler.remove", "scheduler.__bool__")
+METRICS = (
+    *("metrics.count_sequence", "metrics.count_cancelled", "metrics.count_source_tokens"),
+    *("metrics.count_target_tokens", "metrics.queue_wait_seconds", "metrics.encode_seconds"),
+    *("metrics.time_to_first_token_seconds", "metrics.inter_token_seconds"),
+    *("metrics.decode_step_seconds", "metrics.step_rows"),
+)
+CONSTRUCTION = ("make_runner", "make_scheduler", "metrics.engine_restarts")
+
+
+@dataclass
+class Fault:
+    """Raises at the nth use of `name`, and at the `repeats` uses after it."""
+
+    name: str
+    nth: int
+    repeats: int = 0
+    is_armed: bool = field(default=False, init=False)
+    has_struck: bool = field(default=False, init=False)
+    num_uses: int = field(default=0, init=False)
+
+    def use(self, name: str) -> None:
+        if name != self.name or not self.is_armed:
+            return
+        self.num_uses += 1
+        if self.nth <= self.num_uses <= self.nth + self.repeats:
+            self.has_struck = True
+            raise RuntimeError(f"use {self.num_uses} of {name} fails")
+
+
+class Watched:
+    """Something whose every use may be the fault."""
+
+    def __init__(self, target: Any, kind: str, fault: Fault) -> None:
+        self._target, self._kind, self._fault = target, kind, fault
+
+    def __getattr__(self, name: str) -> Any:
+        self._fault.use(f"{self._kind}.{name}")
+        return getattr(self._target, name)
+
+    def __bool__(self) -> bool:
+        self._fault.use(f"{self._kind}.__bool__")
+        return bool(self._target)
+
+
+class Scene:
+    """An engine of one lane with four slots, whose parts are watched."""
+
+    def __init__(self, fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fault = fault
+        self.runners: list[FakeRunner] = []
+        self.at_work: set[Lane] = set()
+
+        def make_scheduler(max_prefill_tokens: int) -> Any:
+            fault.use("make_scheduler")
+            return Watched(Scheduler(max_prefill_tokens), "scheduler", fault)
+
+        monkeypatch.setattr(service.engine, "Scheduler", make_scheduler)
+        metrics = cast(ModelMetrics, Watched(Metrics().of_model("fake"), "metrics", fault))
+        self.engine = Engine([self._make_runner], metrics, LIMITS, self.at_work)
+
+    def _make_runner(self) -> Any:
+        self.fault.use("make_runner")
+        self.runners.append(FakeRunner(max_slots=4))
+        return Watched(self.runners[-1], "runner", self.fault)
+
+    async def play(self) -> list[BaseException | list[Outcome]]:
+        """A list with a sentence that is refused, a stream, a client that leaves, one whose stream
+        is left, and deadlines that are over while a sentence runs and while it waits."""
+        runner = self.runners[0]
+        runner.gate.clear()
+        engine, calls = self.engine, list[Awaitable[list[Outcome]]]()
+        leaving = asyncio.create_task(engine.translate([sentence("x" * 30), sentence("y" * 30)]))
+        left_stream = asyncio.create_task(self._stream("s" * 30))
+        await asyncio.sleep(0)
+        calls.append(engine.translate([sentence(text) for text in ("aa", "☠", "b" * 20)]))
+        calls.append(engine.translate([sentence("c" * 40)] * 3, deadline_seconds=0.03))
+        calls.append(self._stream("d" * 9))
+        tasks = [asyncio.ensure_future(call) for call in calls]
+        await eventually(lambda: runner.is_stepping.is_set() or self.fault.has_struck)
+        leaving.cancel()
+        left_stream.cancel()
+        await asyncio.sleep(0.05)
+        runner.gate.set()
+        late = engine.translate([sentence("e" * 40)] * 9, deadline_seconds=0.0)
+        tasks.append(asyncio.ensure_future(late))
+        return await asyncio.gather(leaving, left_stream, *tasks, return_exceptions=True)
+
+    async def _stream(self, text: str) -> list[Outcome]:
+        async with self.engine.stream([replace(sentence(text), is_streamed=True)]) as updates:
+            return [update.outcome async for update in updates if update.outcome]
+
+    async def expect_all_answered(self) -> None:
+        """Each call has an outcome a sentence, or an error; and nothing is left of any."""
+        async with asyncio.timeout(60):
+            answers = await self.play()
+            for answer, count in zip(answers, (2, 1, 3, 3, 1, 9), strict=True):
+                if isinstance(answer, list):
+                    assert len(answer) == count
+                    assert all(bool(o.hypotheses) != bool(o.error) for o in answer)
+                else:
+                    assert isinstance(answer, ServiceError | asyncio.CancelledError)
+            engine = self.engine
+            await eventually(lambda: engine.is_ready)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
+            await eventually(lambda: not self.at_work)
+            assert engine.backlog.num_tokens == 0
+            assert {lane.load for lane in engine._lanes} == {0}
+
+    async def expect_service(self) -> None:
+        async with asyncio.timeout(60):
+            for _ in range(3):
+                outcomes = await self.engine.translate([sentence("f"), sentence("gg")])
+                assert texts_of(outcomes) == ["F", "GG"]
+            last = self.runners[-1]
+            assert (last.num_free_slots, last.num_free_rows) == (4, 16)
+
+
+def play(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        scene = Scene(fault, monkeypatch)
+        scene.engine.start()
+        try:
+            fault.is_armed = True
+            await scene.expect_all_answered()
+            fault.is_armed = False
+            await scene.expect_service()
+        finally:
+            scene.runners[0].gate.set()
+            scene.engine.stop()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULER, *METRICS])
+@pytest.mark.parametrize("nth", [1, 2, 3, 5, 9])
+def test_one_fault_anywhere_leaves_no_request_without_an_answer(
+    name: str, nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = Fault(name, nth)
+    play(fault, monkeypatch)
+    assert fault.has_struck or nth > 1
+
+
+@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULER, *METRICS])
+def test_a_part_that_stays_broken_leaves_no_request_without_an_answer(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = Fault(name, nth=1, repeats=3)
+    play(fault, monkeypatch)
+    assert fault.has_struck
+
+
+@pytest.mark.parametrize("name", CONSTRUCTION)
+def test_an_engine_is_rebuilt_though_it_fails_at_first(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault, share_cores = Fault(name, nth=1), FakeRunner.share_cores
+
+    def break_once(runner: FakeRunner, sharers: int) -> None:
+        monkeypatch.setattr(FakeRunner, "share_cores", share_cores)
+        raise RuntimeError("no cores")
+
+    monkeypatch.setattr(FakeRunner, "share_cores", break_once)
+    play(fault, monkeypatch)
+    assert fault.has_struck
+
+
+def test_a_deadline_is_told_though_the_sentence_cannot_be_released() -> None:
+    async def scenario() -> None:
+        broken = FakeRunner(max_slots=2)
+        broken.fail_release = True
+        broken.gate.clear()
+        runners = [broken, FakeRunner()]
+        engine = Engine([lambda: runners.pop(0)], Metrics().of_model("fake"), LIMITS)
+        engine.start()
+        task = asyncio.create_task(engine.translate([sentence("a" * 30)] * 4, 0.05))
+        await eventually(broken.is_stepping.is_set)
+        await asyncio.sleep(0.1)
+        broken.gate.set()
+        async with asyncio.timeout(60):
+            assert [o.error.code for o in await task if o.error] == ["deadline"] * 4
+            await eventually(lambda: engine.is_ready and not runners)
+            assert texts_of(await engine.translate([sentence("b")])) == ["B"]
+        assert (engine.num_waiting, engine.num_running) == (0, 0)
+        engine.stop()
+
+    asyncio.run(scenario())
