@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import logging
 import queue
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
@@ -86,19 +88,22 @@ class Lane:
         self.is_running = False
         self.load = 0
         """Hypotheses of the sentences that were put in and have not left."""
-        self._runner = make_runner()
-        self._crank = self._new_crank()
-        self.max_beam_size = self._runner.max_beam_size
-        self.max_target_tokens = self._runner.max_target_tokens
+        runner = make_runner()
+        self.max_beam_size = runner.max_beam_size
+        self.max_target_tokens = runner.max_target_tokens
+        self._crank: Crank | None = self._crank_of(runner)
+        """None while a new runner is made."""
 
     @property
     def num_running(self) -> int:
-        return self._crank.num_running
+        crank = self._crank
+        return crank.num_running if crank else 0
 
     @property
     def num_rows(self) -> int:
         """Hypotheses in the batch."""
-        return self._runner.max_rows - self._runner.num_free_rows
+        crank = self._crank
+        return crank.num_rows if crank else 0
 
     def start(self) -> None:
         """Start the thread; news are told on the event loop that runs now."""
@@ -148,51 +153,46 @@ class Lane:
                 self._close([request.sequences[update.index]])
             request.receive(update)
 
-    def _new_crank(self) -> Crank:
-        return Crank(self._runner, self._make_scheduler(), self._backlog, self._metrics)
+    def _crank_of(self, runner: Runner) -> Crank:
+        return Crank(runner, self._make_scheduler(), self._backlog, self._metrics)
 
     def _run(self) -> None:
         """The thread: turn the crank until told to stop; if it breaks, get a new one."""
+        while not self._serve() and self._rebuild():
+            pass
+
+    def _serve(self) -> bool:
+        """Turn the crank until told to stop, or until it breaks (False); then abandon what is
+        left."""
         is_stopped = False
-        while not is_stopped:
-            try:
-                self._turn_until_stopped()
-                is_stopped = True
-            except Exception:
-                _logger.exception("the engine died")
-            self._abandon_everything()
-            is_stopped = is_stopped or not self._rebuild()
+        try:
+            self._turn_until_stopped()
+            is_stopped = True
+        except Exception as error:
+            _logger.exception("the engine died")
+            _clear_frames(error)
+        self._abandon_everything()
+        return is_stopped
 
     def _turn_until_stopped(self) -> None:
-        while self._take_messages():
-            self._crank.turn(len(self._at_work))
-            self._tell(self._crank.take_news())
+        crank = self._crank
+        assert crank is not None
+        while self._take_messages(crank):
+            crank.turn(len(self._at_work))
+            self._tell(crank.take_news())
 
-    def _take_messages(self) -> bool:
+    def _take_messages(self, crank: Crank) -> bool:
         """Take everything from the inbox, waiting for it if there is nothing to do; False: stop."""
-        if self._crank.is_idle:
+        if crank.is_idle:
             self._at_work.discard(self)
             message = self._inbox.get()
             self._at_work.add(self)
-            if not self._take(message):
+            if not _take(crank, message):
                 return False
         with contextlib.suppress(queue.Empty):
-            while self._take(self._inbox.get_nowait()):
+            while _take(crank, self._inbox.get_nowait()):
                 pass
             return False
-        return True
-
-    def _take(self, message: _Message) -> bool:
-        """False: stop."""
-        match message:
-            case _Stop():
-                return False
-            case _Cancel(request):
-                self._crank.cancel(request)
-            case _Expire(request):
-                self._crank.expire(request)
-            case _Work(sequences):
-                self._crank.add(sequences)
         return True
 
     def _abandon_everything(self) -> None:
@@ -208,20 +208,24 @@ class Lane:
                 if isinstance(message, _Stop):
                     self._inbox.put(message)
                     break
-        self._crank.abandon(self._why_not_running(), newcomers)
-        self._tell(self._crank.take_news())
+        if self._crank is not None:
+            self._crank.abandon(self._why_not_running(), newcomers)
+            self._tell(self._crank.take_news())
 
     def _rebuild(self) -> bool:
-        """A new runner, as soon as one can be had; False if told to stop before that."""
+        """A new runner, as soon as one can be had; False if told to stop before that. The old one
+        goes first: there may be no memory for both."""
         for attempt in itertools.count():
+            self._crank = None
+            gc.collect()
             if self._is_told_to_stop(_REBUILD_SECONDS[min(attempt, len(_REBUILD_SECONDS) - 1)]):
                 return False
             try:
-                self._runner = self._make_runner()
-                self._crank = self._new_crank()
+                self._crank = self._crank_of(self._make_runner())
                 self._metrics.engine_restarts.inc()
-            except Exception:
+            except Exception as error:
                 _logger.exception("the engine could not be rebuilt")
+                _clear_frames(error)
                 continue
             self.is_running = True
             return True
@@ -240,3 +244,25 @@ class Lane:
         if news and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
                 self._loop.call_soon_threadsafe(self._deliver, news)
+
+
+def _take(crank: Crank, message: _Message) -> bool:
+    """False: stop."""
+    match message:
+        case _Stop():
+            return False
+        case _Cancel(request):
+            crank.cancel(request)
+        case _Expire(request):
+            crank.expire(request)
+        case _Work(sequences):
+            crank.add(sequences)
+    return True
+
+
+def _clear_frames(error: BaseException | None) -> None:
+    """Drop the local variables of the code that raised: whoever keeps the error, such as a log
+    handler, would keep the runner with them."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__

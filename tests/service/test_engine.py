@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 import threading
+import weakref
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -209,6 +210,33 @@ def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> 
         engine.stop()
 
     asyncio.run(scenario())
+
+
+def test_the_old_runner_is_gone_before_a_new_one_is_made(caplog: pytest.LogCaptureFixture) -> None:
+    """There may be no memory for two. Log handlers may keep the errors, as pytest's does."""
+    made: list[weakref.ref[FakeRunner]] = []
+    num_alive: list[int] = []
+
+    def make_runner() -> FakeRunner:
+        num_alive.append(sum(runner() is not None for runner in made))
+        runner = FakeRunner()
+        made.append(weakref.ref(runner))
+        runner.fail_next_step = runner.fail_release = len(made) == 1
+        if len(made) == 2:
+            raise RuntimeError("out of memory")
+        return runner
+
+    async def scenario() -> None:
+        engine = Engine([make_runner], Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
+        engine.start()
+        await engine.translate([sentence("a"), sentence("b")])
+        await eventually(lambda: engine.num_rows == 0 and len(made) == 3 and engine.is_ready)
+        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
+        engine.stop()
+
+    asyncio.run(scenario())
+    assert num_alive == [0, 0, 0]
+    assert [record.exc_info is None for record in caplog.records] == [False] * 3
 
 
 def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
