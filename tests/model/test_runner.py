@@ -349,6 +349,32 @@ def _with_any_options(rng: random.Random) -> SourceSentence:
     return SourceSentence(ids, options, rng.random() < 0.5, prefix)
 
 
+@pytest.mark.parametrize(
+    ("precision", "backend"), [("float32", "native"), ("int8", "native"), ("float32", "eager")]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_alone_and_in_a_crowd_differ_by_less_than_the_documentation_says(
+    seed: int, precision: Precision, backend: Backend
+) -> None:
+    """Whatever the neighbours use. Our own code's are equal where none needs the logits."""
+    model = tiny_model(seed=seed)
+    mixed = mixed_sentences(14, seed)
+    plain = [
+        sentence
+        for sentence in mixed
+        if not (sentence.prefix or sentence.options.sampling or sentence.options.is_guarded)
+    ]
+    for crowd, tolerance in ((mixed, 1e-4), (plain, 0.0 if backend == "native" else 1e-4)):
+        runner = tiny_runner(model, precision=precision, backend=backend)
+        alone = [run_to_end(runner, [sentence])[0] for sentence in crowd]
+        together = run_to_end(runner, crowd)
+        assert texts(together) == texts(alone)
+        for one, other in zip(alone, together, strict=True):
+            for mine, theirs in zip(one.hypotheses, other.hypotheses, strict=True):
+                numbers = [mine.score, *mine.log_probs], [theirs.score, *theirs.log_probs]
+                assert numbers[0] == pytest.approx(numbers[1], rel=0, abs=tolerance)
+
+
 def test_an_idle_runner_steps_to_nothing() -> None:
     result = tiny_runner(tiny_model()).step()
     assert (result.finished, result.streamed) == ([], {})
