@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,25 @@ def test_the_command_line_takes_the_first_model_that_has_the_pair(
     command = ["translate", "--from", "en", "--to", "de", "--device", "cpu"]
     result = CliRunner().invoke(main, command, input="Where is the library?\n")
     assert "Bibliothek" in result.stdout
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "zh")])
+def test_prefixes_that_do_not_fit_are_the_clients_fault_and_harm_nobody(
+    client: TestClient, source: str, target: str
+) -> None:
+    """Eighty of them once killed the engine, and those who waited with them got 503."""
+    q = " ".join(f"This is sentence number {number}." for number in range(80))
+    body = {"q": q, "source": source, "target": target}
+    innocent = {"q": "Where is the library?", "source": "en", "target": target}
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        others = [pool.submit(client.post, "/translate", json=innocent) for _ in range(8)]
+        refused = client.post(
+            "/translate", json={**body, "target_prefix": ["the cat sat " * 90] * 80}
+        )
+        assert [other.result().status_code for other in others] == [200] * 8
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_field")
+    assert "target_prefix must have less than" in refused.json()["error"]
+    short = client.post("/translate", json={**innocent, "target_prefix": "Wo ", "max_length": 1})
+    assert (short.status_code, short.json()["code"]) == (422, "invalid_field")
+    restarts = re.findall(r"engine_restarts_total\{.*\} (.*)", client.get("/metrics").text)
+    assert restarts == ["0.0", "0.0"]
