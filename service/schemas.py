@@ -84,7 +84,7 @@ class TranslateRequest(BaseModel):
     )
     target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts_or_none)] = Field(
         None,
-        description="How the translation must begin, in less tokens than it may have; a list has "
+        description="How the translation must begin, in fewer tokens than it may have; a list has "
         "one beginning a sentence of q.",
     )
     deadline_ms: int | None = Field(
@@ -229,8 +229,8 @@ class Milliseconds(BaseModel):
 
 
 class SentenceDetail(BaseModel):
-    """One sentence; log_probs has one entry a token, and one more for its end. The same sentence's
-    numbers may differ by less than 0.0001 with what is translated beside it; its tokens do not."""
+    """One sentence; log_probs has one entry a token, and one more for its end. What is translated
+    beside it may change these numbers, on a CPU by less than 0.0001, but not the tokens."""
 
     source: str
     target: str
