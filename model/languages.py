@@ -6,17 +6,24 @@ A checkpoint's public codes are short BCP-47 tags ("en", "zh", "zh-Hant"). Its o
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langcodes import Language, closest_supported_match
+from langcodes import Language, closest_supported_match, language_distance
 from langcodes.tag_parser import LanguageTagError
 
 Pairs = tuple[tuple[str, str], ...]
 _NEAREST = 5
 """The distance of CLDR's matching up to which a region or spelling is the same language."""
 _NO_REGION = "XX"
+MAX_CODE_CHARACTERS = 64
+"""The longest code that is looked up; BCP 47 has none of practical use over 35."""
+_MAX_FOUND, _MAX_CACHED = 1024, 4096
+_langcodes_lock = threading.Lock()
 
 
 class LanguageError(ValueError):
@@ -32,14 +39,19 @@ class Languages:
         spelled = {**(own_codes or {}), **{code: code for code in self.codes}}
         self._exact = {_folded(name): code for name, code in spelled.items()}
         self._tags = [code for code in self.codes if _parse(code) is not None]
+        self._nearest = functools.lru_cache(_MAX_FOUND)(self._find_nearest)
 
     def find(self, code: str) -> str | None:
         """The public code of what a user wrote; None if the model has no such language."""
-        if exact := self._exact.get(_folded(code)):
-            return exact
-        if _parse(code) is None:
+        if len(code) > MAX_CODE_CHARACTERS:
             return None
-        return closest_supported_match(code, self._tags, max_distance=_NEAREST)
+        return self._exact.get(_folded(code)) or self._nearest(code)
+
+    def _find_nearest(self, code: str) -> str | None:
+        with _bounded_caches():
+            if _parse(code) is None:
+                return None
+            return closest_supported_match(code, self._tags, max_distance=_NEAREST)
 
     def resolve(self, code: str) -> str:
         """As `find`, but raises LanguageError with the codes that are allowed."""
@@ -102,6 +114,24 @@ def shown_pairs(pairs: Iterable[tuple[str, str]]) -> str:
         sources, targets = ", ".join(compact["sources"]), ", ".join(compact["targets"])
         return f"any of {sources} to any other of {targets}"
     return ", ".join(f"{source} to {target}" for source, target in compact)
+
+
+@contextlib.contextmanager
+def _bounded_caches() -> Iterator[None]:
+    """Remove what langcodes has cached beyond the bound; it keeps every tag that it ever parsed.
+
+    The lock keeps an entry from being removed while another thread reads it.
+    """
+    caches: list[dict[Any, Any]] = [
+        Language._PARSE_CACHE,
+        Language._INSTANCES,
+        language_distance._DISTANCE_CACHE,
+    ]
+    with _langcodes_lock:
+        yield
+        for cache in caches:
+            while len(cache) > _MAX_CACHED:
+                cache.popitem()
 
 
 def _folded(code: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.languages import (
+    MAX_CODE_CHARACTERS,
     LanguageError,
     Languages,
     every_pair,
@@ -82,6 +86,34 @@ def test_what_the_model_lacks_is_refused_with_what_it_has(
 
 def test_traditional_chinese_is_not_simplified() -> None:
     assert Languages(["zh", "en"]).find("zh-Hant") is None
+
+
+def hostile_codes(start: int, count: int) -> Iterator[str]:
+    """Well-formed tags, each of them new: known and unknown languages, with all that may follow."""
+    for number in range(start, start + count):
+        yield f"en-Latn-GB-x-{number:x}"
+        yield f"zh-a{number % 10**7:07d}"
+        yield f"q{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}-u-co-{number:x}"
+
+
+def test_a_variety_of_codes_leaves_the_memory_as_it_was(languages: Languages) -> None:
+    for code in hostile_codes(0, 3000):
+        languages.find(code)
+    tracemalloc.start()
+    try:
+        for code in hostile_codes(3000, 5000):
+            languages.find(code)
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert grown < 2**21
+
+
+def test_a_code_over_the_bound_is_no_language_however_it_begins(languages: Languages) -> None:
+    longest = "en-x-" + "a-" * ((MAX_CODE_CHARACTERS - 6) // 2) + "a"
+    assert languages.find(longest) == "en"
+    for code in ("en" + "-abcde" * 10_000, "en" + "-a" * 500_000, "x" * 900_000):
+        assert languages.find(code) is None
 
 
 @given(sources=st.lists(codes, unique=True), targets=st.lists(codes, unique=True))
