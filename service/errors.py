@@ -28,9 +28,15 @@ The message is a sentence for the client: what was got, what is allowed.
 
 from __future__ import annotations
 
+import reprlib
 from typing import ClassVar
 
+from pydantic_core import to_json
+
 _SHOWN_CHARACTERS = 60
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 2
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN_CHARACTERS
 _REJECTIONS = (413, 429, 503)
 
 
@@ -146,7 +152,12 @@ def outcome_of(status: int | None) -> str:
 
 def shown(value: object) -> str:
     """The value for an error message: shortened, and without anything UTF-8 cannot carry."""
-    text = repr(value[: _SHOWN_CHARACTERS + 1]) if isinstance(value, str | bytes) else repr(value)
+    if value is None or isinstance(value, bool):
+        text = to_json(value).decode()
+    elif isinstance(value, str | bytes):
+        text = repr(value[: _SHOWN_CHARACTERS + 1])
+    else:
+        text = _SHORT.repr(value)
     if len(text) > _SHOWN_CHARACTERS:
         text = text[:_SHOWN_CHARACTERS] + "…"
     return printable(text)

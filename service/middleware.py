@@ -9,19 +9,20 @@ import logging
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import ServiceError
+from service.errors import ClientGone, ServiceError
 from service.journal import REQUEST_ID_HEADER, Journal, Record, request_id_of
 from service.metrics import Metrics
 from service.responses import error_response
 
 _logger = logging.getLogger(__name__)
-_REQUEST_ID = REQUEST_ID_HEADER.lower().encode()
 
 
 class RequestMiddleware:
-    """Outermost: gives each request an id and a record, catches what nobody caught.
+    """Gives each request an id and a record, adds the headers that belong into every answer,
+    catches what nobody caught.
 
     `refusal` says why a POST to `work_path` cannot be taken now, or None; a full server so says no
     before it reads and parses anything, and its rejections cost next to nothing.
@@ -45,23 +46,28 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         record = self._record(scope)
-        scope.setdefault("state", {}).update(record=record, request_id=record.request_id)
-        request_id = (_REQUEST_ID, record.request_id.encode())
+        extra = {REQUEST_ID_HEADER: record.request_id}
+        state = scope.setdefault("state", {})
+        state.update(record=record, request_id=record.request_id, response_headers=extra)
 
-        async def send_with_id(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                message["headers"] = [*message["headers"], request_id]
+                added = [(name.lower().encode(), value.encode()) for name, value in extra.items()]
+                message["headers"] = [*message["headers"], *added]
             await send(message)
 
         try:
-            await self._app_or_refusal(scope, record.request_id)(scope, receive, send_with_id)
+            app = self._app_or_refusal(scope, record.request_id)
+            await app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            record.status = ClientGone.status
         except Exception:
             _logger.exception("request failed", extra={"request_id": record.request_id})
             if record.status is None:
                 error = ServiceError("something went wrong here; the request may be tried again")
                 answer = error_response(error, record.request_id)
-                await answer(scope, receive, send_with_id)
+                await answer(scope, receive, send_with_headers)
             record.status = 500
         finally:
             self._journal.enter(record)

@@ -6,15 +6,13 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from service.errors import InvalidField, ServiceError, printable
+from service.errors import ServiceError, printable, shown
 from service.metrics import Metrics
-from service.schemas import explain_invalid
 
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
@@ -47,22 +45,16 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
             metrics.count_rejected(error.code)
         return error_response(error, request.state.request_id)
 
-    async def on_invalid_request(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        message = explain_invalid(error.errors(), [])
-        return error_response(InvalidField(message), request.state.request_id)
-
     async def on_http_exception(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         code = _HTTP_CODES.get(error.status_code, "http_error")
         phrase = HTTPStatus(error.status_code).phrase.lower()
-        message = f"{request.method} {request.url.path}: {phrase}"
+        message = f"{request.method} {shown(request.scope['path'])}: {phrase}"
         headers = dict(error.headers or {})
         return _json(error.status_code, message, code, request.state.request_id, headers)
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
         ServiceError: on_service_error,
-        RequestValidationError: on_invalid_request,
         HTTPException: on_http_exception,
     }
     for kind, handler in handlers.items():

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError, from_json
 
+from model.languages import MAX_CODE_CHARACTERS
 from model.options import DecodingOptions
 from service.dispatcher import Job
-from service.errors import InvalidField, ServiceError, printable, shown
+from service.errors import InvalidField, ServiceError, printable
+from service.fields import explain_invalid, value_schema
 from service.sequence import Times
 from service.translator import SentenceTranslation, TextPiece, TextTranslation
 
 _SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
 _OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
 _OPTIONS = {*_SAMPLING_FIELDS, *_OTHER_OPTIONS}
+_MAX_KEY_CHARACTERS = 512
+_MAX_NAME_CHARACTERS = 255
+_MAX_NUMBER_CHARACTERS = 64
 
 
 def _check_texts(value: object) -> object:
@@ -29,34 +34,43 @@ def _check_texts(value: object) -> object:
     raise PydanticCustomError("texts", "must be a string or a list of strings")
 
 
-def _check_texts_or_none(value: object) -> object:
-    return None if value is None else _check_texts(value)
-
-
 class TranslateRequest(BaseModel):
-    """What to translate and how. Unknown fields are refused, so that no typing error goes unseen.
+    """What to translate and how. Unknown fields are ignored; null is as if the field were absent.
 
     Any of temperature, top_k, top_p and seed asks for sampling; else it is beam search with the
     model's own defaults.
     """
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        json_schema_extra={"examples": [{"q": "你好，世界！", "source": "zh", "target": "en"}]},
-    )
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     q: Annotated[str | list[str], BeforeValidator(_check_texts)] = Field(
         description="A text, or a list of texts."
     )
-    source: str = Field(description='Language code of the text, or "auto" to detect it.')
-    target: str = Field(description="Language code to translate into.")
-    format: Literal["text", "html"] = Field("text", description='Only "text" is supported yet.')
+    source: str = Field(
+        max_length=MAX_CODE_CHARACTERS,
+        description='Language code of the text, or "auto" to detect it.',
+    )
+    target: str = Field(
+        max_length=MAX_CODE_CHARACTERS, description="Language code to translate into."
+    )
+    format: Literal["text", "html"] = Field(
+        "text",
+        description='Only "text" is supported yet.',
+        json_schema_extra={"enum": ["text"]},
+    )
     alternatives: int = Field(
         0, ge=0, le=15, description="How many more translations to give, at most."
     )
-    api_key: str | None = Field(None, description="LibreTranslate's; accepted and ignored.")
-    secret: str | None = Field(None, description="LibreTranslate's; accepted and ignored.")
+    api_key: str | None = Field(
+        None,
+        max_length=_MAX_KEY_CHARACTERS,
+        description="LibreTranslate's; accepted and ignored.",
+    )
+    secret: str | None = Field(
+        None,
+        max_length=_MAX_KEY_CHARACTERS,
+        description="LibreTranslate's; accepted and ignored.",
+    )
     beam_size: int | None = Field(None, ge=1, le=64, description="Hypotheses to keep; 1 is greedy.")
     length_penalty: float | None = Field(
         None, ge=0.0, le=10.0, description="Above 1 prefers longer translations."
@@ -82,7 +96,7 @@ class TranslateRequest(BaseModel):
     no_repeat_ngram_size: int | None = Field(
         None, ge=0, le=20, description="Tokens in a row that may not come twice; 0 allows all."
     )
-    target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts_or_none)] = Field(
+    target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts)] = Field(
         None,
         description="How the translation must begin, in fewer tokens than it may have; a list has "
         "one beginning a sentence of q.",
@@ -92,25 +106,36 @@ class TranslateRequest(BaseModel):
     )
     details: bool = Field(False, description="Also give every sentence's tokens and scores.")
     model: str | None = Field(
-        None, description="The served model that is to translate; by default the first that can."
+        None,
+        max_length=_MAX_NAME_CHARACTERS,
+        description="The served model that is to translate; by default the first that can.",
     )
 
     @classmethod
     def from_json(cls, values: object) -> Self:
         """Check parsed JSON; raises InvalidField."""
-        return cls._check(values, is_strict=True)
+        given = values
+        if isinstance(values, dict):
+            given = {name: values[name] for name in cls.model_fields if _is_given(values, name)}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            errors = error.errors(include_url=False, include_context=False)
+            raise InvalidField(explain_invalid(errors, _PROPERTIES)) from error
 
     @classmethod
     def from_strings(cls, values: Mapping[str, str | list[str]]) -> Self:
-        """Check form or query fields, whose numbers are spelled as text; raises InvalidField."""
-        return cls._check(values, is_strict=False)
+        """Check form or query fields, whose numbers are spelled as in JSON; raises InvalidField."""
+        typed: dict[str, object] = {**values}
+        for name in _SPELLED_FIELDS & values.keys():
+            typed[name] = _parse_spelled(values[name])
+        return cls.from_json(typed)
 
     @classmethod
-    def _check(cls, values: object, *, is_strict: bool) -> Self:
-        try:
-            return cls.model_validate(values, strict=is_strict)
-        except ValidationError as error:
-            raise InvalidField(explain_invalid(error.errors(), list(cls.model_fields))) from error
+    def unknown_fields(cls, values: object) -> Iterator[str]:
+        """The names among parsed JSON or form fields that mean nothing here."""
+        if isinstance(values, dict):
+            yield from (name for name in values if name not in cls.model_fields)
 
     @property
     def texts(self) -> list[str]:
@@ -186,6 +211,29 @@ class TranslateRequest(BaseModel):
                 f"alternatives must be 0 with {given}, which asks for sampling; "
                 f"got {self.alternatives}"
             )
+
+
+_PROPERTIES: dict[str, dict[str, Any]] = TranslateRequest.model_json_schema()["properties"]
+_SPELLED_FIELDS = {
+    name
+    for name, schema in _PROPERTIES.items()
+    if value_schema(schema).get("type") in ("integer", "number", "boolean")
+}
+
+
+def _is_given(values: Mapping[str, object], name: str) -> bool:
+    return values.get(name) is not None
+
+
+def _parse_spelled(text: str | list[str]) -> object:
+    """A number, true or false as JSON spells it; anything else stays the text that it is."""
+    if not isinstance(text, str) or len(text) > _MAX_NUMBER_CHARACTERS or text != text.strip():
+        return text
+    try:
+        value = from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float) else text
 
 
 @dataclass(frozen=True)
@@ -340,19 +388,3 @@ class ErrorMessage(BaseModel):
     @classmethod
     def of(cls, error: ServiceError, request_id: str | int | None) -> Self:
         return cls(id=request_id, error=printable(str(error)), code=error.code)
-
-
-def explain_invalid(errors: Sequence[ErrorDetails], known_fields: Sequence[str]) -> str:
-    """One sentence on the first fault: which field, what is allowed, what was got."""
-    first = errors[0]
-    field = ".".join(str(part) for part in first["loc"]) or "the body"
-    if first["type"] == "extra_forbidden":
-        return f"unknown field {shown(field)}; known fields: {', '.join(known_fields)}"
-    if first["type"] == "missing":
-        return f"{field} is required but missing"
-    if field == "the body":
-        got = shown(first["input"])
-        return f"the body must be a JSON object with q, source and target, got {got}"
-    message = first["msg"].removeprefix("Input should").removeprefix("Value error, ").strip()
-    allowed = message if message.startswith("must") else f"must {message}"
-    return f"{field} {allowed}, got {shown(first['input'])}"

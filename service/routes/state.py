@@ -38,11 +38,13 @@ def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
         raise TooManyTexts(
             f"q has {len(wanted.texts)} texts, at most {limits.max_texts} are allowed"
         )
-    num_characters = sum(map(len, wanted.texts))
-    if num_characters > limits.max_characters:
-        raise TextTooLong(
-            f"q has {num_characters} characters, at most {limits.max_characters} are allowed"
-        )
+    for field, texts in (("q", wanted.texts), ("target_prefix", wanted.prefixes)):
+        num_characters = sum(map(len, texts))
+        if num_characters > limits.max_characters:
+            raise TextTooLong(
+                f"{field} has {num_characters} characters, "
+                f"at most {limits.max_characters} are allowed"
+            )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -12,13 +13,16 @@ from service.routes.body import (
     FORM,
     JSON,
     PLAIN,
+    decode_text,
     media_type_of,
-    parse_body,
+    parse_form,
+    parse_json,
     read_body,
     until_disconnected,
 )
 from service.routes.events import EVENT_STREAM, event_stream, render
-from service.routes.state import server_state
+from service.routes.ignored import report_ignored
+from service.routes.state import Limits, server_state
 from service.schemas import TranslateRequest, TranslateResponse
 
 router = APIRouter()
@@ -63,7 +67,7 @@ async def translate(request: Request) -> Response:
     state = server_state(request)
     media_type = media_type_of(request)
     body = await read_body(request, state.limits.max_body_bytes)
-    wanted = parse_body(media_type, body, request.query_params)
+    wanted = _parse_request(request, media_type, body, state.limits)
     job = state.job(wanted)
     if EVENT_STREAM in request.headers.get("accept", ""):
         return await event_stream(wanted, job, state.dispatcher, request.state.record)
@@ -72,3 +76,23 @@ async def translate(request: Request) -> Response:
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     return Response(render(TranslateResponse.of(wanted, translations)), media_type=JSON)
+
+
+def _parse_request(
+    request: Request, media_type: str, body: bytes, limits: Limits
+) -> TranslateRequest:
+    """The fields of the body, with plain text also of the query string; raises a ServiceError.
+
+    Unknown ones are reported before the known ones are checked.
+    """
+    query = parse_form(request.scope["query_string"], limits)
+    if media_type == JSON:
+        values = parse_json(body, limits)
+        report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(values), query))
+        return TranslateRequest.from_json(values)
+    if media_type == PLAIN:
+        form, unused = {**query, "q": decode_text(body)}, {}
+    else:
+        form, unused = parse_form(body, limits), query
+    report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(form), unused))
+    return TranslateRequest.from_strings(form)

@@ -1,0 +1,54 @@
+"""What a request's fields may hold, in words: from the schema, for the errors that refuse them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic_core import ErrorDetails, to_json
+
+from service.errors import shown
+
+JsonSchema = Mapping[str, Any]
+
+
+def explain_invalid(errors: Sequence[ErrorDetails], properties: Mapping[str, JsonSchema]) -> str:
+    """One sentence on the first fault: which field, what is allowed, what was got.
+
+    `properties` has the JSON schema of every field.
+    """
+    first = errors[0]
+    if not first["loc"]:
+        return (
+            f"the body must be a JSON object with q, source and target, got {shown(first['input'])}"
+        )
+    field = str(first["loc"][0])
+    if first["type"] == "missing":
+        return f"{field} is required but missing"
+    if first["type"] == "string_too_long":
+        most = value_schema(properties[field])["maxLength"]
+        return f"{field} must have at most {most} characters, got {len(first['input'])}"
+    return f"{field} must be {allowed_values(properties[field])}, got {shown(first['input'])}"
+
+
+def value_schema(schema: JsonSchema) -> JsonSchema:
+    """The schema of the value itself where null is allowed besides."""
+    values = [s for s in schema.get("anyOf", ()) if s.get("type") != "null"]
+    return values[0] if len(values) == 1 else schema
+
+
+def allowed_values(schema: JsonSchema) -> str:
+    """Such as: a whole number from 0 to 15."""
+    schema = value_schema(schema)
+    if "enum" in schema:
+        return " or ".join(to_json(value).decode() for value in schema["enum"])
+    match schema.get("type"):
+        case "integer":
+            return f"a whole number from {schema['minimum']} to {schema['maximum']}"
+        case "number":
+            return f"a number from {schema['minimum']:g} to {schema['maximum']:g}"
+        case "boolean":
+            return "true or false"
+        case "string":
+            return f"a string of at most {schema['maxLength']} characters"
+    return "a string or a list of strings"
