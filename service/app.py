@@ -23,6 +23,7 @@ from service.routes import health, languages, metrics, stream, translate
 from service.routes.state import Limits, ServerState
 from service.settings import Settings
 from service.translator import Translator
+from service.unread_body import UnreadBodyMiddleware
 
 _ENDPOINTS = frozenset(
     {
@@ -53,6 +54,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         version=__version__,
         description=_DESCRIPTION,
         lifespan=lifespan,
+        redirect_slashes=False,
         telemetry=_NO_TELEMETRY,  # FastAPI's own; the journal and the metrics have it all
         responses={"4XX": {"model": ErrorBody}, "5XX": {"model": ErrorBody}},
     )
@@ -65,6 +67,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         work_path=translate.PATH,
         refusal=state.dispatcher.refusal,
     )
+    app.add_middleware(UnreadBodyMiddleware)
     install_error_handlers(app, state.metrics)
     # Ahead of its twin in the router, which is its documentation: FastAPI's way to it costs more.
     app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)

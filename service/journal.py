@@ -31,7 +31,7 @@ _lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 @dataclass
 class Record:
     """One request. Its route adds the translations; `status` is None until it is answered, and
-    stays so if the client left. Times are monotonic seconds."""
+    499 in the end if the client left. Times are monotonic seconds."""
 
     request_id: str
     method: str

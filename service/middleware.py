@@ -61,7 +61,7 @@ class RequestMiddleware:
             app = self._app_or_refusal(scope, record.request_id)
             await app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            record.status = ClientGone.status
+            record.status = None
         except Exception:
             _logger.exception("request failed", extra={"request_id": record.request_id})
             if record.status is None:
@@ -70,6 +70,8 @@ class RequestMiddleware:
                 await answer(scope, receive, send_with_headers)
             record.status = 500
         finally:
+            if record.status is None:
+                record.status = ClientGone.status
             self._journal.enter(record)
 
     def _record(self, scope: Scope) -> Record:

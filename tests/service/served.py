@@ -1,0 +1,51 @@
+"""A server with a port and the fake model, in a thread of the test."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import uvicorn
+from fastapi import FastAPI
+
+from tests.service.fakes import until
+
+
+@dataclass(frozen=True)
+class Served:
+    app: FastAPI
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def metrics(self) -> str:
+        text: bytes = self.app.state.server.metrics.render()
+        return text.decode()
+
+    def count(self, line: str) -> float:
+        """The value of a metric that is written as `line`; 0 before it was counted."""
+        values = [row.split()[-1] for row in self.metrics().splitlines() if row.startswith(line)]
+        return float(values[0]) if values else 0.0
+
+
+@contextlib.contextmanager
+def served(app: FastAPI) -> Iterator[Served]:
+    config = uvicorn.Config(app, log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            until(lambda: server.started)
+            yield Served(app, listener.getsockname()[1])
+        finally:
+            server.should_exit = True
+            thread.join(timeout=60)
