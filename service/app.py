@@ -18,8 +18,9 @@ from service.lane import Lane
 from service.loading import LoadedModel, StartupError
 from service.metrics import Metrics, ModelMetrics
 from service.middleware import RequestMiddleware
-from service.responses import ErrorBody, install_error_handlers
+from service.responses import install_error_handlers
 from service.routes import health, languages, metrics, stream, translate
+from service.routes.description import describe_errors, describe_translate
 from service.routes.state import Limits, ServerState
 from service.settings import Settings
 from service.translator import Translator
@@ -56,7 +57,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         lifespan=lifespan,
         redirect_slashes=False,
         telemetry=_NO_TELEMETRY,  # FastAPI's own; the journal and the metrics have it all
-        responses={"4XX": {"model": ErrorBody}, "5XX": {"model": ErrorBody}},
+        responses=describe_errors(500),
     )
     app.state.server = state
     app.add_middleware(
@@ -71,8 +72,11 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     install_error_handlers(app, state.metrics)
     # Ahead of its twin in the router, which is its documentation: FastAPI's way to it costs more.
     app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
-    for routes in (translate, stream, languages, health, metrics):
-        app.include_router(routes.router)
+    description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
+    routers = [routes.router for routes in (stream, languages, health, metrics)]
+    for router in (translate.make_router(description), *routers):
+        app.include_router(router)
+    app.openapi()  # it is kept: made for a request, it would block the event loop
     return app
 
 

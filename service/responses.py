@@ -51,6 +51,8 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         phrase = HTTPStatus(error.status_code).phrase.lower()
         message = f"{request.method} {shown(request.scope['path'])}: {phrase}"
         headers = dict(error.headers or {})
+        if operations := app.openapi()["paths"].get(request.scope["path"]):
+            headers["Allow"] = ", ".join(sorted(operations)).upper()  # the router knows one of them
         return _json(error.status_code, message, code, request.state.request_id, headers)
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {

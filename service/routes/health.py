@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from service.routes.description import describe_errors
 from service.routes.state import StateDep
 
 router = APIRouter()
@@ -14,19 +15,22 @@ class Health(BaseModel):
     status: str = "ok"
 
 
-@router.get("/health")
+@router.get("/health", responses=describe_errors(503))
+@router.head("/health", responses=describe_errors(503))
 async def health(state: StateDep) -> Health:
     """LibreTranslate's probe: the same answer as /health/ready."""
     return await ready(state)
 
 
 @router.get("/health/live")
+@router.head("/health/live")
 async def live() -> Health:
     """200 as long as the process answers at all."""
     return Health()
 
 
-@router.get("/health/ready")
+@router.get("/health/ready", responses=describe_errors(503))
+@router.head("/health/ready", responses=describe_errors(503))
 async def ready(state: StateDep) -> Health:
     """200 if every model takes requests, else 503."""
     for name, engine in state.engines.items():

@@ -20,6 +20,7 @@ class Language(BaseModel):
 
 
 @router.get("/languages")
+@router.head("/languages")
 async def languages(state: StateDep) -> list[Language]:
     """Every language that a model knows; its targets are reached directly or through English."""
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -12,13 +12,21 @@ from service.routes.state import StateDep
 
 router = APIRouter()
 
+_PAGE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Every metric, one a line.",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+}
+
 
 async def own_metrics(state: StateDep) -> bytes:
     """Of this server alone; where it is one of many, another dependency stands in for this."""
     return state.metrics.render()
 
 
-@router.get("/metrics", response_class=Response)
+@router.get("/metrics", response_class=Response, responses=_PAGE)
+@router.head("/metrics", response_class=Response, responses=_PAGE)
 async def metrics(page: Annotated[bytes, Depends(own_metrics)]) -> Response:
     """All metrics in Prometheus' text format."""
     return Response(page, headers={"Content-Type": CONTENT_TYPE_LATEST})

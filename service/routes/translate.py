@@ -10,7 +10,6 @@ from fastapi.responses import PlainTextResponse
 from starlette.responses import Response
 
 from service.routes.body import (
-    FORM,
     JSON,
     PLAIN,
     decode_text,
@@ -20,44 +19,30 @@ from service.routes.body import (
     read_body,
     until_disconnected,
 )
+from service.routes.description import describe_errors
 from service.routes.events import EVENT_STREAM, event_stream, render
 from service.routes.ignored import report_ignored
 from service.routes.state import Limits, server_state
 from service.schemas import TranslateRequest, TranslateResponse
 
-router = APIRouter()
-
 PATH = "/translate"
-_SCHEMA = TranslateRequest.model_json_schema()
-_EXAMPLE = {"q": "你好，世界！", "source": "zh", "target": "en"}
-_OPENAPI: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            JSON: {"schema": _SCHEMA, "example": _EXAMPLE},
-            FORM: {"schema": _SCHEMA, "example": _EXAMPLE},
-            PLAIN: {"schema": {"type": "string"}, "example": _EXAMPLE["q"]},
-        },
-    },
-    "parameters": [
-        {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "description": f"With a text/plain body: {_SCHEMA['properties'][name]['description']}",
-            "schema": {"type": "string"},
-            "example": _EXAMPLE[name],
-        }
-        for name in ("source", "target")
-    ],
-}
 
 
-@router.post(
-    PATH,
-    response_model=TranslateResponse,
-    openapi_extra=_OPENAPI,
-)
+def make_router(description: dict[str, Any]) -> APIRouter:
+    """The route; `description` is what OpenAPI says about it."""
+    router = APIRouter()
+    errors = describe_errors(400, 413, 415, 422, 500, 502, 503, 504)
+    router.add_api_route(
+        PATH,
+        translate,
+        methods=["POST"],
+        response_model=TranslateResponse,
+        responses=errors,
+        openapi_extra=description,
+    )
+    return router
+
+
 async def translate(request: Request) -> Response:
     """Translate a text or a list of texts; answers when the last sentence is done.
 

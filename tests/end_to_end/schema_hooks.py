@@ -1,0 +1,54 @@
+"""For schemathesis: leaves out requests whose fields contradict each other, which JSON Schema
+cannot say; the fields' descriptions do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import schemathesis
+
+from service.schemas import TranslateRequest
+
+_FIELDS = set(TranslateRequest.model_fields)
+_SAMPLING = ("temperature", "top_k", "top_p", "seed")
+_PLAIN = "text/plain"
+
+
+@schemathesis.hook
+def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
+    """Whether the request's parts go together."""
+    if case.method.upper() != "POST":
+        return True
+    query = case.query or {}
+    is_plain = case.media_type == _PLAIN
+    fields = query if is_plain else case.body
+    if is_plain and not {"source", "target"} <= query.keys():
+        return False
+    if query and not is_plain:  # the query's fields go with a plain text
+        return False
+    return not isinstance(fields, dict) or (_is_understood(fields, case) and _is_consistent(fields))
+
+
+def _is_understood(fields: dict[str, Any], case: schemathesis.Case) -> bool:
+    """Unknown fields are allowed unless the client prefers them not to be."""
+    is_strict = "strict" in str((case.headers or {}).get("Prefer"))
+    return not is_strict or fields.keys() <= _FIELDS
+
+
+def _is_consistent(fields: dict[str, Any]) -> bool:
+    given = {name: value for name, value in fields.items() if value is not None}
+    return _is_one_search(given) and _is_served(given) and "target_prefix" not in given
+
+
+def _is_one_search(given: dict[str, Any]) -> bool:
+    """Sampling knows neither beams nor alternatives, and a beam holds the alternatives."""
+    beam_size, alternatives = given.get("beam_size"), given.get("alternatives")
+    if any(name in given for name in _SAMPLING):
+        return not beam_size and not alternatives
+    return not beam_size or not alternatives
+
+
+def _is_served(given: dict[str, Any]) -> bool:
+    """A model has its own languages only; ours are called by them."""
+    languages = {given.get("source"), given.get("target")}
+    return "model" not in given or languages <= {*str(given["model"]).split("-")}
