@@ -86,6 +86,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     import uvicorn
 
     from service.app import create_app, drain
+    from service.http10 import Http10Protocol
     from service.loading import StartupError, load_models
     from service.logs import configure_logs
     from service.server import Server
@@ -99,6 +100,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
         _fail(str(error))
     config = uvicorn.Config(  # an access log would hold what clients put into their URLs
         app,
+        http=Http10Protocol,
         log_config=None,
         access_log=False,
         ws_max_size=settings.max_body_bytes,

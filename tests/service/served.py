@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import uvicorn
 from fastapi import FastAPI
 
+from service.http10 import Http10Protocol
 from tests.service.fakes import until
 
 
@@ -38,7 +39,7 @@ class Served:
 
 @contextlib.contextmanager
 def served(app: FastAPI) -> Iterator[Served]:
-    config = uvicorn.Config(app, log_config=None, access_log=False)
+    config = uvicorn.Config(app, log_config=None, access_log=False, http=Http10Protocol)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
