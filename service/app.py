@@ -34,7 +34,7 @@ _ENDPOINTS = frozenset(
 )
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
-_DESCRIPTION = "A translation server: LibreTranslate's API, batched at every decode step."
+_DESCRIPTION = "A translation server that batches at every decode step."
 
 
 def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
