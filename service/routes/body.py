@@ -63,7 +63,7 @@ def media_type_of(request: Request) -> str:
     return media_type
 
 
-def parse_json(body: bytes, limits: Limits) -> object:
+def parse_json(body: bytes, limits: Limits, name: str = "body") -> object:
     """The value; raises BodyTooLarge if it has too many parts, or InvalidJson.
 
     Making objects of a megabyte of small values would block the event loop for 100 ms.
@@ -76,8 +76,8 @@ def parse_json(body: bytes, limits: Limits) -> object:
         beginning = body[:_JUDGED_BYTES].decode("utf-8", "ignore")
         from_json(beginning, allow_inf_nan=False, allow_partial=True)
     except ValueError as error:
-        raise InvalidJson(f"the body is not valid JSON: {printable(str(error))}") from error
-    raise BodyTooLarge(f"the body has {num_values} JSON values, at most {max_values} are allowed")
+        raise InvalidJson(f"the {name} is not valid JSON: {printable(str(error))}") from error
+    raise BodyTooLarge(f"the {name} has {num_values} JSON values, at most {max_values} are allowed")
 
 
 def parse_form(form: bytes, limits: Limits) -> dict[str, str | list[str]]:

@@ -9,31 +9,29 @@ from typing import Any
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import BaseModel
-from pydantic_core import from_json
 
 from service.dispatcher import Job
 from service.errors import (
     Cancelled,
     ClientGone,
     DuplicateId,
-    InvalidJson,
     InvalidMessage,
     ServiceError,
     TooManyStreams,
     UnknownId,
-    printable,
     shown,
 )
 from service.journal import Record, request_id_of
+from service.routes.body import parse_json
 from service.routes.events import message_of, render
-from service.routes.state import ServerState, StateDep
+from service.routes.state import Limits, ServerState, StateDep
 from service.schemas import ErrorMessage, TranslateRequest
 
 router = APIRouter()
 
 PATH = "/translate/stream"
 RequestId = str | int
-_MAX_ID_CHARACTERS = 128
+_MAX_ID_CHARACTERS, _MAX_ID_NUMBER = 128, 2**63 - 1
 LEAVING = 1012
 _IDLE, _TOO_LARGE = 1001, 1009
 _GONE = (WebSocketDisconnect, RuntimeError)  # the latter if the connection was closed before
@@ -103,7 +101,7 @@ class Connection:
         """Start or cancel a request; what is wrong with a message is answered, not fatal."""
         request_id: RequestId | None = None
         try:
-            values = _parse(message)
+            values = _parse(message, self._state.limits)
             request_id = _id_of(values)
             if values.get("cancel") is True:
                 self._cancel(request_id)
@@ -174,13 +172,10 @@ class Connection:
             await self._socket.send_text(render(message))
 
 
-def _parse(message: str | bytes) -> dict[str, Any]:
+def _parse(message: str | bytes, limits: Limits) -> dict[str, Any]:
     if isinstance(message, bytes):
         raise InvalidMessage("a message must be a text frame with JSON, got a binary frame")
-    try:
-        values = from_json(message, allow_inf_nan=False)
-    except ValueError as error:
-        raise InvalidJson(f"the message is not valid JSON: {printable(str(error))}") from error
+    values = parse_json(message.encode(), limits, "message")
     if not isinstance(values, dict):
         raise InvalidMessage(f"a message must be a JSON object, got {shown(values)}")
     return values
@@ -189,7 +184,9 @@ def _parse(message: str | bytes) -> dict[str, Any]:
 def _id_of(values: dict[str, Any]) -> RequestId:
     request_id = values.get("id")
     if isinstance(request_id, int) and not isinstance(request_id, bool):
-        return request_id
+        if abs(request_id) <= _MAX_ID_NUMBER:
+            return request_id
+        raise InvalidMessage(f"id must be at most {_MAX_ID_NUMBER}, got {shown(request_id)}")
     if isinstance(request_id, str) and len(request_id) <= _MAX_ID_CHARACTERS:
         return request_id
     raise InvalidMessage(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -76,7 +77,8 @@ def _parse_request(
         report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(values), query))
         return TranslateRequest.from_json(values)
     if media_type == PLAIN:
-        form, unused = {**query, "q": decode_text(body)}, {}
+        unused: Iterable[str] = query.keys() & {"q"}  # the body is the text
+        form = {**query, "q": decode_text(body)}
     else:
         form, unused = parse_form(body, limits), query
     report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(form), unused))

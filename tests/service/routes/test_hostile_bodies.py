@@ -21,8 +21,8 @@ from service.routes.body import parse_form, parse_json
 from service.routes.state import Limits
 from service.schemas import TranslateRequest
 
-MEGABYTE = 2**20
-LIMITS = Limits(MEGABYTE, 20_000, 500, 16, 64, 300.0, None)
+MEGABYTE = 2**20 - 100  # with room for an id
+LIMITS = Limits(2**20, 20_000, 500, 16, 64, 300.0, None)
 HEAD = b'{"q":"a","source":"en","target":"de",'
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -194,7 +194,7 @@ def test_hostile_codes_leave_the_memory_as_it_was(client: TestClient) -> None:
 
     def ask(start: int, count: int) -> None:
         for i in range(start, start + count):
-            for code in (f"en-x-a{i}", f"de-a{i:07d}", f"q{i}" + "-abcde" * 50_000):
+            for code in (f"en-x-a{i}", f"de-a{i:07d}", f"q{i}" + "-abcde" * 10_000):
                 for name in ("source", "target", "model"):
                     body = {"q": "a", "source": "en", "target": "de", name: code}
                     answer = client.post("/translate", json=body)
@@ -204,9 +204,34 @@ def test_hostile_codes_leave_the_memory_as_it_was(client: TestClient) -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        ask(50, 200)
+        ask(50, 100)
         gc.collect()
         grown, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert grown < 2**20
+
+
+def test_hostile_messages_of_a_websocket_are_answered(client: TestClient) -> None:
+    with client.websocket_connect("/translate/stream") as socket:
+        for name, body in JSON_BODIES.items():
+            socket.send_text((b'{"id":1,' + body[1:]).decode())
+            while (message := socket.receive_json())["type"] == "token":
+                pass
+            assert message["type"] == "final" or message["code"] in (
+                *("invalid_json", "invalid_field", "body_too_large", "text_too_long"),
+            ), name
+
+
+@pytest.mark.parametrize("digits", [19, 20, 4000])
+def test_a_websockets_id_is_a_number_of_bounded_size(client: TestClient, digits: int) -> None:
+    with client.websocket_connect("/translate/stream") as socket:
+        socket.send_text('{"id":%s,"q":"a","source":"en","target":"de"}' % ("8" * digits))
+        while (message := socket.receive_json())["type"] == "token":
+            pass
+    if digits < 20:
+        assert message["id"] == int("8" * digits)
+    else:
+        assert message["code"] == "invalid_message"
+        assert message["error"].startswith("id must be at most 9223372036854775807, got 888")
+        assert len(message["error"]) < 200

@@ -82,6 +82,11 @@ def test_the_querys_fields_beside_json_or_a_form_are_named(client: TestClient) -
         assert answer.headers[HEADER] == "target, x"
 
 
+def test_a_text_in_the_query_beside_a_plain_text_is_named(client: TestClient) -> None:
+    answer = client.post("/translate?source=en&target=de&q=b", content="a", headers=PLAIN)
+    assert (answer.text, answer.headers[HEADER]) == ("A", "q")
+
+
 def test_null_is_as_if_the_field_were_absent(client: TestClient) -> None:
     optional = dict.fromkeys(
         ("format", "alternatives", "api_key", "beam_size", "seed", "details", "model")
