@@ -128,10 +128,12 @@ def _bounded_caches() -> Iterator[None]:
         language_distance._DISTANCE_CACHE,
     ]
     with _langcodes_lock:
-        yield
-        for cache in caches:
-            while len(cache) > _MAX_CACHED:
-                cache.popitem()
+        try:
+            yield
+        finally:
+            for cache in caches:
+                while len(cache) > _MAX_CACHED:
+                    cache.popitem()
 
 
 def _folded(code: str) -> str:

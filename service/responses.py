@@ -51,8 +51,9 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         phrase = HTTPStatus(error.status_code).phrase.lower()
         message = f"{request.method} {shown(request.scope['path'])}: {phrase}"
         headers = dict(error.headers or {})
-        if operations := app.openapi()["paths"].get(request.scope["path"]):
-            headers["Allow"] = ", ".join(sorted(operations)).upper()  # the router knows one of them
+        operations = app.openapi()["paths"].get(request.scope["path"])
+        if error.status_code == 405 and operations:  # the router names the first one only
+            headers["Allow"] = ", ".join(sorted(operations)).upper()
         return _json(error.status_code, message, code, request.state.request_id, headers)
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {

@@ -31,7 +31,7 @@ class UnreadBodyMiddleware:
         if scope["type"] != "http" or not _announces_body(scope):
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(receive, send)
+        exchange = _Exchange(receive, send, awaits_continue="expect" in Headers(scope=scope))
         await self._app(scope, exchange.receive, exchange.send)
         if exchange.is_end_withheld:
             with contextlib.suppress(TimeoutError):
@@ -43,8 +43,9 @@ class UnreadBodyMiddleware:
 class _Exchange:
     """One request and its answer, whose end is withheld while the body is incomplete."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, *, awaits_continue: bool) -> None:
         self._receive, self._send = receive, send
+        self._awaits_continue = awaits_continue
         self._is_body_complete = self.is_end_withheld = False
 
     async def receive(self) -> Message:
@@ -55,7 +56,8 @@ class _Exchange:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start" and not self._is_body_complete:
-            await self._discard_what_has_come()
+            if not self._awaits_continue:  # receiving would ask the client for the body
+                await self._discard_what_has_come()
             if not self._is_body_complete:
                 MutableHeaders(scope=message)["Connection"] = "close"
         is_end = message["type"] == "http.response.body" and not message.get("more_body", False)

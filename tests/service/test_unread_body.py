@@ -131,6 +131,8 @@ def test_a_client_that_waits_for_100_continue_is_refused_without_it(server: Serv
     announced = ("Content-Type: application/json", f"Content-Length: {FIVE_MEGABYTES}")
     with server.connect() as client:
         client.sendall(head("/translate", *announced, "Expect: 100-continue"))
+        client.settimeout(60)
+        assert client.recv(1000, socket.MSG_PEEK).startswith(b"HTTP/1.1 413 ")
         status, body = read_answer(client)
     assert (status, body["code"]) == (413, "body_too_large")
 
