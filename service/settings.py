@@ -1,8 +1,8 @@
 """Settings: everything an operator may choose, read once and frozen.
 
 Flags win over DRAGOMAN_* environment variables, these over files of secrets, these over a TOML
-file, this over the defaults. Only service.app and service.cli read this record; everything else
-gets plain values.
+file, this over the defaults. Only service.app and service.commands read this record; everything
+else gets plain values.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.cli import main
+from service.commands.group import dragoman
 from service.loading import load_models
 from service.offline import choose_model
 from service.settings import BUNDLED, Settings
@@ -60,7 +60,7 @@ def test_the_command_line_takes_the_first_model_that_has_the_pair(
     assert choose_model(BUNDLED, "en", "zh") == BUNDLED[0]
     assert choose_model(BUNDLED, "zh", "de") == BUNDLED[0]
     command = ["translate", "--from", "en", "--to", "de", "--device", "cpu"]
-    result = CliRunner().invoke(main, command, input="Where is the library?\n")
+    result = CliRunner().invoke(dragoman, command, input="Where is the library?\n")
     assert "Bibliothek" in result.stdout
 
 

@@ -111,7 +111,7 @@ def dragoman(
     """Run the command with caches of its own."""
     own = {"HF_HOME": str(home / "hub"), "XDG_CACHE_HOME": str(home / "cache")}
     return subprocess.run(
-        [sys.executable, "-c", "from service.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from service.commands import main; main()", *arguments],
         env={**os.environ, "HF_ENDPOINT": endpoint, **own, **environment},
         cwd=Path(__file__).parents[3],
         input="Where is the library?\n",

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from model.checkpoint import load_checkpoint
 from model.importers.resolve import import_source
 from model.importers.source import SourceError, Wanted
-from service.cli import main
+from service.commands.group import dragoman
 from tests.model.importers.originals import Original
 
 Edit = Callable[[Path], None]
@@ -122,7 +122,7 @@ def test_the_command_says_it_in_one_line_with_exit_code_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["import", *arguments])
+    result = CliRunner().invoke(dragoman, ["import", *arguments])
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert said in result.stderr
     assert list(tmp_path.iterdir()) == []

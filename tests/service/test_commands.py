@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from service import cli
-from service.cli import main
+from service.commands.group import dragoman
+from service.commands.serve import _bind
+from service.commands.translate import _read_texts
 from service.settings import Settings
 
 
@@ -15,13 +16,13 @@ from service.settings import Settings
     "command", ["serve", "translate", "train", "evaluate", "average", "import", "export"]
 )
 def test_every_command_explains_itself(command: str) -> None:
-    result = CliRunner().invoke(main, [command, "--help"])
+    result = CliRunner().invoke(dragoman, [command, "--help"])
     assert result.exit_code == 0
     assert len(result.output) > 200
 
 
 def test_every_setting_has_a_flag() -> None:
-    output = CliRunner().invoke(main, ["serve", "--help"]).output
+    output = CliRunner().invoke(dragoman, ["serve", "--help"]).output
     for name in Settings.model_fields:
         assert f"--{name.replace('_', '-')} " in output
 
@@ -31,7 +32,7 @@ def test_every_setting_has_a_flag() -> None:
     [(["--port", "99999"], "port"), (["--max-slots", "many"], "max_slots")],
 )
 def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str) -> None:
-    result = CliRunner().invoke(main, ["serve", *flags])
+    result = CliRunner().invoke(dragoman, ["serve", *flags])
     assert result.exit_code == 2
     assert word in result.stderr
     assert len(result.stderr.splitlines()) == 1
@@ -50,14 +51,14 @@ def test_a_wrong_settings_file_is_one_line_and_exit_code_2(
 ) -> None:
     config = tmp_path / "dragoman.toml"
     config.write_text(content)
-    result = CliRunner().invoke(main, ["serve", "--config", str(config)])
+    result = CliRunner().invoke(dragoman, ["serve", "--config", str(config)])
     assert result.exit_code == 2
     assert all(word in result.stderr for word in words)
     assert len(result.stderr.splitlines()) == 1
 
 
 def test_a_settings_file_that_is_not_there_is_one_line_and_exit_code_2() -> None:
-    result = CliRunner().invoke(main, ["serve", "--config", "/nowhere.toml"])
+    result = CliRunner().invoke(dragoman, ["serve", "--config", "/nowhere.toml"])
     assert result.exit_code == 2
     assert "config" in result.stderr
     assert len(result.stderr.splitlines()) == 1
@@ -69,7 +70,7 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(SystemExit) as exit_:
-            cli._bind("127.0.0.1", port)
+            _bind("127.0.0.1", port)
     assert exit_.value.code == 2
     stderr = capsys.readouterr().err
     assert str(port) in stderr
@@ -80,4 +81,4 @@ def test_input_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "latin"
     file.write_bytes(b"caf\xe9")
     with pytest.raises(SystemExit):
-        cli._read_texts((file,))
+        _read_texts((file,))

@@ -1,0 +1,30 @@
+"""dragoman average."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from service.commands.arguments import DIRECTORY
+from service.commands.failure import fail
+
+
+@click.command()
+@click.argument("sources", nargs=-1, type=DIRECTORY, required=True)
+@click.argument("destination", type=DIRECTORY)
+def average(sources: tuple[Path, ...], destination: Path) -> None:
+    """Write the mean of the weights of SOURCES as the checkpoint DESTINATION.
+
+    They must have been trained from the same checkpoint, as several second stages are:
+
+    \b
+    dragoman average runs/zh-en-longer/checkpoint runs/zh-en-copying/checkpoint averaged
+    """
+    from model.training.averaging import average_checkpoints
+
+    try:
+        average_checkpoints(sources, destination)
+    except ValueError as error:
+        fail(str(error))
+    click.echo(f"averaged: {destination}")

@@ -1,0 +1,34 @@
+"""The `dragoman` command and its subcommands."""
+
+from __future__ import annotations
+
+import click
+
+from service import __version__
+from service.commands.average import average
+from service.commands.evaluate import evaluate
+from service.commands.export import export
+from service.commands.import_ import import_
+from service.commands.serve import serve
+from service.commands.train import train
+from service.commands.translate import translate
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="dragoman")
+def dragoman() -> None:
+    """Translate text with a Transformer: as a server, from the command line, or train one.
+
+    \b
+    dragoman serve                               answer http://127.0.0.1:8000/translate
+    dragoman translate --from zh --to en FILE    translate a file, or standard input
+    dragoman train RECIPE --run DIRECTORY        train a checkpoint
+    dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
+    dragoman average CHECKPOINT... DESTINATION   write their mean
+    dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
+    dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
+    """
+
+
+for _command in (serve, translate, train, evaluate, average, import_, export):
+    dragoman.add_command(_command)

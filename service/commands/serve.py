@@ -1,0 +1,99 @@
+"""dragoman serve."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from service.commands.failure import fail
+from service.settings import Settings, read_settings
+
+_logger = logging.getLogger(__name__)
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_SHUTDOWN_SECONDS = 5
+_KEEP_ALIVE_SECONDS = 75  # idle connections are for the load balancer to close, after its 60
+
+
+def _settings_options(command: _Command) -> _Command:
+    """One flag a setting, spelled alike: DRAGOMAN_MAX_SLOTS is --max-slots."""
+    for name, field in reversed(Settings.model_fields.items()):
+        bounds = [f"{k} {v}" for m in field.metadata for k, v in _bounds(m)]
+        default = ",".join(map(str, field.default)) if name == "model" else field.default
+        extra = "; ".join([*bounds, f"default {default}", f"DRAGOMAN_{name.upper()}"])
+        option = click.option(
+            f"--{name.replace('_', '-')}",
+            name,
+            multiple=name == "model",
+            help=f"{field.description} [{extra}]",
+        )
+        command = option(command)
+    return command
+
+
+def _bounds(constraint: object) -> list[tuple[str, object]]:
+    names = {"ge": "at least", "le": "at most"}
+    return [(names[k], getattr(constraint, k)) for k in names if hasattr(constraint, k)]
+
+
+@click.command()
+@_settings_options
+def serve(**flags: str | tuple[str, ...] | None) -> None:
+    """Serve checkpoints, or models that are imported first, over HTTP until interrupted.
+
+    A request goes to the first model that has its pair of languages, or through English to two.
+
+    Flags win over DRAGOMAN_* environment variables, these over a TOML file (--config), this over
+    the defaults. Try it:
+
+    \b
+    curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
+    """
+    settings = _read_settings({name: value for name, value in flags.items() if value})
+    import uvicorn
+
+    from service.app import create_app, drain
+    from service.http10 import Http10Protocol
+    from service.loading import StartupError, load_models
+    from service.logs import configure_logs
+    from service.server import Server
+
+    configure_logs(settings.log_level, settings.log_format)
+    try:
+        models = load_models(settings)
+        listener = _bind(settings.host, settings.port)
+        app = create_app(settings, models)
+    except StartupError as error:
+        fail(str(error))
+    config = uvicorn.Config(  # an access log would hold what clients put into their URLs
+        app,
+        http=Http10Protocol,
+        log_config=None,
+        access_log=False,
+        ws_max_size=settings.max_body_bytes,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    )
+    host, port = listener.getsockname()[:2]
+    served = ", ".join(f"{model.name} on {model.device}" for model in models)
+    _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
+    Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=[listener])
+
+
+def _read_settings(flags: dict[str, Any]) -> Settings:
+    try:
+        return read_settings(Settings, flags)
+    except ValueError as error:
+        fail(str(error))
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A listening socket, so that a port in use is known before the server starts."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address, family=family)
+    except OSError as error:
+        fail(f"cannot listen on {host} port {port}: {error.strerror or error}")

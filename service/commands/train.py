@@ -1,0 +1,31 @@
+"""dragoman train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from service.commands.arguments import DEVICES, DIRECTORY, FILE
+from service.commands.failure import fail
+
+
+@click.command()
+@click.argument("recipe", type=FILE)
+@click.option("--run", "directory", type=DIRECTORY, required=True, help="Where the run lives.")
+@click.option("--device", type=DEVICES, default="auto", show_default=True)
+def train(recipe: Path, directory: Path, device: str) -> None:
+    """Train as RECIPE (a TOML file) says.
+
+    The run may be interrupted at any time; the same command goes on where it stopped. The finished
+    checkpoint is left in the run's directory.
+    """
+    from model.placement import resolve_device
+    from model.training.loop import Trainer
+    from model.training.recipe import load_recipe
+
+    try:
+        trainer = Trainer(load_recipe(recipe), directory, resolve_device(device))
+    except ValueError as error:
+        fail(str(error))
+    click.echo(f"finished: {trainer.run()}")
