@@ -1,4 +1,4 @@
-# Everything needs only Python >= 3.11 and make; the first target that needs it installs the rest.
+# Everything needs only Python >= 3.11 and make; each target first installs what it needs and no more.
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -8,8 +8,11 @@ RUN ?= runs/zh-en
 REPLICAS ?= 2
 
 BIN := .venv/bin
-INSTALLED := .venv/installed
-RAY_INSTALLED := .venv/ray-installed
+SERVING := .venv/serving
+TRAINING := .venv/with-train
+TESTING := .venv/with-test
+LINTING := .venv/with-lint
+RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test \
@@ -18,76 +21,77 @@ RAY_INSTALLED := .venv/ray-installed
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: $(INSTALLED) ## create .venv with everything for serving, training and testing
+install: $(TESTING) $(LINTING) ## create .venv with everything for serving, training and testing
 
 NATIVE := $(wildcard model/native/*.cpp model/native/*.h model/native/*.inc)
 
-$(INSTALLED): pyproject.toml $(NATIVE)
+$(SERVING): pyproject.toml $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	rm -f model/native/_library.*
-	$(BIN)/pip install -e '.[dev]'
+	$(BIN)/pip install -e .
 	touch $@
 
-serve: $(INSTALLED) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=127.0.0.1 PORT=8000
+# The requirements of an extra. dragoman itself is installed already and not compiled again.
+.venv/with-%: $(SERVING)
+	$(BIN)/pip install 'dragoman[$*]'
+	touch $@
+
+serve: $(SERVING) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=127.0.0.1 PORT=8000
 	$(BIN)/dragoman serve $(addprefix --model ,$(MODEL)) --host $(HOST) --port $(PORT)
-
-$(RAY_INSTALLED): $(INSTALLED)
-	$(BIN)/pip install -e '.[ray]'
-	touch $@
 
 ray-serve: export RAY_USAGE_STATS_ENABLED = 0
 ray-serve: export RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S = 60
 ray-serve: export RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH = service.replicas.proxy:middlewares
-ray-serve: $(RAY_INSTALLED) ## serve on Ray Serve with REPLICAS=2 on port 8000 (installs dragoman[ray])
+ray-serve: $(RAY) ## serve on Ray Serve with REPLICAS=2 on port 8000 (installs dragoman[ray])
 	$(BIN)/serve run service.ray_app:app replicas=$(REPLICAS)
 
-test: $(INSTALLED) ## run every test; those that need a GPU skip themselves
+test: $(TESTING) ## run every test; those that need a GPU skip themselves
 	$(BIN)/pytest
 
-lint: $(INSTALLED) ## check style, types and who imports whom
+lint: $(LINTING) ## check style, types and who imports whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-train: $(INSTALLED) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
+train: $(TRAINING) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
 	$(BIN)/dragoman train $(RECIPE) --run $(RUN)
 
-gpu-check: $(INSTALLED) ## run the tests and benchmarks that need a GPU; without one the tests skip themselves
+gpu-check: $(TESTING) ## run the tests and benchmarks that need a GPU; without one the tests skip themselves
 	@$(BIN)/python -c 'import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else "No GPU here: the tests below skip themselves.")'
 	$(BIN)/pytest -m gpu -rs || test $$? -eq 5
 	@if $(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then $(MAKE) gpu-bench; fi
 
-gpu-bench: $(INSTALLED) ## compare with CTranslate2 and Transformers on the GPU, and time one sentence
+gpu-bench: $(TESTING) ## compare with CTranslate2 and Transformers on the GPU, and time one sentence
 	$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3
 	$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3
 	$(BIN)/python -m benchmarks.efficiency --device cuda
 	$(BIN)/python -m benchmarks.latency
 
-importers-check: $(INSTALLED) ## import models of the real sizes, and compare with transformers
+importers-check: $(TESTING) ## import models of the real sizes, and compare with transformers
 	$(BIN)/python -m tests.model.importers.check
 
-observe-test: $(INSTALLED) ## run the real Prometheus against the server under load (a minute; needs prometheus)
+observe-test: $(TESTING) ## run the real Prometheus against the server under load (a minute; needs prometheus)
 	$(BIN)/python -m tests.deploy.observe
 
-ray-test: $(RAY_INSTALLED) ## run the server on a real Ray cluster on this machine (some minutes)
+ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this machine (some minutes)
 	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
-container-test: $(INSTALLED) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
+container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
-bench: $(INSTALLED) ## measure batching policies, the server under load, and a soak (half an hour)
+bench: $(TESTING) ## measure batching policies, the server under load, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
 	$(BIN)/python -m benchmarks.soak
 
-bench-engines: $(INSTALLED) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
+bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled
 	$(BIN)/python -m benchmarks.engines --shape opus
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.latency
 
-bench-ray: $(RAY_INSTALLED) ## measure the plain server beside replicas on Ray (two minutes)
+bench-ray: $(RAY) $(TESTING) ## measure the plain server beside replicas on Ray (two minutes)
 	$(BIN)/python -m benchmarks.replicas

@@ -34,9 +34,10 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.sentence import LEAST_SOURCE_TOKENS
 
-BUNDLED = (Path("checkpoints/zh-en"), Path("checkpoints/en-de"))
+BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 LogFormat = Literal["auto", "json", "text"]
 
@@ -66,8 +67,8 @@ class Settings(BaseSettings):
     model: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_separated)] = Field(
         BUNDLED,
         min_length=1,
-        description="Checkpoint directory, or a model to import: a directory, archive or Hub id. "
-        "Several are separated by commas, or the flag is repeated.",
+        description="Checkpoint directory, name of a bundled checkpoint, or a model to import: a "
+        "directory, archive or Hub id. Several are separated by commas, or the flag is repeated.",
     )
     host: str = Field(
         "127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in."

@@ -1,4 +1,5 @@
-"""What `--model` may name: a checkpoint of ours, or a model that is imported on first use."""
+"""What `--model` may name: a checkpoint of ours, bundled or not, or a model that is imported on
+first use."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.importers.convert import import_model
 from model.importers.fairseq import find_archive
 from model.importers.hub import download, is_hub_id
@@ -17,8 +19,11 @@ from model.importers.source import SourceError, Wanted
 def resolve_checkpoint(source: Path) -> Path:
     """The checkpoint directory for `source`, imported into the cache unless it was before.
 
-    What is no foreign model is returned as it is, for the loader to judge. Raises SourceError.
+    The name of a bundled checkpoint means that, unless there is a file or directory so called. What
+    is no foreign model is returned as it is, for the loader to judge. Raises SourceError.
     """
+    if not source.exists() and str(source) in BUNDLED_NAMES:
+        return bundled_checkpoint(str(source))
     if not source.exists() and is_hub_id(str(source)):
         directory, commit = download(str(source))
         origin = {"source": str(source), "revision": commit}

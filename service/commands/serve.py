@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from model.bundled import BUNDLED_NAMES
 from service.commands.failure import fail
 from service.settings import Settings, read_settings
 
@@ -22,7 +23,7 @@ def _settings_options(command: _Command) -> _Command:
     """One flag a setting, spelled alike: DRAGOMAN_MAX_SLOTS is --max-slots."""
     for name, field in reversed(Settings.model_fields.items()):
         bounds = [f"{k} {v}" for m in field.metadata for k, v in _bounds(m)]
-        default = ",".join(map(str, field.default)) if name == "model" else field.default
+        default = ",".join(BUNDLED_NAMES) if name == "model" else field.default
         extra = "; ".join([*bounds, f"default {default}", f"DRAGOMAN_{name.upper()}"])
         option = click.option(
             f"--{name.replace('_', '-')}",

@@ -1,0 +1,22 @@
+"""The checkpoints that come with the package, wherever it is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+_PACKAGE = "dragoman_checkpoints"
+_SOURCE_TREE = Path(__file__).parents[1] / "checkpoints"
+BUNDLED_NAMES = ("zh-en", "en-de")
+
+
+def bundled_checkpoint(name: str) -> Path:
+    """The directory of the bundled checkpoint of that name, one of BUNDLED_NAMES."""
+    return _directory() / name
+
+
+def _directory() -> Path:
+    """That of the installed package; in a source tree that is not installed, its own."""
+    spec = find_spec(_PACKAGE)
+    locations = spec.submodule_search_locations if spec else None
+    return Path(locations[0]) if locations else _SOURCE_TREE

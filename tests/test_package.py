@@ -1,0 +1,127 @@
+"""What `pip install` brings, and that it works without a checkout."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from model.bundled import BUNDLED_NAMES, bundled_checkpoint
+from model.importers.resolve import resolve_checkpoint
+
+ROOT = Path(__file__).parents[1]
+CHECKPOINTS = ROOT / "checkpoints"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a copy of the sources. The C++ is left out, because compiling it takes half a minute."""
+    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in ("model", "service", "checkpoints"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.png", "*.csv")
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    for name in ("LICENSE", "README.md"):
+        shutil.copyfile(ROOT / name, source / name)
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    before, _, after = text.partition("[[tool.setuptools.ext-modules]]")
+    after = after[after.index("[tool.ruff]") :]
+    (source / "pyproject.toml").write_text(before + after, encoding="utf-8")
+    build = "from setuptools.build_meta import build_wheel; import sys; build_wheel(sys.argv[1])"
+    result = subprocess.run(
+        [sys.executable, "-c", build, str(built)], cwd=source, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    (path,) = built.iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command in an environment that has the wheel and, through a .pth file, the packages that
+    the tests run with, but no path to the sources."""
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment, with_pip=False, symlinks=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    ours = [path for path in _package_directories() if path != packages]
+    (packages / "dependencies.py").write_text(
+        f"import sys; sys.path += {[str(path) for path in ours]!r}\n", encoding="utf-8"
+    )
+    (packages / "dependencies.pth").write_text("import dependencies\n", encoding="utf-8")
+    return environment / "bin" / "python"
+
+
+def _package_directories() -> list[Path]:
+    """Where the dependencies are: directories, so that .pth files inside them are not read."""
+    found = {Path(path) for path in sys.path if path and Path(path).name == "site-packages"}
+    return sorted({*found, Path(sysconfig.get_path("purelib"))})
+
+
+def run(
+    command: Path, directory: Path, *arguments: str, text: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("DRAGOMAN_", "PYTHON"))}
+    started = "from service.commands import main; main()"
+    return subprocess.run(
+        [command, "-c", started, *arguments],
+        cwd=directory,
+        input=text,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+
+
+def test_every_package_of_the_sources_is_in_the_wheel() -> None:
+    found = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for name in ("model", "service")
+        for path in (ROOT / name).rglob("__init__.py")
+    }
+    assert {*found, "dragoman_checkpoints"} == set(PROJECT["tool"]["setuptools"]["packages"])
+
+
+def test_the_wheel_has_every_file_that_the_bundled_checkpoints_need(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for name in BUNDLED_NAMES:
+            for file in ("config.json", "model.safetensors", "sentencepiece.model", "SHA256SUMS"):
+                content = archive.read(f"dragoman_checkpoints/{name}/{file}")
+                own = (CHECKPOINTS / name / file).read_bytes()
+                assert hashlib.sha256(content).digest() == hashlib.sha256(own).digest()
+
+
+def test_the_bundled_models_translate_from_any_directory_where_the_wheel_is_installed(
+    command: Path, tmp_path: Path
+) -> None:
+    """Also where there are directories of the same names, which are no checkpoints."""
+    for name in BUNDLED_NAMES:
+        (tmp_path / name).mkdir()
+        (tmp_path / "checkpoints" / name).mkdir(parents=True)
+    options = ["--from", "zh", "--to", "en", "--device", "cpu"]
+    result = run(command, tmp_path, "translate", *options, text="图书馆在哪里？\n")
+    assert result.returncode == 0, result.stderr
+    assert "library" in result.stdout
+    where = run(command, tmp_path, "translate", *options, "--model", "nowhere", text="")
+    assert where.returncode == 2
+    assert str(ROOT) not in where.stderr
+
+
+def test_a_bundled_model_is_found_by_its_name_unless_something_here_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve_checkpoint(Path("zh-en")) == bundled_checkpoint("zh-en")
+    assert (bundled_checkpoint("zh-en") / "config.json").is_file()
+    (tmp_path / "zh-en").mkdir()
+    assert resolve_checkpoint(Path("zh-en")) == Path("zh-en")
