@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncGenerator, Sequence
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from service import __version__
-from service.dispatcher import Dispatcher
-from service.engine import Engine, EngineLimits
 from service.journal import Journal, Tracer
-from service.lane import Lane
 from service.loading import LoadedModel, StartupError
-from service.metrics import Metrics, ModelMetrics
+from service.metrics import Metrics
 from service.middleware import RequestMiddleware
 from service.responses import install_error_handlers
 from service.routes import health, languages, metrics, stream, translate
 from service.routes.description import describe_errors, describe_translate
 from service.routes.state import Limits, ServerState
 from service.settings import Settings
-from service.translator import Translator
 from service.unread_body import UnreadBodyMiddleware
+from service.wiring import wire
 
 _ENDPOINTS = frozenset(
     {
@@ -95,23 +91,7 @@ async def drain(app: FastAPI, limit_seconds: float) -> None:
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    at_work: set[Lane] = set()
-    engines = {
-        model.name: _make_engine(settings, model, metrics_.of_model(model.name), at_work)
-        for model in models
-    }
-    translators = [
-        Translator(
-            model.name,
-            engines[model.name],
-            model.tokenizer,
-            model.pairs,
-            model.decoding,
-            model.max_source_tokens,
-            model.own_codes,
-        )
-        for model in models
-    ]
+    engines, dispatcher = wire(settings, models, metrics_)
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -122,7 +102,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         deadline_seconds=settings.deadline_seconds or None,
     )
     journal = Journal(metrics_, _make_tracer(settings))
-    return ServerState(engines, Dispatcher(translators), metrics_, journal, limits)
+    return ServerState(engines, dispatcher, metrics_, journal, limits)
 
 
 def _make_tracer(settings: Settings) -> Tracer | None:
@@ -134,33 +114,3 @@ def _make_tracer(settings: Settings) -> Tracer | None:
         raise StartupError(f"traces need dragoman[otel]: {error}") from error
     headers = settings.otlp_headers.get_secret_value() if settings.otlp_headers else ""
     return OpenTelemetryTracer(settings.otlp_endpoint, headers, __version__)
-
-
-def _make_engine(
-    settings: Settings, model: LoadedModel, metrics_: ModelMetrics, at_work: set[Lane]
-) -> Engine:
-    bounds = EngineLimits(
-        max_waiting_sentences=settings.max_waiting_sentences,
-        max_waiting_tokens=settings.max_waiting_tokens,
-        max_prefill_tokens=settings.max_prefill_tokens,
-    )
-    started = time.monotonic()
-    try:
-        engine = Engine(model.make_runners, metrics_, bounds, at_work)
-    except (MemoryError, OSError, ValueError) as error:
-        raise StartupError(f"{model.name} on {model.device}: {error}") from error
-    seconds = time.monotonic() - started
-    metrics_.describe_model(__version__, model.device, model.precision, seconds)
-    metrics_.watch_engine(
-        {
-            "lanes": lambda: engine.num_lanes,
-            "running": lambda: engine.num_running,
-            "slots": lambda: settings.max_slots,
-            "rows_used": lambda: engine.num_rows,
-            "rows": lambda: settings.max_rows,
-            "waiting": lambda: engine.backlog.num_sentences,
-            "waiting_tokens": lambda: engine.backlog.num_tokens,
-            "ready": lambda: engine.is_ready,
-        }
-    )
-    return engine

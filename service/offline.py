@@ -1,113 +1,188 @@
-"""Translate a whole text with nobody waiting: what `dragoman translate` does."""
+"""Translate files without a server: its dispatcher and engines in this process, for one caller."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import itertools
-from collections.abc import Sequence
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Self
 
-from tqdm import tqdm
-
-from model.checkpoint import open_checkpoint, read_info
+from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
-from model.languages import shown_pairs
-from model.offline import translate_all
-from model.placement import resolve_device, resolve_precision
-from model.runner import Runner
-from model.sentence import SourceSentence
-from service.seam import TAG_AND_EOS, count_source_tokens
-from service.text.segmentation import Document
+from service.dispatcher import AUTO
+from service.errors import ServiceError
+from service.loading import load_models
+from service.metrics import Metrics
+from service.schemas import TranslateRequest
+from service.settings import Settings
+from service.translator import TextTranslation
+from service.wiring import wire
 
-_MAX_TARGET_TOKENS = 256
+_BATCHES_AHEAD = 4
+"""Batches in the engines besides the one that is waited for, so that no slot is empty."""
+_TEXTS_IN_A_BATCH = 64
+_UNLIMITED = 10**9
+_Translations = Future[list[TextTranslation]]
 
 
-def choose_model(models: Sequence[Path], source: str, target: str) -> Path:
-    """The first of the models that has the pair; the first of all if none has, or there is one.
+@dataclass(frozen=True)
+class OfflineOptions:
+    """How to translate; what is None is as the checkpoint has it."""
 
-    Raises ValueError if one cannot be read.
-    """
-    if len(models) > 1:
-        for model in models:
-            info = read_info(resolve_checkpoint(model))
-            if (info.languages.find(source), info.languages.find(target)) in info.pairs:
-                return model
-    return models[0]
+    device: str = "auto"
+    precision: str = "auto"
+    max_slots: int = 64
+    beam_size: int | None = None
+    length_penalty: float | None = None
+    max_source_tokens: int | None = None
 
 
 class OfflineTranslator:
-    """One checkpoint with its runner; raises ValueError with a ready sentence."""
+    """A context manager: the engines run inside the block. Raises ValueError with one sentence."""
 
     def __init__(
-        self,
-        model: Path,
-        device: str,
-        precision: str,
-        max_slots: int,
-        beam_size: int | None,
-        length_penalty: float | None,
-        max_source_tokens: int | None = None,
+        self, models: Sequence[Path], options: OfflineOptions, pair: tuple[str, str] | None = None
     ) -> None:
-        """What is None is as the checkpoint has it."""
-        device = resolve_device(device)
-        checkpoint = open_checkpoint(resolve_checkpoint(model), device)
-        self._tokenizer, self._pairs = checkpoint.tokenizer, checkpoint.info.pairs
-        self._languages = checkpoint.info.languages
-        defaults = checkpoint.info.decoding
-        self._options = dataclasses.replace(
-            defaults,
-            beam_size=defaults.beam_size if beam_size is None else beam_size,
-            length_penalty=defaults.length_penalty if length_penalty is None else length_penalty,
-            sampling=False,
-            n_best=1,
-        )
-        self._runner = Runner(
-            checkpoint.model,
-            self._tokenizer.control_ids(),
-            max_slots=max_slots,
-            max_rows=max_slots * self._options.beam_size,
-            max_source_tokens=checkpoint.info.source_limit(max_source_tokens),
-            max_target_tokens=_MAX_TARGET_TOKENS,
-            max_beam_size=self._options.beam_size,
-            precision=resolve_precision(precision, device),
+        """`pair`: the only languages to translate from and into, so that fewer models may do."""
+        paths = _needed([resolve_checkpoint(model) for model in models], pair)
+        settings = _settings(paths, options)
+        self._engines, self._dispatcher = wire(settings, load_models(settings), Metrics())
+        self._max_beam_size = settings.max_beam_size
+        self._wishes = {
+            name: getattr(options, name)
+            for name in ("beam_size", "length_penalty")
+            if getattr(options, name) is not None
+        }
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="dragoman-offline", daemon=True
         )
 
+    def __enter__(self) -> Self:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what is still in the engines, and the engines themselves."""
+        asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
+        for engine in self._engines.values():
+            engine.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def check(self, source: str, target: str) -> None:
+        """Raise ValueError unless texts can be translated from `source`, possibly "auto"."""
+        self._result(self._begin([], source, target))
+
     def translate(self, text: str, source: str, target: str) -> str:
-        """The text's translation; progress is shown on stderr."""
-        return self.translate_all([text], source, target)[0]
+        """One text's translation."""
+        return self._result(self._begin([text], source, target))[0].text
 
     def translate_all(self, texts: Sequence[str], source: str, target: str) -> list[str]:
         """The translation of each text."""
-        source, target = self._languages.resolve(source), self._languages.resolve(target)
-        if (source, target) not in self._pairs:
-            raise ValueError(
-                f"cannot translate {source!r} to {target!r}; supported: {shown_pairs(self._pairs)}"
-            )
-        max_tokens = self._runner.max_source_tokens - TAG_AND_EOS
-        count_tokens = functools.partial(count_source_tokens, self._tokenizer)
-        documents = [Document(text, source, max_tokens, count_tokens) for text in texts]
-        start = self._tokenizer.target_start(target)
-        sentences = [
-            SourceSentence(
-                self._tokenizer.encode_source(sentence, target, source),
-                self._options,
-                prefix=start,
-            )
-            for document in documents
-            for sentence in document.sentences
-        ]
-        with tqdm(total=len(sentences), unit="sentence") as bar:
-            finished = translate_all(self._runner, sentences, lambda _: _advance(bar))
-        if errors := [result.error for result in finished if result.error is not None]:
-            raise ValueError(f"{len(errors)} sentences failed, the first: {errors[0]}")
-        best = (self._tokenizer.decode(result.hypotheses[0].ids) for result in finished)
-        return [
-            document.join(list(itertools.islice(best, len(document.sentences))), target)
-            for document in documents
-        ]
+        starts = range(0, len(texts), _TEXTS_IN_A_BATCH)
+        batches = (texts[start : start + _TEXTS_IN_A_BATCH] for start in starts)
+        return [t.text for done in self._translate_each(batches, source, target) for t in done]
+
+    def translate_parts(self, parts: Iterable[str], source: str, target: str) -> Iterator[str]:
+        """The translations of one text's parts, a few parts behind what is read of them.
+
+        With "auto" the first part in which a language can be detected decides for those after it.
+        If reading raises, what was read before is translated first.
+        """
+        remaining = iter(parts)
+        while source == AUTO:
+            part = next(remaining, None)
+            if part is None:
+                return
+            (translation,) = self._result(self._begin([part], source, target))
+            if translation.detection is not None and translation.detection.confidence:
+                source = translation.detection.language
+            yield translation.text
+        for (translation,) in self._translate_each(([part] for part in remaining), source, target):
+            yield translation.text
+
+    def _translate_each(
+        self, batches: Iterable[Sequence[str]], source: str, target: str
+    ) -> Iterator[list[TextTranslation]]:
+        begun = (self._begin(texts, source, target) for texts in batches)
+        for translations in _some_ahead(begun, _BATCHES_AHEAD):
+            yield self._result(translations)
+
+    def _begin(self, texts: Sequence[str], source: str, target: str) -> _Translations:
+        """Ask as a client would; the wishes hold for every request."""
+        asked = {"q": list(texts), "source": source, "target": target, **self._wishes}
+        try:
+            job = TranslateRequest.from_json(asked).job(self._max_beam_size, None)
+        except ServiceError as error:
+            raise ValueError(str(error)) from error
+        return asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
+
+    def _result(self, translations: _Translations) -> list[TextTranslation]:
+        try:
+            return translations.result()
+        except ServiceError as error:
+            raise ValueError(str(error)) from error
+
+    async def _start(self) -> None:
+        for engine in self._engines.values():
+            engine.start()
 
 
-def _advance(bar: tqdm[Any]) -> None:
-    bar.update()
+def _some_ahead(begun: Iterable[_Translations], count: int) -> Iterator[_Translations]:
+    """Each in order, but only when `count` more have begun after it.
+
+    If beginning one raises, those that have begun come first.
+    """
+    ahead: deque[_Translations] = deque()
+    remaining, failure = iter(begun), None
+    while failure is None:
+        try:
+            ahead.append(next(remaining))
+        except StopIteration:
+            break
+        except Exception as error:
+            failure = error
+        if len(ahead) > count:
+            yield ahead.popleft()
+    yield from ahead
+    if failure is not None:
+        raise failure
+
+
+async def _cancel_everything() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _needed(paths: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Path]:
+    """The first model that has the pair, which the dispatcher would choose; without one all."""
+    for path in paths if pair else ():
+        info = read_info(path)
+        if tuple(map(info.languages.find, pair or ())) in info.pairs:
+            return [path]
+    return paths
+
+
+def _settings(paths: Sequence[Path], options: OfflineOptions) -> Settings:
+    """Settings with room for `max_slots` of the widest beams, whatever the environment says."""
+    widest = options.beam_size or max(read_info(path).decoding.beam_size for path in paths)
+    return Settings.model_construct(
+        model=tuple(paths),
+        device=options.device,
+        precision=options.precision,
+        max_slots=options.max_slots,
+        max_rows=options.max_slots * widest,
+        max_beam_size=widest,
+        max_source_tokens=options.max_source_tokens or 0,
+        max_waiting_sentences=_UNLIMITED,
+        max_waiting_tokens=_UNLIMITED,
+    )

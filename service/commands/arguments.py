@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
+from typing import Any
 
 import click
+
+from service.commands.failure import described
 
 DEVICES = click.Choice(["auto", "cpu", "cuda"])
 PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 MODEL = click.Path(path_type=Path)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class ReadableFile(click.ParamType[Path]):
+    """A file that can be opened; a FIFO or device only where it `may_be_stream`."""
+
+    name = "file"
+
+    def __init__(self, *, may_be_stream: bool = False) -> None:
+        self._may_be_stream = may_be_stream
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> Path:
+        path = Path(value)
+        try:
+            mode = path.stat().st_mode
+            if stat.S_ISREG(mode):
+                path.open("rb").close()
+        except OSError as error:
+            self.fail(described(error), param, context)
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}", param, context)
+        if stat.S_ISDIR(mode):
+            self.fail(f"{value}: it is a directory, not a file", param, context)
+        if not (stat.S_ISREG(mode) or self._may_be_stream):
+            self.fail(f"{value}: it is not a regular file", param, context)
+        return path
+
+
+FILE = ReadableFile()
+TEXT_FILE = ReadableFile(may_be_stream=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from service.commands.arguments import DIRECTORY
-from service.commands.failure import fail
+from service.commands.failure import fail, importing
 
 
 @click.command()
@@ -21,10 +21,11 @@ def average(sources: tuple[Path, ...], destination: Path) -> None:
     \b
     dragoman average runs/zh-en-longer/checkpoint runs/zh-en-copying/checkpoint averaged
     """
-    from model.training.averaging import average_checkpoints
+    with importing():
+        from model.training.averaging import average_checkpoints
 
     try:
         average_checkpoints(sources, destination)
     except ValueError as error:
         fail(str(error))
-    click.echo(f"averaged: {destination}")
+    click.echo(f"averaged: {click.format_filename(destination)}")

@@ -8,9 +8,7 @@ import click
 
 from model.sentence import LEAST_SOURCE_TOKENS
 from service.commands.arguments import DEVICES, DIRECTORY, FILE, PRECISIONS
-from service.commands.failure import fail
-
-_MEASURED_SLOTS = 64
+from service.commands.failure import fail, importing
 
 
 @click.command()
@@ -42,14 +40,14 @@ def evaluate(
 
     Every line is translated as the server would translate it.
     """
-    from model.training.evaluation import evaluate as measure
-    from service.offline import OfflineTranslator
+    with importing("train"):
+        from model.training.evaluation import evaluate as measure
+        from service.offline import OfflineOptions, OfflineTranslator
 
+    options = OfflineOptions(device, precision, max_source_tokens=max_source_tokens)
     try:
-        translator = OfflineTranslator(
-            checkpoint, device, precision, _MEASURED_SLOTS, None, None, max_source_tokens
-        )
-        scores = measure(translator.translate_all, recipe, split, lowercase_tokenized)
+        with OfflineTranslator([checkpoint], options) as translator:
+            scores = measure(translator.translate_all, recipe, split, lowercase_tokenized)
     except ValueError as error:
         fail(str(error))
     header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from service.commands.arguments import DIRECTORY
-from service.commands.failure import fail
+from service.commands.failure import fail, importing
 
 
 @click.command()
@@ -26,10 +26,11 @@ def export(checkpoint: Path, destination: Path, name: str) -> None:
     \b
     dragoman export checkpoints/zh-en exported --format pegasus
     """
-    from model.exporters.huggingface import export_checkpoint
+    with importing():
+        from model.exporters.huggingface import export_checkpoint
 
     try:
         export_checkpoint(checkpoint, destination, name)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         fail(str(error))
-    click.echo(f"exported: {destination}")
+    click.echo(f"exported: {click.format_filename(destination)}")

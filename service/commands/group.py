@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from service import __version__
 from service.commands.average import average
 from service.commands.evaluate import evaluate
 from service.commands.export import export
+from service.commands.failure import failing_in_one_line
 from service.commands.import_ import import_
 from service.commands.serve import serve
 from service.commands.train import train
 from service.commands.translate import translate
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Commands whose errors are one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with failing_in_one_line():
+            return super().invoke(ctx)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="dragoman")
 def dragoman() -> None:
     """Translate text with a Transformer: as a server, from the command line, or train one.
 
     \b
     dragoman serve                               answer http://127.0.0.1:8000/translate
-    dragoman translate --from zh --to en FILE    translate a file, or standard input
+    dragoman translate --to en FILE              translate a file, or standard input
     dragoman train RECIPE --run DIRECTORY        train a checkpoint
     dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
     dragoman average CHECKPOINT... DESTINATION   write their mean

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from service.commands.arguments import DIRECTORY
-from service.commands.failure import fail
+from service.commands.failure import fail, importing
 
 
 @click.command("import")
@@ -36,11 +36,12 @@ def import_(
     where the model does not say them, and otherwise choose among those that it has. Each option
     may be given several times.
     """
-    from model.importers.resolve import import_source
-    from model.importers.source import Wanted
+    with importing():
+        from model.importers.resolve import import_source
+        from model.importers.source import Wanted
 
     try:
         import_source(source, destination, revision, Wanted(sources, targets))
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         fail(str(error))
-    click.echo(f"imported: {destination}")
+    click.echo(f"imported: {click.format_filename(destination)}")

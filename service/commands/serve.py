@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from model.bundled import BUNDLED_NAMES
-from service.commands.failure import fail
+from service.commands.failure import fail, importing
 from service.settings import Settings, read_settings
 
 _logger = logging.getLogger(__name__)
@@ -54,13 +54,14 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
     """
     settings = _read_settings({name: value for name, value in flags.items() if value})
-    import uvicorn
+    with importing():
+        import uvicorn
 
-    from service.app import create_app, drain
-    from service.http10 import Http10Protocol
-    from service.loading import StartupError, load_models
-    from service.logs import configure_logs
-    from service.server import Server
+        from service.app import create_app, drain
+        from service.http10 import Http10Protocol
+        from service.loading import StartupError, load_models
+        from service.logs import configure_logs
+        from service.server import Server
 
     configure_logs(settings.log_level, settings.log_format)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from service.commands.arguments import DEVICES, DIRECTORY, FILE
-from service.commands.failure import fail
+from service.commands.failure import fail, importing
 
 
 @click.command()
@@ -20,12 +20,13 @@ def train(recipe: Path, directory: Path, device: str) -> None:
     The run may be interrupted at any time; the same command goes on where it stopped. The finished
     checkpoint is left in the run's directory.
     """
-    from model.placement import resolve_device
-    from model.training.loop import Trainer
-    from model.training.recipe import load_recipe
+    with importing("train"):
+        from model.placement import resolve_device
+        from model.training.loop import Trainer
+        from model.training.recipe import load_recipe
 
     try:
-        trainer = Trainer(load_recipe(recipe), directory, resolve_device(device))
+        finished = Trainer(load_recipe(recipe), directory, resolve_device(device)).run()
     except ValueError as error:
         fail(str(error))
-    click.echo(f"finished: {trainer.run()}")
+    click.echo(f"finished: {click.format_filename(finished)}")

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING
 
 import click
+from tqdm import tqdm
 
-from service.commands.arguments import DEVICES, FILE, MODEL, PRECISIONS
-from service.commands.failure import fail
+from model.bundled import BUNDLED_NAMES
+from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
+from service.commands.failure import fail, importing
+from service.commands.text_files import Output, read_parts
 from service.settings import BUNDLED
+
+if TYPE_CHECKING:
+    from service.offline import OfflineTranslator
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=FILE)
-@click.option("--from", "source", required=True, help="Language code of the text, such as zh.")
+@click.argument("files", nargs=-1, type=TEXT_FILE)
+@click.option(
+    "--from",
+    "source",
+    default="auto",
+    show_default=True,
+    help="Language code of the text, such as zh; auto detects it, for each file by itself.",
+)
 @click.option("--to", "target", required=True, help="Language code to translate into.")
 @click.option(
     "--model",
@@ -23,15 +35,21 @@ from service.settings import BUNDLED
     type=MODEL,
     multiple=True,
     default=BUNDLED,
-    show_default=True,
-    help="May be repeated: the first that has the languages translates.",
+    show_default=", ".join(BUNDLED_NAMES),
+    help="May be repeated: the first that has the languages translates, or two through English.",
 )
 @click.option("--device", type=DEVICES, default="auto", show_default=True)
 @click.option("--precision", type=PRECISIONS, default="auto", show_default=True)
 @click.option("--beam-size", type=click.IntRange(1, 64), help="Default: the checkpoint's.")
 @click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default: the checkpoint's.")
 @click.option("--max-slots", type=click.IntRange(1, 65536), default=64, show_default=True)
-@click.option("-o", "--output", type=click.File("w", encoding="utf-8", lazy=True), default="-")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default="-",
+    help="File to write to; it keeps what was translated before an error.",
+)
 def translate(
     files: tuple[Path, ...],
     source: str,
@@ -42,30 +60,36 @@ def translate(
     beam_size: int | None,
     length_penalty: float | None,
     max_slots: int,
-    output: TextIO,
+    output: Path,
 ) -> None:
     """Translate FILES, or standard input, to standard output or to -o.
 
-    Lines stay lines: a text of a hundred lines gives a hundred lines.
+    Lines stay lines: a text of a hundred lines gives a hundred lines. What is translated is written
+    at once, so that large files take little memory.
     """
-    from service.offline import OfflineTranslator, choose_model
-
-    text = _read_texts(files)
+    inputs = files or (None,)
     try:
-        model = choose_model(models, source, target)
-        translator = OfflineTranslator(
-            model, device, precision, max_slots, beam_size, length_penalty
-        )
-        translation = translator.translate(text, source, target)
+        with Output(None if str(output) == "-" else output) as written:
+            for file in inputs:
+                written.require_other_than(file)
+            with importing():
+                from service.offline import OfflineOptions, OfflineTranslator
+            options = OfflineOptions(device, precision, max_slots, beam_size, length_penalty)
+            pair = None if source == "auto" else (source, target)
+            with OfflineTranslator(models, options, pair) as translator:
+                translator.check(source, target)
+                for text in _translated(translator, inputs, source, target):
+                    written.write(text)
     except ValueError as error:
         fail(str(error))
-    output.write(translation)
 
 
-def _read_texts(files: tuple[Path, ...]) -> str:
-    try:
-        if not files:
-            return sys.stdin.buffer.read().decode("utf-8")
-        return "".join(file.read_bytes().decode("utf-8") for file in files)
-    except UnicodeDecodeError as error:
-        fail(f"the input is not UTF-8: byte {error.start} is wrong")
+def _translated(
+    translator: OfflineTranslator, files: Sequence[Path | None], source: str, target: str
+) -> Iterator[str]:
+    """Part by part, with a progress bar if standard error is a terminal."""
+    with tqdm(unit=" characters", unit_scale=True, disable=None) as bar:
+        for file in files:
+            for text in translator.translate_parts(read_parts(file), source, target):
+                bar.update(len(text))
+                yield text

@@ -22,7 +22,7 @@ import yaml
 from benchmarks.sentences import real_sentences
 from model.native import kernel_names
 from service import __version__
-from service.offline import OfflineTranslator
+from service.offline import OfflineOptions, OfflineTranslator
 from tests.deploy import image
 from tests.deploy.image import IMAGE, ROOT, Container
 from tests.deploy.test_kubernetes import CHART, container_of, render
@@ -67,8 +67,9 @@ def translate(container: Container, **fields: Any) -> Any:
 def test_a_text_sent_from_outside_is_translated_as_without_a_container(
     server: Container, checkpoint: str, source: str, target: str, text: str
 ) -> None:
-    outside = OfflineTranslator(ROOT / "checkpoints" / checkpoint, "cpu", "auto", 8, None, None)
-    expected = outside.translate(text, source, target)
+    model = ROOT / "checkpoints" / checkpoint
+    with OfflineTranslator([model], OfflineOptions("cpu", max_slots=8)) as outside:
+        expected = outside.translate(text, source, target)
     assert translate(server, q=text, source=source, target=target) == expected
 
 

@@ -3,14 +3,14 @@ what people try first, and what it may become: tests/data/first_words.tsv."""
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from service.offline import OfflineTranslator
+from service.offline import OfflineOptions, OfflineTranslator
 
 ROOT = Path(__file__).parents[2]
 ALLOWED_FAULTS = {"zh-en": 11, "en-de": 13}
@@ -35,9 +35,18 @@ def _lines(name: str) -> list[str]:
 LINES, FIRST_WORDS = _lines("awkward.tsv"), _lines("first_words.tsv")
 
 
-@functools.cache
-def translator(model: str) -> OfflineTranslator:
-    return OfflineTranslator(ROOT / "checkpoints" / model, "cpu", "float32", 4, None, None)
+Translators = dict[str, OfflineTranslator]
+
+
+@pytest.fixture(scope="module")
+def translators() -> Iterator[Translators]:
+    """By the model's name."""
+    options = OfflineOptions("cpu", "float32", max_slots=4)
+    with contextlib.ExitStack() as running:
+        yield {
+            name: running.enter_context(OfflineTranslator([ROOT / "checkpoints" / name], options))
+            for name in ALLOWED_FAULTS
+        }
 
 
 def holds(rule: str, source: str, target: str) -> bool:
@@ -52,10 +61,10 @@ def _model_of(line: str) -> str:
     return "en-de" if "de" in line.split("\t")[:2] else "zh-en"
 
 
-def faults(line: str) -> list[str]:
+def faults(translators: Translators, line: str) -> list[str]:
     """The rules that the translation of one line breaks, each with the translation."""
     source, target, text, rules = line.split("\t")
-    translation = translator(_model_of(line)).translate(text, source, target)
+    translation = translators[_model_of(line)].translate(text, source, target)
     return [f"{r}: {translation}" for r in rules.split("; ") if not holds(r, text, translation)]
 
 
@@ -65,16 +74,18 @@ def is_of_words(line: str) -> bool:
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if not is_of_words(line)])
-def test_no_input_makes_a_model_loop_ramble_or_mix_up_scripts(line: str) -> None:
-    assert faults(line) == []
+def test_no_input_makes_a_model_loop_ramble_or_mix_up_scripts(
+    translators: Translators, line: str
+) -> None:
+    assert faults(translators, line) == []
 
 
 @pytest.mark.parametrize(("model", "allowed"), ALLOWED_FAULTS.items())
 def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
-    model: str, allowed: int
+    translators: Translators, model: str, allowed: int
 ) -> None:
     lines = [line for line in LINES if is_of_words(line) and _model_of(line) == model]
-    wrong = [(line, found) for line in lines if (found := faults(line))]
+    wrong = [(line, found) for line in lines if (found := faults(translators, line))]
     assert len(lines) > 15
     assert len(wrong) <= allowed, wrong
 
@@ -88,19 +99,19 @@ def bare(text: str) -> str:
     return text.strip(FINAL_MARKS).casefold()
 
 
-def mistranslation(line: str) -> str | None:
+def mistranslation(translators: Translators, line: str) -> str | None:
     """The translation if it is none that the line allows, marks and case aside."""
     source, target, text, allowed = line.split("\t")
-    translation = translator(_model_of(line)).translate(text, source, target)
+    translation = translators[_model_of(line)].translate(text, source, target)
     is_allowed = bare(translation) in map(bare, allowed.split("|"))
     return None if is_allowed else f"{text}: {translation}"
 
 
 @pytest.mark.parametrize(("model", "allowed"), ALLOWED_MISTRANSLATIONS.items())
 def test_what_people_try_first_is_translated_but_for_what_the_card_admits(
-    model: str, allowed: int
+    translators: Translators, model: str, allowed: int
 ) -> None:
     lines = [line for line in FIRST_WORDS if _model_of(line) == model]
-    wrong = [found for line in lines if (found := mistranslation(line))]
+    wrong = [found for line in lines if (found := mistranslation(translators, line))]
     assert len(lines) > 40
     assert len(wrong) <= allowed, wrong

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.commands.group import dragoman
 from service.loading import load_models
-from service.offline import choose_model
+from service.offline import _needed
 from service.settings import BUNDLED, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -52,16 +52,36 @@ def test_all_pairs_of_the_three_languages_are_offered(client: TestClient) -> Non
     assert targets == {"zh": {"en", "de"}, "en": {"zh", "de"}, "de": {"zh", "en"}}
 
 
-def test_the_command_line_takes_the_first_model_that_has_the_pair(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("text", "source", "target"),
+    [
+        ("Where is the library?\n", "en", "de"),
+        ("图书馆在哪里？", "zh", "de"),
+        ("图书馆在哪里？\n", "auto", "de"),
+        ("Wo ist die Bibliothek? 😀\r\n\r\nIch mag Kaffee.", "auto", "zh-CN"),
+        ("1234\n", "auto", "en"),
+        ("I like coffee.", "en-GB", "en"),
+        ("", "auto", "en"),
+    ],
+)
+def test_the_command_line_translates_as_the_server_does(
+    client: TestClient, text: str, source: str, target: str
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    assert choose_model(BUNDLED, "de-AT", "eng") == BUNDLED[1]
-    assert choose_model(BUNDLED, "en", "zh") == BUNDLED[0]
-    assert choose_model(BUNDLED, "zh", "de") == BUNDLED[0]
-    command = ["translate", "--from", "en", "--to", "de", "--device", "cpu"]
-    result = CliRunner().invoke(dragoman, command, input="Where is the library?\n")
-    assert "Bibliothek" in result.stdout
+    answer = client.post("/translate", json={"q": text, "source": source, "target": target})
+    command = ["translate", "--from", source, "--to", target, "--device", "cpu"]
+    result = CliRunner().invoke(dragoman, command, input=text)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == answer.json()["translatedText"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "models"),
+    [("de-AT", "eng", [BUNDLED[1]]), ("en", "zh", [BUNDLED[0]]), ("zh", "de", [*BUNDLED])],
+)
+def test_the_command_line_loads_no_model_that_it_does_not_need(
+    source: str, target: str, models: list[Path]
+) -> None:
+    assert list(_needed(BUNDLED, (source, target))) == models
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "zh")])

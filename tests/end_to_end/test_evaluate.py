@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from service.commands.group import dragoman
-from service.offline import OfflineTranslator
+from service.offline import OfflineOptions, OfflineTranslator
 
 ROOT = Path(__file__).parents[2]
 CHECKPOINT = ROOT / "checkpoints" / "zh-en"
@@ -34,8 +34,8 @@ max_steps = 1
 @pytest.fixture
 def recipe(tmp_path: Path) -> Path:
     """A test set whose references are the translations that the command line gives."""
-    translator = OfflineTranslator(CHECKPOINT, "cpu", "float32", 4, None, None)
-    pairs = [f"{line}\t{translator.translate(line, 'zh', 'en')}\n" for line in LINES]
+    with OfflineTranslator([CHECKPOINT], OfflineOptions("cpu", "float32", 4)) as translator:
+        pairs = [f"{line}\t{translator.translate(line, 'zh', 'en')}\n" for line in LINES]
     corpus, file = tmp_path / "test.tsv", tmp_path / "lines.toml"
     corpus.write_text("".join(pairs), encoding="utf-8")
     file.write_text(RECIPE.format(corpus=corpus.as_posix()), encoding="utf-8")

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from service.commands.group import dragoman
 from service.commands.serve import _bind
-from service.commands.translate import _read_texts
 from service.settings import Settings
 
 
@@ -75,10 +74,3 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture
     stderr = capsys.readouterr().err
     assert str(port) in stderr
     assert len(stderr.splitlines()) == 1
-
-
-def test_input_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "latin"
-    file.write_bytes(b"caf\xe9")
-    with pytest.raises(SystemExit):
-        _read_texts((file,))

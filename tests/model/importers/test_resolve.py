@@ -16,7 +16,7 @@ from model.importers.resolve import cache_directory, resolve_checkpoint
 from model.importers.source import SourceError
 from service.app import create_app
 from service.loading import StartupError, load_models
-from service.offline import OfflineTranslator
+from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import Settings
 from tests.model.importers.originals import Original
 
@@ -79,17 +79,17 @@ def test_a_foreign_model_that_cannot_be_imported_leaves_no_cache(
 def test_it_translates_from_the_command_line_under_any_name_of_its_languages(
     foreign: Path,
 ) -> None:
-    translator = OfflineTranslator(foreign, "cpu", "float32", 4, 1, None)
-    texts = {
-        translator.translate(TEXT, source, target)
-        for source, target in [("en", "zh"), ("eng_Latn", "zh_CN"), ("en-GB", "zho_Hans")]
-    }
-    assert len(texts) == 1
-    assert "zho" not in texts.pop()
-    with pytest.raises(ValueError, match="cannot translate 'en' to 'en'; supported: any of ace"):
-        translator.translate("Hello.", "en", "en")
-    with pytest.raises(ValueError, match="language 'de' is not supported; supported: ace-Arab,"):
-        translator.translate("Hello.", "en", "de")
+    options = OfflineOptions("cpu", "float32", max_slots=4, beam_size=1)
+    with OfflineTranslator([foreign], options) as translator:
+        texts = {
+            translator.translate(TEXT, source, target)
+            for source, target in [("en", "zh"), ("eng_Latn", "zh_CN"), ("en-GB", "zho_Hans")]
+        }
+        assert len(texts) == 1
+        assert "zho" not in texts.pop()
+        assert translator.translate("Hello.", "en", "en") == "Hello."
+        with pytest.raises(ValueError, match="language 'de' is not supported; supported: ace-Ara"):
+            translator.translate("Hello.", "en", "de")
 
 
 def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) -> None:
@@ -101,9 +101,8 @@ def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) ->
 def test_the_server_translates_and_streams_without_showing_tags(foreign: Path) -> None:
     """The tag that the translation is forced to begin with is no text, whole or streamed."""
     settings = Settings(model=(foreign,), device="cpu", precision="float32")
-    expected = OfflineTranslator(foreign, "cpu", "float32", 1, None, None).translate(
-        TEXT, "en", "zh"
-    )
+    with OfflineTranslator([foreign], OfflineOptions("cpu", "float32", max_slots=1)) as translator:
+        expected = translator.translate(TEXT, "en", "zh")
     body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": expected[:2]}
     with TestClient(create_app(settings, load_models(settings))) as client:
         whole = client.post("/translate", json={**body, "details": True}).json()

@@ -1,0 +1,152 @@
+"""The texts that a command reads, and where it writes translations."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Self
+
+_PART_BYTES = 16_384
+_LINE_BYTES = 262_144
+_BOUNDARY = re.compile(r"[\s。！？]")
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class TextFileError(ValueError):
+    """A file that cannot be read or written; the message names it."""
+
+
+def read_parts(path: Path | None) -> Iterator[str]:
+    """Whole lines of a file or of standard input, some thousand characters at a time.
+
+    A line that is much longer comes in several parts. Raises TextFileError.
+    """
+    name = str(path or "standard input")
+    try:
+        with _opened(path) as file:
+            yield from _parts(file, name)
+    except OSError as error:
+        raise TextFileError(f"cannot read {name}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _opened(path: Path | None) -> Iterator[BinaryIO]:
+    if path is not None:
+        with path.open("rb") as file:
+            yield file
+    elif sys.stdin is None:
+        raise TextFileError("standard input is closed; name a file")
+    else:
+        yield sys.stdin.buffer
+
+
+def _parts(file: BinaryIO, name: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    num_read, rest, is_first, is_last = 0, "", True, False
+    while not is_last:
+        block = file.read(_PART_BYTES)
+        is_last = len(block) < _PART_BYTES
+        block += b"" if is_last else file.readline(_LINE_BYTES)
+        num_pending = len(decoder.getstate()[0])
+        try:
+            text = rest + decoder.decode(block, final=is_last)
+        except UnicodeDecodeError as error:
+            wrong = num_read - num_pending + error.start
+            raise TextFileError(f"{name} is not UTF-8: byte {wrong} is wrong") from error
+        num_read += len(block)
+        text = text.removeprefix(_BYTE_ORDER_MARK) if is_first else text
+        part, rest = (text, "") if is_last else _cut(text)
+        is_first = False
+        if part:
+            yield part
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """Whole lines and nothing left; of a line without end, what goes up to a boundary."""
+    if text.endswith("\n"):
+        return text, ""
+    cut = max((match.end() for match in _BOUNDARY.finditer(text)), default=len(text))
+    return text[:cut], text[cut:]
+
+
+class Output:
+    """A file, or standard output; every text is handed to the system at once.
+
+    The file is opened at once too, but what it held before is only lost when the first text is
+    written, or when the block ends without any. Raises TextFileError.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._name = path, str(path or "standard output")
+        if path is None and sys.stdout is None:
+            raise TextFileError("standard output is closed; name a file with -o")
+        self._is_begun = path is None
+        with self._naming_errors():
+            self._is_new = path is not None and not path.exists()
+            self._file = None if path is None else path.open("ab", buffering=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._naming_errors():
+            if kind is None:
+                self._begin()
+            if self._file is not None:
+                self._file.close()
+            if self._is_new and self._path is not None and not self._is_begun:
+                self._path.unlink(missing_ok=True)
+
+    def require_other_than(self, path: Path | None) -> None:
+        """Raise TextFileError if this is the very file that is read."""
+        written, read = _status(self._file or sys.stdout), _status(path or sys.stdin)
+        if written and read and stat.S_ISREG(written.st_mode) and os.path.samestat(written, read):
+            raise TextFileError(f"{path or 'standard input'} is the output too; name another file")
+
+    def write(self, text: str) -> None:
+        """Raises BrokenPipeError if there is no reader any more."""
+        with self._naming_errors():
+            self._begin()
+            if self._file is None:
+                sys.stdout.buffer.write(text.encode("utf-8"))
+                sys.stdout.buffer.flush()
+                return
+            left = memoryview(text.encode("utf-8"))
+            while left:
+                left = left[self._file.write(left) :]
+
+    def _begin(self) -> None:
+        """Empty the file before the first text; a FIFO or device has nothing to lose."""
+        if self._file is not None and not self._is_begun and _is_regular(self._file):
+            self._file.truncate(0)
+        self._is_begun = True
+
+    @contextlib.contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise TextFileError(f"cannot write {self._name}: {error.strerror}") from error
+
+
+def _status(file: Path | IO[Any] | None) -> os.stat_result | None:
+    """None where there is no file of the system's, or it does not say."""
+    if file is None:
+        return None
+    try:
+        return file.stat() if isinstance(file, Path) else os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return None
+
+
+def _is_regular(file: FileIO) -> bool:
+    return stat.S_ISREG(os.fstat(file.fileno()).st_mode)

@@ -1,0 +1,75 @@
+"""Give every loaded model an engine, and all of them one dispatcher."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from service import __version__
+from service.dispatcher import Dispatcher
+from service.engine import Engine, EngineLimits
+from service.lane import Lane
+from service.loading import LoadedModel, StartupError
+from service.metrics import Metrics, ModelMetrics
+from service.settings import Settings
+from service.translator import Translator
+
+
+class Wired(NamedTuple):
+    """Engines by their model's name, not yet started, and the dispatcher that uses them."""
+
+    engines: Mapping[str, Engine]
+    dispatcher: Dispatcher
+
+
+def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) -> Wired:
+    """Make the engines and the dispatcher; raises StartupError."""
+    at_work: set[Lane] = set()
+    engines = {
+        model.name: _make_engine(settings, model, metrics.of_model(model.name), at_work)
+        for model in models
+    }
+    translators = [
+        Translator(
+            model.name,
+            engines[model.name],
+            model.tokenizer,
+            model.pairs,
+            model.decoding,
+            model.max_source_tokens,
+            model.own_codes,
+        )
+        for model in models
+    ]
+    return Wired(engines, Dispatcher(translators))
+
+
+def _make_engine(
+    settings: Settings, model: LoadedModel, metrics_: ModelMetrics, at_work: set[Lane]
+) -> Engine:
+    bounds = EngineLimits(
+        max_waiting_sentences=settings.max_waiting_sentences,
+        max_waiting_tokens=settings.max_waiting_tokens,
+        max_prefill_tokens=settings.max_prefill_tokens,
+    )
+    started = time.monotonic()
+    try:
+        engine = Engine(model.make_runners, metrics_, bounds, at_work)
+    except (MemoryError, OSError, ValueError) as error:
+        raise StartupError(f"{model.name} on {model.device}: {error}") from error
+    seconds = time.monotonic() - started
+    metrics_.describe_model(__version__, model.device, model.precision, seconds)
+    metrics_.watch_engine(
+        {
+            "lanes": lambda: engine.num_lanes,
+            "running": lambda: engine.num_running,
+            "slots": lambda: settings.max_slots,
+            "rows_used": lambda: engine.num_rows,
+            "rows": lambda: settings.max_rows,
+            "waiting": lambda: engine.backlog.num_sentences,
+            "waiting_tokens": lambda: engine.backlog.num_tokens,
+            "ready": lambda: engine.is_ready,
+        }
+    )
+    return engine

@@ -1,0 +1,149 @@
+"""Commands as processes: their streams, files and signals, and what they say when it goes wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from model.bundled import bundled_checkpoint
+
+ROOT = Path(__file__).parents[2]
+START = "from service.commands import main; main()"
+WAIT_SECONDS = 120
+ZH_EN = str(bundled_checkpoint("zh-en"))
+RECIPE = str(ROOT / "recipes" / "zh-en.toml")
+TRANSLATE = ["translate", "--from", "en", "--to", "zh", "--device", "cpu"]
+ENVIRONMENT = {
+    **{k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")},
+    "PYTHONPATH": str(ROOT),
+    "HF_HUB_OFFLINE": "1",
+}
+
+
+def command(*arguments: str, prefix: str = "") -> list[str]:
+    return [sys.executable, "-c", prefix + START, *arguments]
+
+
+def run(
+    *arguments: str, text: str = "", directory: Path = ROOT, prefix: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """`prefix` is Python that runs before the command."""
+    return subprocess.run(
+        command(*arguments, prefix=prefix),
+        cwd=directory,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        env={**ENVIRONMENT, **more},
+    )
+
+
+def shell(line: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """A line of shell in which $DRAGOMAN is the command."""
+    dragoman = f"{sys.executable} -c '{START}'"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line.replace("$DRAGOMAN", dragoman)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        env={**ENVIRONMENT, **more},
+    )
+
+
+def assert_one_line(result: subprocess.CompletedProcess[str], *words: str) -> None:
+    """One line on stderr with the words, and exit code 2."""
+    assert result.returncode == 2, result.stderr
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert result.stderr.startswith("dragoman: ")
+    assert all(word in result.stderr for word in words), result.stderr
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_fifo_is_a_text_like_any_other(fifo: Path) -> None:
+    line = f"echo 'I like coffee.' > {fifo} & $DRAGOMAN translate --to zh {fifo}"
+    assert "咖啡" in shell(line).stdout
+
+
+@pytest.mark.parametrize("output", ["/missing/out", "/dev/full"])
+def test_an_unwritable_output_is_one_line_and_exit_code_2(output: str) -> None:
+    result = run(*TRANSLATE, "-o", output, text="I like coffee.\n")
+    assert_one_line(result, "cannot write", output)
+
+
+def test_an_output_that_cannot_be_opened_is_refused_before_a_model_is_loaded() -> None:
+    result = run(*TRANSLATE, "--model", "nowhere", "-o", "/missing/out")
+    assert_one_line(result, "/missing/out")
+
+
+@pytest.mark.parametrize("redirected", ["> /dev/full", ">&-"])
+def test_a_standard_output_that_takes_nothing_is_one_line_and_exit_code_2(redirected: str) -> None:
+    result = shell(f"echo 'I like coffee.' | $DRAGOMAN translate --to zh {redirected}")
+    assert_one_line(result, "standard output")
+
+
+def test_what_was_translated_before_an_error_is_kept(tmp_path: Path) -> None:
+    text, output = tmp_path / "text", tmp_path / "out"
+    text.write_bytes(b"I like coffee.\n" * 4000 + b"\xff\n")
+    assert_one_line(run(*TRANSLATE, str(text), "-o", str(output)), "text is not UTF-8", "60000")
+    assert output.read_text(encoding="utf-8").count("咖啡") > 1000
+
+
+def test_a_reader_that_leaves_ends_the_command_without_a_word(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("I like coffee.\n" * 4000)
+    result = shell(f"$DRAGOMAN translate --from en --to zh {text} | head -1")
+    assert "咖啡" in result.stdout
+    assert (result.returncode, result.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("arguments", ["--help", "serve --help", "evaluate --help"])
+def test_help_may_be_cut_off(arguments: str) -> None:
+    result = shell(f"$DRAGOMAN {arguments} | true")
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("appended", [">>", "1<>"])
+def test_a_file_is_not_translated_into_itself(tmp_path: Path, appended: str) -> None:
+    text = tmp_path / "text"
+    text.write_text("I like coffee.\n")
+    for line in (
+        f"$DRAGOMAN translate --to zh {text} {appended} {text}",
+        f"$DRAGOMAN translate --to zh < {text} {appended} {text}",
+    ):
+        assert_one_line(shell(line), "is the output too")
+    assert_one_line(run(*TRANSLATE, str(text), "-o", str(text)), "is the output too")
+    assert text.read_text() == "I like coffee.\n"
+
+
+def test_closed_standard_streams_are_no_files_to_write_into(tmp_path: Path) -> None:
+    text, output = tmp_path / "text", tmp_path / "out"
+    text.write_text("I like coffee.\n")
+    result = shell(f"$DRAGOMAN translate --to zh {text} -o {output} <&- >&- 2>&-")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert "咖啡" in output.read_text(encoding="utf-8")
+    assert_one_line(shell("$DRAGOMAN translate --to zh <&-"), "standard input is closed")
+    assert shell("$DRAGOMAN translate --to nowhere <&- >&- 2>&-").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["average", ZH_EN, ZH_EN], ["export", "--format", "pegasus", ZH_EN]]
+)
+def test_commands_that_write_checkpoints_work_without_standard_streams(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    line = f"$DRAGOMAN {' '.join(arguments)} {tmp_path / 'made'} <&- >&- 2>&-"
+    assert shell(line).returncode == 0
+    assert (tmp_path / "made" / "config.json").stat().st_size > 100
