@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
@@ -27,17 +28,19 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SecretsSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
+    SettingsError,
 )
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.sentence import LEAST_SOURCE_TOKENS
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
+_MOST_FILE_BYTES = 2**20
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 LogFormat = Literal["auto", "json", "text"]
 
@@ -52,7 +55,7 @@ def _separated(value: object) -> object:
 
 class Settings(BaseSettings):
     """One server's settings; a value out of bounds raises pydantic's ValidationError, a file that
-    is not TOML tomllib's TOMLDecodeError."""
+    cannot be read ValueError."""
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
 
@@ -178,10 +181,11 @@ class Settings(BaseSettings):
         """Where the files are must itself come from a flag or the environment."""
         given = env_settings() | init_settings()
         files: list[PydanticBaseSettingsSource] = []
-        if directory := given.get("secrets_dir"):
-            files.append(SecretsSettingsSource(settings_cls, directory))
-        if config := given.get("config"):
-            files.append(TomlConfigSettingsSource(settings_cls, config))
+        if (directory := given.get("secrets_dir")) and Path(directory).is_dir():
+            _require_small(Path(directory))
+            files.append(_Secrets(settings_cls, directory))
+        if (config := given.get("config")) and Path(config).is_file():
+            files.append(InitSettingsSource(settings_cls, _read_toml(Path(config))))
         return init_settings, env_settings, *files
 
     @field_validator("max_source_tokens")
@@ -201,6 +205,38 @@ class Settings(BaseSettings):
         return self
 
 
+class _Secrets(SecretsSettingsSource):
+    """Files that an editor began with a byte order mark are read without it."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        value, key, is_complex = super().get_field_value(field, field_name)
+        is_text = isinstance(value, str)
+        return value.removeprefix("\ufeff").strip() if is_text else value, key, is_complex
+
+
+def _require_small(directory: Path) -> None:
+    for file in directory.iterdir():
+        is_ours = file.name.lower().startswith("dragoman_")
+        if is_ours and file.is_file() and file.stat().st_size > _MOST_FILE_BYTES:
+            raise ValueError(f"setting secrets_dir: {file} is too large to be a secret")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """Raises ValueError."""
+    with path.open("rb") as file:
+        content = file.read(_MOST_FILE_BYTES + 1)
+    if len(content) > _MOST_FILE_BYTES:
+        raise ValueError(f"setting config: {path} is too large for a file of settings")
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"setting config: {path} is not UTF-8: byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"setting config: {path} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"setting config: {path} is nested too deeply") from error
+
+
 _Settings = TypeVar("_Settings", bound=Settings)
 
 
@@ -208,11 +244,17 @@ def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     """Settings from what was given and from their other sources; raises ValueError with one
     sentence."""
     try:
-        return kind(**given)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"setting config: the file is not TOML: {error}") from error
+        with warnings.catch_warnings(action="error", category=UserWarning):
+            return kind(**given)
     except ValidationError as error:
         raise ValueError(_sentence(kind, error.errors()[0])) from None
+    except SettingsError as error:  # of a file that pydantic could not read
+        reason = error.__cause__ or error
+        if isinstance(reason, UnicodeDecodeError):
+            reason = ValueError(f"a file is not UTF-8: byte {reason.start}")
+        raise ValueError(f"setting secrets_dir: {reason}") from None
+    except UserWarning as warning:  # of a secret that pydantic would leave out
+        raise ValueError(f"setting secrets_dir: {warning}") from None
 
 
 def _sentence(kind: type[Settings], error: ErrorDetails) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ def test_a_directory_where_a_file_should_be(place: str) -> None:
 
 
 @pytest.fixture
-def broken_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def broken_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file that is read once a command runs gives an input/output error."""
 
     def fail(path: Path, *_: Any, **__: Any) -> None:
@@ -105,7 +104,6 @@ def broken_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     original = click.Command.invoke
     monkeypatch.setattr(click.Command, "invoke", invoke)
-    yield
 
 
 @pytest.mark.parametrize("place", PLACES)
