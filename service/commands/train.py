@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -29,4 +30,10 @@ def train(recipe: Path, directory: Path, device: str) -> None:
         finished = Trainer(load_recipe(recipe), directory, resolve_device(device)).run()
     except ValueError as error:
         fail(str(error))
+    except KeyboardInterrupt:
+        with contextlib.suppress(OSError):
+            click.echo(
+                "dragoman: interrupted; the same command goes on from what it saved", err=True
+            )
+        raise
     click.echo(f"finished: {click.format_filename(finished)}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -147,3 +151,123 @@ def test_commands_that_write_checkpoints_work_without_standard_streams(
     line = f"$DRAGOMAN {' '.join(arguments)} {tmp_path / 'made'} <&- >&- 2>&-"
     assert shell(line).returncode == 0
     assert (tmp_path / "made" / "config.json").stat().st_size > 100
+
+
+INTERRUPT_AT_IMPORT = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+"""
+INTERRUPT_AT_OPENING = """
+import os, signal, sys
+def interrupt(event, arguments):
+    if event == "open" and str(arguments[0]).endswith({name!r}):
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(interrupt)
+"""
+
+
+@pytest.mark.parametrize("name", ["click", "pydantic", "torch", "numpy", "model.runner"])
+def test_an_interrupt_while_importing_ends_a_command_without_a_word(name: str) -> None:
+    result = run(*TRANSLATE, text="text", prefix=INTERRUPT_AT_IMPORT.format(name=name))
+    assert (result.returncode, result.stderr) == (130, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [TRANSLATE, ["serve", "--port", "0"], ["average", ZH_EN, ZH_EN, "made"]]
+)
+def test_an_interrupt_while_loading_ends_a_command_without_a_word(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    prefix = INTERRUPT_AT_OPENING.format(name="sentencepiece.model")
+    result = run(*arguments, text="text", prefix=prefix, directory=tmp_path)
+    assert (result.returncode, result.stderr) == (130, "")
+    assert not any(tmp_path.iterdir())
+
+
+@contextlib.contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Ended with the block if it has not ended."""
+    with subprocess.Popen(
+        command(*arguments),
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for it, as long as the process runs."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, f"it never came true in {WAIT_SECONDS} s"
+        time.sleep(0.05)
+
+
+def interrupted(process: subprocess.Popen[str]) -> str:
+    """What it says on standard error after Ctrl-C, with which it ends."""
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 130, said
+    return said
+
+
+def test_an_interrupt_while_translating_keeps_what_was_done(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    with running(*TRANSLATE, "-o", str(output)) as process:
+        assert process.stdin is not None
+        process.stdin.write("I like coffee.\n" * 20_000)
+        process.stdin.flush()  # and it waits for more
+        until(lambda: output.exists() and output.stat().st_size > 0, process)
+        assert interrupted(process) == ""
+    assert output.read_text(encoding="utf-8").count("咖啡") > 1000
+
+
+TINY_RECIPE = """
+[model]
+d_model = 16
+n_heads = 2
+d_ff = 32
+n_encoder_layers = 1
+n_decoder_layers = 1
+max_positions = 64
+[tokenizer]
+vocab_size = 450
+[data]
+languages = ["zh", "en"]
+max_tokens = 60
+[[data.corpora]]
+name = "tiny"
+train = "{corpus}"
+[training]
+max_steps = 100000
+save_every = 20
+"""
+
+
+def test_an_interrupted_training_goes_on_from_what_it_saved(tmp_path: Path) -> None:
+    recipe, corpus = tmp_path / "tiny.toml", ROOT / "tests" / "data" / "tiny.zh-en.tsv"
+    recipe.write_text(TINY_RECIPE.format(corpus=corpus), encoding="utf-8")
+    state, log = tmp_path / "run" / "state.pt", tmp_path / "run" / "log.csv"
+    arguments = ["train", str(recipe), "--run", str(tmp_path / "run"), "--device", "cpu"]
+    with running(*arguments) as process:
+        until(state.exists, process)
+        said = interrupted(process)
+    assert "Traceback" not in said
+    assert said.splitlines()[-1].startswith("dragoman: interrupted; ")
+    num_lines, saved = len(log.read_text().splitlines()), state.stat().st_mtime_ns
+    with running(*arguments) as process:
+        until(lambda: state.stat().st_mtime_ns > saved, process)
+        interrupted(process)
+    assert len(log.read_text().splitlines()) >= num_lines
