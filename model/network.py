@@ -122,7 +122,7 @@ class Network(Protocol):
         """Give row i its next token tokens[i] (R,) at positions[i] (R,)."""
 
     def logits(self) -> Tensor:
-        """The last step's scores (R, V), control ids at -inf."""
+        """The last step's scores (R, V), control ids at -inf; the caller may overwrite them."""
 
     def rank(self, count: int) -> RowCandidates:
         """The last step's `count` likeliest tokens."""
@@ -135,8 +135,14 @@ class Network(Protocol):
         """Sentences move to other slots and rows; length as above."""
 
 
-def likeliest(logits: Tensor, count: int) -> RowCandidates:
-    """The `count` likeliest tokens of logits (R, V)."""
+def likeliest(logits: Tensor, count: int, is_forbidden: Tensor | None = None) -> RowCandidates:
+    """The `count` likeliest tokens of logits (R, V), without those that `is_forbidden` (R, V).
+
+    Their logits are overwritten, but they keep their share of the probability: going on from what
+    the model hardly believes in has to cost something.
+    """
     normaliser = logits.logsumexp(-1, keepdim=True)
+    if is_forbidden is not None:
+        logits.masked_fill_(is_forbidden, float("-inf"))
     values, tokens = logits.topk(min(count, logits.size(1)))
     return RowCandidates(values - normaliser, tokens, ~normaliser.isfinite().squeeze(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -25,6 +25,7 @@ from model.network import Network, Precision, Room
 from model.search import Search
 from model.step import Step
 from model.transformer import Transformer
+from model.utf8 import Utf8Tables
 
 Backend = Literal["native", "eager", "graphs"]
 """Who computes: our own code on the CPU; PyTorch; PyTorch with steps recorded (`model.graphs`)."""
@@ -147,21 +148,26 @@ def make_step(
     max_beam: int,
     precision: Precision,
     backend: Backend | None,
+    byte_ids: Mapping[int, int],
 ) -> tuple[Network, Search, Step]:
     """Who computes (None: the best), the searches that it goes on with, and a step of both.
 
+    `byte_ids`: the tokens that spell one byte each, and their bytes.
     Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = (room.max_slots, max_beam, room.max_target_tokens, model.config.eos_id, control_ids[0])
     shared = prepare(model, control_ids, precision, backend)
+    generated = {i: byte for i, byte in byte_ids.items() if i not in control_ids}
+    vocab_size, device = model.config.tgt_vocab_size, model.device
+    utf8 = Utf8Tables.of(generated, vocab_size, device) if generated else None
     if isinstance(shared, PackedModel):
         network = NativeNetwork(shared, room)
-        own_search = NativeSearch(*sizes)
+        own_search = NativeSearch(*sizes, utf8)
         return network, own_search, NativeStep(network, own_search)
     is_recorded = backend == "graphs"
     eager = _eager_network(shared, control_ids, room, precision, is_recorded)
-    search = Search(*sizes, eager.device)
+    search = Search(*sizes, eager.device, utf8)
     step = GraphedStep(eager, search, room) if is_recorded else Step(eager, search)
     return eager, search, step
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -81,9 +81,12 @@ class Runner:
         max_beam_size: int = 16,
         precision: Precision = "float32",
         backend: Backend | None = None,
+        byte_ids: Mapping[int, int] | None = None,
     ) -> None:
         """A model on disk is read once, weight by weight where our own CPU code computes; a packed
-        one is shared with other runners. `backend`: the best one of the device if not given."""
+        one is shared with other runners. `backend`: the best one of the device if not given.
+        `byte_ids`: the tokens that spell one byte each, and their bytes, which are generated only
+        in the order of UTF-8."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -93,7 +96,7 @@ class Runner:
         self._device = model.device
         room = Room(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         self._network, self._search, self._step = make_step(
-            model, control_ids, room, self.max_beam_size, precision, backend
+            model, control_ids, room, self.max_beam_size, precision, backend, byte_ids or {}
         )
         self._layout: Layout = FixedLayout() if self.can_leave_out else PackedLayout()
         self._running: dict[int, _Running] = {}

@@ -26,6 +26,7 @@ from model.sampling import gumbel_at, sample
 from model.sentence import Hypothesis, SourceSentence
 from model.slots import Features, SlotOptions
 from model.transfer import Arrival, Pending, send
+from model.utf8 import Utf8Tables
 
 _NEVER = float("-inf")
 
@@ -49,14 +50,18 @@ class Search:
         eos_id: int,
         filler_id: int,
         device: torch.device,
+        utf8: Utf8Tables | None = None,
     ) -> None:
-        """`filler_id`: a token that is never generated, whose logits are -inf."""
+        """`filler_id`: a token that is never generated, whose logits are -inf. `utf8`: None if the
+        vocabulary has no bytes."""
         self.eos_id, self.filler_id = eos_id, filler_id
+        self.utf8 = utf8
         self.options = SlotOptions(n_slots, device)
         self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
         self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
         self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
         self.last = torch.zeros(n_slots, max_beam, dtype=torch.int64, device=device)
+        self.spelling = torch.zeros_like(self.last)
         self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
         self.status = torch.zeros_like(self.length)
         self.is_stuck = torch.zeros_like(self.length).bool()
@@ -79,6 +84,7 @@ class Search:
         self.live.score[where, 0] = 0.0
         self.finished.score[where] = _NEVER
         self.last[where] = start
+        self.spelling[where] = 0
         self.length[where] = 0
         self.status[where] = Status.RUNNING
         self.is_stuck[where] = False
@@ -110,7 +116,8 @@ class Search:
     def tables(self) -> tuple[Tensor, ...]:
         """All that is kept, one row a slot."""
         groups = (*self.options.tables, *self.live.tables, *self.finished.tables)
-        return (*groups, self.prefix, self.last, self.length, self.status, self.is_stuck)
+        hypotheses = (self.last, self.spelling)
+        return (*groups, self.prefix, *hypotheses, self.length, self.status, self.is_stuck)
 
     def frontier(self, rows: RowTable) -> tuple[Tensor, Tensor]:
         """The token that each row goes on from and its position, (R,) each."""
@@ -125,8 +132,13 @@ class Search:
         caller knows without asking the device.
         """
         logits = self._guard(logits, rows, max_length - 1, features)
-        candidates = likeliest(logits, 2 * rows.by_slot.size(1))
-        return self._sample(logits, candidates, rows) if features.has_sampling else candidates
+        own = logits[rows.drawn]
+        candidates = likeliest(
+            logits, 2 * rows.by_slot.size(1), self._forbidden_bytes(rows, features)
+        )
+        if not features.has_sampling:
+            return candidates
+        return self._sample(own, logits[rows.drawn], candidates, rows)
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
         """Extend every live hypothesis by one token -> the row that each row goes on from (R,).
@@ -168,21 +180,36 @@ class Search:
             history = history.where(is_real, self.filler_id)
             penalty = self.options.repetition_penalty[rows.slots]
             logits = penalise_repetition(logits, history, penalty)
-            size = self.options.ngram_size[rows.slots]
+            is_between_characters = self.spelling[rows.slots, rows.beams] == 0
+            size = self.options.ngram_size[rows.slots] * is_between_characters
             logits = forbid_repeated_ngrams(
                 logits, history, length, size, features.max_ngram_size, self.filler_id
             )
         if features.has_prefix:
-            is_forced = length < self.options.prefix_length[rows.slots]
             place = length.clamp_max(self.prefix.size(1) - 1)
-            logits = force(logits, self.prefix[rows.slots, place], is_forced)
+            logits = force(logits, self.prefix[rows.slots, place], self._is_forced(rows))
         return logits
 
-    def _sample(self, logits: Tensor, likeliest: RowCandidates, rows: RowTable) -> RowCandidates:
-        """Replace a sampling row's candidates by its one draw."""
+    def _is_forced(self, rows: RowTable) -> Tensor:
+        """Which rows are still within their prefix (R,)."""
+        return self.length[rows.slots] < self.options.prefix_length[rows.slots]
+
+    def _forbidden_bytes(self, rows: RowTable, features: Features) -> Tensor | None:
+        """Tokens that cannot go on what each row has spelled (R, V); a prefix may force them."""
+        if self.utf8 is None:
+            return None
+        spelling = self.spelling[rows.slots, rows.beams]
+        is_forbidden = self.utf8.is_forbidden.index_select(0, spelling)
+        if features.has_prefix:
+            is_forbidden &= ~self._is_forced(rows)[:, None]
+        return is_forbidden
+
+    def _sample(
+        self, own: Tensor, allowed: Tensor, likeliest: RowCandidates, rows: RowTable
+    ) -> RowCandidates:
+        """Replace a sampling row's candidates by its one draw from the `allowed` of its logits."""
         log_probs, tokens, is_failed = likeliest
-        own = logits[rows.drawn]
-        drawn = self._draw(own, rows.slots[rows.drawn])
+        drawn = self._draw(allowed, rows.slots[rows.drawn])
         tokens[rows.drawn, 0] = drawn
         log_probs.index_fill_(0, rows.drawn, _NEVER)
         chosen = own.gather(1, drawn[:, None]).squeeze(1)
@@ -249,12 +276,16 @@ class Search:
         total, index = open_totals.topk(width)
         is_in_beam = _ranks(width, length) < self.options.beam_size[:n_slots, None]
         self.live.score[:n_slots, :width] = total.where(is_in_beam, _NEVER)
-        self.last[:n_slots, :width] = candidates.token.gather(1, index)
+        parents, last = candidates.parent.gather(1, index), candidates.token.gather(1, index)
+        self.last[:n_slots, :width] = last
+        if self.utf8 is not None:
+            spelling = self.spelling[:n_slots, :width].gather(1, parents)
+            self.spelling[:n_slots, :width] = self.utf8.after(spelling, last)
         columns = candidates.tokens.size(2)
         chosen = index[..., None].expand(-1, -1, columns)
         self.live.tokens[:n_slots, :width, :columns] = candidates.tokens.gather(1, chosen)
         self.live.log_probs[:n_slots, :width, :columns] = candidates.log_probs.gather(1, chosen)
-        return candidates.parent.gather(1, index)
+        return parents
 
     def _is_done(self, n_slots: int, width: int) -> Tensor:
         """A slot is done when no live hypothesis can enter its n_best any more -> (N,).

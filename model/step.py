@@ -83,6 +83,6 @@ class Step:
             self._network.reorder(sources, extent.target)
 
     def _candidates(self, table: RowTable, extent: Extent, features: Features) -> RowCandidates:
-        if features.needs_logits:
+        if features.needs_logits or self._search.utf8 is not None:
             return self._search.choose(self._network.logits(), table, extent.target, features)
         return self._network.rank(2 * table.by_slot.size(1))

@@ -21,6 +21,7 @@ from model.vocabulary import Vocabulary
 
 Part = Literal["source_tag", "target_tag", "text", "eos"]
 Normalization = Literal["nfc", "none"]
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 class TokenizerError(ValueError):
@@ -217,8 +218,15 @@ class Tokenizer:
         return [self._target.pieces[token] for token in ids]
 
     def control_ids(self) -> list[int]:
-        """Target ids that must never be generated: pad, bos, unknown and the language tags."""
-        return [token for token in self._target.silent_ids if token != self._target.eos_id]
+        """Target ids that must never be generated: pad, bos, unknown, the language tags, and text
+        with U+FFFD, which says that something was lost."""
+        silent = [token for token in self._target.silent_ids if token != self._target.eos_id]
+        texts = enumerate(self._target.texts)
+        return silent + [token for token, text in texts if _REPLACEMENT in text]
+
+    def byte_ids(self) -> dict[int, int]:
+        """Target ids that spell one byte of UTF-8 each, and their bytes."""
+        return {token: raw[0] for token, raw in self._target.raw_bytes.items()}
 
     def text_of(self, token: int) -> str | bytes:
         """What one target id spells: text with spaces, a raw byte, or "" for control symbols."""
@@ -241,13 +249,13 @@ class Tokenizer:
 class StreamDecoder:
     """Token ids in, text out, so that the pieces joined are exactly the whole text.
 
-    Bytes of an unfinished character are held back; bytes that cannot become one turn into U+FFFD.
+    Bytes of an unfinished character are held back; bytes that never become one are left out.
     The space that sentencepiece puts before the first word is dropped.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="ignore")
         self._has_started = False
 
     def push(self, token: int) -> str:

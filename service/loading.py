@@ -93,6 +93,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
             max_beam_size=settings.max_beam_size,
             precision=placement.precision,
             backend=backend,
+            byte_ids=checkpoint.tokenizer.byte_ids(),
         )
 
     def make_warm_runner(room: Room) -> ModelRunner:

@@ -26,7 +26,8 @@ float log_sum(const std::vector<Ranking> &blocks) {
 }
 
 // The best of one row's blocks, best first; of equals the lower token. NaN if a score was one.
-void merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *tokens) {
+// Returns the logarithm that the logits are less than the log-probabilities.
+float merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *tokens) {
     float normaliser = log_sum(blocks);
     for (int i = 0; i < count; i++) {
         Ranking *winner = &blocks[0];
@@ -36,6 +37,7 @@ void merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *t
         tokens[i] = *winner->tokens;
         if (*winner->logits > kNever) winner->logits++, winner->tokens++;
     }
+    return normaliser;
 }
 
 Store make_store(size_t count) {
@@ -369,6 +371,7 @@ void Network::rank(int count, float *log_probs, int64_t *tokens) {
     int rows = stepped_rows_, blocks = (layer.panels + kBlockPanels - 1) / kBlockPanels;
     Inputs inputs = prepare(kernels_, layer, states_.data(), rows, scratches_[0]);
     floors_.assign(team_.places(), std::vector<float>(rows, kNever));
+    normalisers_.resize(rows);
     std::vector<Ranking> best(static_cast<size_t>(blocks) * rows);
     std::vector<float> logits(best.size() * count);
     std::vector<int32_t> ids(logits.size());
@@ -380,9 +383,22 @@ void Network::rank(int count, float *log_probs, int64_t *tokens) {
         std::vector<Ranking> of_row(blocks);
         for (int i = first; i < last; i++) {
             for (int b = 0; b < blocks; b++) of_row[b] = best[static_cast<size_t>(b) * rows + i];
-            merge(of_row, count, log_probs + i * count, tokens + i * count);
+            normalisers_[i] = merge(of_row, count, log_probs + i * count, tokens + i * count);
         }
     });
+}
+
+std::vector<float> Network::log_probs_of(const std::vector<int> &rows) {
+    Working working(team_);
+    size_t d = shape_.d_model, width = weights_->output.outputs;
+    int count = static_cast<int>(rows.size());
+    std::vector<float> states(count * d), found(count * width);
+    for (int i = 0; i < count; i++) std::copy_n(&states_[rows[i] * d], d, &states[i * d]);
+    apply(kernels_, weights_->output, states.data(), count, scratches_[0], found.data(),
+          Activation::kNone, false);
+    for (int i = 0; i < count; i++)
+        for (size_t j = 0; j < width; j++) found[i * width + j] -= normalisers_[rows[i]];
+    return found;
 }
 
 void Network::reorder(int rows, const int32_t *row, const int64_t *sources, int length) {

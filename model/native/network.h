@@ -51,6 +51,9 @@ class Network {
     // scores are not finite gets NaN.
     void rank(int count, float *log_probs, int64_t *tokens);
 
+    // The last step's log-probabilities of all tokens for some of its rows (rows, V), after `rank`.
+    std::vector<float> log_probs_of(const std::vector<int> &rows);
+
     // Hypothesis i of the last step takes over the first `length` tokens of hypothesis sources[i], as
     // these were before; `row` as there.
     void reorder(int rows, const int32_t *row, const int64_t *sources, int length);
@@ -87,6 +90,7 @@ class Network {
     Team team_;
     std::vector<Scratch> scratches_;  // one a place in the team
     std::vector<float> x_, normed_, wide_, context_, states_;
+    std::vector<float> normalisers_;  // of the rows that were ranked last
     Store history_;        // (layer, row, position, keys and values: 2 D)
     Store memory_keys_;    // (layer, slot), and there (D, position) as long as its own source is
     Store memory_values_;  // (layer, slot, position, D)

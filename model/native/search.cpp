@@ -21,7 +21,7 @@ struct Candidate {
 // Reused from slot to slot by one thread.
 struct Room {
     std::vector<Candidate> candidates, survivors;
-    std::vector<int64_t> tokens;
+    std::vector<int64_t> tokens, spellings;
     std::vector<float> log_probs;
 };
 
@@ -36,6 +36,7 @@ class SlotSearch {
           live_(of_slot(state.live, slot)),
           finished_(of_slot(state.finished, slot)),
           last_(state.last + static_cast<size_t>(slot) * state.max_beam),
+          spelling_(state.spelling + static_cast<size_t>(slot) * state.max_beam),
           length_(state.length[slot]),
           status_(state.status[slot]),
           is_stuck_(state.is_stuck[slot]),
@@ -159,12 +160,23 @@ class SlotSearch {
             if (candidate.token != state_.eos && chosen.size() < static_cast<size_t>(beam_size()))
                 chosen.push_back(candidate);
         reorder(chosen);
+        if (state_.utf8.spelled) spell(chosen);
         for (int k = 0; k < beam_size(); k++) {
             bool is_live = k < static_cast<int>(chosen.size());
             live_.score[k] = is_live ? chosen[k].total : kNever;
             if (!is_live) continue;
             write(live_, k, chosen[k]);
             last_[k] = chosen[k].token;
+        }
+    }
+
+    // What each survivor's parent had begun to spell, and its own token.
+    void spell(const std::vector<Candidate> &chosen) {
+        const Utf8 &utf8 = state_.utf8;
+        room_.spellings.assign(spelling_, spelling_ + beam_size());
+        for (size_t k = 0; k < chosen.size(); k++) {
+            int64_t before = room_.spellings[chosen[k].parent];
+            spelling_[k] = utf8.next_state[before * kSpellings + utf8.spelled[chosen[k].token]];
         }
     }
 
@@ -207,7 +219,7 @@ class SlotSearch {
     float alpha_;
     bool is_wu_;
     Hypotheses live_, finished_;
-    int64_t *last_, &length_, &status_;
+    int64_t *last_, *spelling_, &length_, &status_;
     bool &is_stuck_;
     Room &room_;
 };

@@ -27,6 +27,15 @@ struct Hypotheses {
 // model.search.Status.
 enum Status { kRunning, kDone, kFailed };
 
+// model.utf8.Utf8Tables, whose columns are the bytes and kOther; all null if the vocabulary has no
+// bytes.
+constexpr int kSpellings = 257;
+struct Utf8 {
+    const int64_t *spelled;     // (tokens)
+    const bool *is_allowed;     // (states, kSpellings)
+    const int64_t *next_state;  // (states, kSpellings)
+};
+
 struct SearchState {
     int32_t max_beam, max_length, loop_span, longest_loop;
     int64_t eos;
@@ -35,9 +44,16 @@ struct SearchState {
     const SlotFlags *flags;
     Hypotheses live, finished;
     int64_t *last;              // (slots, max_beam)
+    int64_t *spelling;          // (slots, max_beam): states of utf8
     int64_t *length, *status;   // (slots)
     bool *is_stuck;             // (slots)
+    Utf8 utf8;
 };
+
+// Whether a token may follow in this state.
+inline bool may_follow(const Utf8 &utf8, int64_t state, int64_t token) {
+    return !utf8.spelled || utf8.is_allowed[state * kSpellings + utf8.spelled[token]];
+}
 
 // The likeliest next tokens of every row, best first: (rows, count); is_failed (rows).
 struct Offers {

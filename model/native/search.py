@@ -19,6 +19,7 @@ from model.search import Search, Status
 from model.sentence import Hypothesis, SourceSentence
 from model.slots import option_rows
 from model.transfer import Here, Pending
+from model.utf8 import Utf8Tables
 
 Array = NDArray[Any]
 
@@ -27,6 +28,12 @@ class _Hypotheses(ctypes.Structure):
     """`Hypotheses` of search.h."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("tokens", "log_probs", "score", "length"))
+
+
+class _Utf8(ctypes.Structure):
+    """`Utf8` of search.h."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state"))
 
 
 class _State(ctypes.Structure):
@@ -40,7 +47,8 @@ class _State(ctypes.Structure):
         ("eos", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("integers", "numbers", "flags")),
         *((name, _Hypotheses) for name in ("live", "finished")),
-        *((name, ctypes.c_void_p) for name in ("last", "length", "status", "is_stuck")),
+        *((name, ctypes.c_void_p) for name in ("last", "spelling", "length", "status", "is_stuck")),
+        ("utf8", _Utf8),
     )
 
 
@@ -51,24 +59,34 @@ class NativeSearch(Search):
     """
 
     def __init__(
-        self, n_slots: int, max_beam: int, max_length: int, eos_id: int, filler_id: int
+        self,
+        n_slots: int,
+        max_beam: int,
+        max_length: int,
+        eos_id: int,
+        filler_id: int,
+        utf8: Utf8Tables | None = None,
     ) -> None:
-        super().__init__(n_slots, max_beam, max_length, eos_id, filler_id, torch.device("cpu"))
+        device = torch.device("cpu")
+        super().__init__(n_slots, max_beam, max_length, eos_id, filler_id, device, utf8)
         library = load_library()
         if library is None:
             raise RuntimeError("model/native was not compiled")
         self._library = library
         options = (address(table) for table in self.options.tables)
         hypotheses = (_addresses(self.live), _addresses(self.finished))
-        others = (self.last, self.length, self.status, self.is_stuck)
+        others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
         sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, eos_id)
-        self._state = _State(*sizes, *options, *hypotheses, *(address(table) for table in others))
+        tables = (address(table) for table in others)
+        self._state = _State(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
         self.state = ctypes.byref(self._state)
         """The compiled library's view of all this."""
         self._option_tables = [table.numpy() for table in self.options.tables]
         self._prefix = self.prefix.numpy()
         self._live, self._finished = _arrays(self.live), _arrays(self.finished)
-        self._last, self._length, self._status, self._is_stuck = (t.numpy() for t in others)
+        self._last, self._spelling, self._length, self._status, self._is_stuck = (
+            table.numpy() for table in others
+        )
 
     def admit(
         self,
@@ -88,6 +106,7 @@ class NativeSearch(Search):
         self._live.score[slot] = self._finished.score[slot] = float("-inf")
         self._live.score[slot, 0] = 0.0
         self._last[slot] = start
+        self._spelling[slot] = 0
         self._length[slot] = 0
         self._status[slot] = Status.RUNNING
         self._is_stuck[slot] = False
@@ -144,6 +163,12 @@ class _Arrays(NamedTuple):
 
 def _arrays(hypotheses: Hypotheses) -> _Arrays:
     return _Arrays(*(table.numpy() for table in hypotheses.tables))
+
+
+def _utf8(tables: Utf8Tables | None) -> _Utf8:
+    if tables is None:
+        return _Utf8()
+    return _Utf8(*(address(t) for t in (tables.spelled, tables.is_allowed, tables.next_state)))
 
 
 def _addresses(hypotheses: Hypotheses) -> _Hypotheses:

@@ -89,6 +89,7 @@ class _LineTranslator:
             max_rows=64,
             max_source_tokens=limit,
             max_target_tokens=limit,
+            byte_ids=tokenizer.byte_ids(),
         )
 
     def translate(self, texts: Sequence[str], source: str, target: str) -> list[str]:

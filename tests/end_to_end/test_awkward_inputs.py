@@ -90,6 +90,18 @@ def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
     assert len(wrong) <= allowed, wrong
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_no_answer_holds_the_character_for_what_was_lost(precision: str, beam_size: int) -> None:
+    """Here the model spells bytes that are no UTF-8 if it may."""
+    model = ROOT / "checkpoints" / "en-de"
+    found = OfflineTranslator(model, "cpu", precision, 4, beam_size, None).translate(
+        "The message {0} was sent to the server.", "en", "de"
+    )
+    assert "Nachricht" in found
+    assert "\N{REPLACEMENT CHARACTER}" not in found
+
+
 def test_there_are_enough_lines_and_they_are_different() -> None:
     assert len(set(LINES)) == len(LINES) >= 100
     assert len(set(FIRST_WORDS)) == len(FIRST_WORDS) >= 150

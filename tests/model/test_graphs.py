@@ -20,6 +20,7 @@ from model.search import Search
 from model.sentence import SourceSentence
 from model.slots import Features
 from model.step import Step
+from model.utf8 import Utf8Tables
 from tests.model.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
@@ -31,9 +32,11 @@ EVERYTHING = Features(
 def step_without_numbers(is_recorded: bool) -> None:
     """On tensors that have shapes only: what needs to know a number fails."""
     room = Room(max_slots=8, max_rows=32, max_source_tokens=32, max_target_tokens=48)
-    with torch.no_grad(), FakeTensorMode():
+    utf8 = Utf8Tables.of({5: 0x41, 6: 0xC3, 7: 0xA9}, 13, torch.device("cpu"))
+    with torch.no_grad(), FakeTensorMode() as mode:
+        utf8 = Utf8Tables(*map(mode.from_tensor, utf8))
         network = EagerNetwork(tiny_model(), CONTROL_IDS, room, is_recorded)
-        search = Search(8, 16, 48, EOS, 0, torch.device("cpu"))
+        search = Search(8, 16, 48, EOS, 0, torch.device("cpu"), utf8)
         places = torch.arange(16)
         table = RowTable(places.view(4, 4), places, places, places[:4], places, places[:2])
         Step(network, search).run(table, Extent(32, 32), EVERYTHING)

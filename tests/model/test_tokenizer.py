@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,9 @@ def test_any_text_comes_back_as_sentencepiece_gives_it(
 def test_any_bytes_come_back_as_unicode_decodes_them(
     tiny_tokenizer: Tokenizer, sentencepiece: SentencePieceProcessor, data: bytes
 ) -> None:
-    """Byte pieces that are no UTF-8 turn into U+FFFD, as Python's decoder does."""
+    """Byte pieces that are no UTF-8 are left out, and nothing takes their place."""
     ids = [int(sentencepiece.piece_to_id(f"<0x{byte:02X}>")) for byte in data]
-    expected = data.decode("utf-8", errors="replace").removeprefix(" ")
+    expected = data.decode("utf-8", errors="ignore").removeprefix(" ")
     assert tiny_tokenizer.decode(ids) == expected
 
 
@@ -91,17 +92,17 @@ def test_a_streamed_piece_never_holds_half_a_character(
         assert whole.startswith(shown)
 
 
-def test_an_unfinished_character_is_replaced_at_the_end(tiny_tokenizer: Tokenizer) -> None:
+def test_an_unfinished_character_is_left_out_at_the_end(tiny_tokenizer: Tokenizer) -> None:
     ids = target_ids(tiny_tokenizer, "好𠮷")
     assert isinstance(tiny_tokenizer.text_of(ids[-1]), bytes)
-    assert tiny_tokenizer.decode(ids[:-1]) == "好\N{REPLACEMENT CHARACTER}"
+    assert tiny_tokenizer.decode(ids[:-1]) == "好"
 
 
 def test_a_character_cut_off_does_not_swallow_what_follows(tiny_tokenizer: Tokenizer) -> None:
     euro = target_ids(tiny_tokenizer, "€")
     cut = [token for token in euro if isinstance(tiny_tokenizer.text_of(token), bytes)][:2]
     ids = [*cut, *target_ids(tiny_tokenizer, "茶")]
-    assert tiny_tokenizer.decode(ids).replace(" ", "") == "\N{REPLACEMENT CHARACTER}茶"
+    assert tiny_tokenizer.decode(ids).replace(" ", "") == "茶"
 
 
 @law
@@ -132,6 +133,24 @@ def test_the_control_ids_are_pad_unknown_bos_and_the_tags(tiny_tokenizer: Tokeni
     assert pieces == ["<pad>", "<unk>", "<s>", "<2zh>", "<2en>"]
     assert [tiny_tokenizer.text_of(token) for token in tiny_tokenizer.control_ids()] == [""] * 5
     assert tiny_tokenizer.eos_id not in tiny_tokenizer.control_ids()
+
+
+def test_each_byte_has_an_id_and_they_spell_what_it_says(tiny_tokenizer: Tokenizer) -> None:
+    byte_ids = tiny_tokenizer.byte_ids()
+    assert sorted(byte_ids.values()) == list(range(256))
+    id_of = {byte: token for token, byte in byte_ids.items()}
+    assert tiny_tokenizer.decode([id_of[byte] for byte in "𠮷é".encode()]) == "𠮷é"
+
+
+def test_a_piece_that_says_that_something_was_lost_is_never_generated(
+    tiny_tokenizer_file: Path,
+) -> None:
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁a", "b\N{REPLACEMENT CHARACTER}"]
+    (tiny_tokenizer_file.parent / "pieces.json").write_text(json.dumps(pieces), encoding="utf-8")
+    name = tiny_tokenizer_file.name
+    config = TokenizerConfig(name, name, target_vocabulary="pieces.json")
+    tokenizer = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
+    assert tokenizer.control_ids() == [0, 1, 3, 5]
 
 
 def test_a_control_symbol_spells_nothing_even_if_it_is_a_byte(tiny_tokenizer_file: Path) -> None:
