@@ -6,7 +6,6 @@ python -m benchmarks.offline --count 400
 from __future__ import annotations
 
 import argparse
-import functools
 import statistics
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ from model.offline import translate_all
 from model.placement import resolve_precision
 from model.runner import Runner
 from model.sentence import SourceSentence
-from service.seam import TAG_AND_EOS, count_source_tokens
+from service.seam import SourceEncoder
 from service.text.segmentation import Document
 
 
@@ -36,13 +35,14 @@ def throughput(model: Path, texts: list[str], repeats: int) -> float:
         max_source_tokens=limit,
         max_target_tokens=256,
         precision=resolve_precision("auto", "cpu"),
+        byte_ids=checkpoint.tokenizer.byte_ids(),
     )
     tokenizer, options = checkpoint.tokenizer, checkpoint.info.decoding
-    count_tokens = functools.partial(count_source_tokens, tokenizer)
+    encoder = SourceEncoder(tokenizer, "zh", "en", limit)
     sentences = [
-        SourceSentence(tokenizer.encode_source(sentence, "en"), options)
+        SourceSentence(encoder.ids(sentence), options)
         for text in texts
-        for sentence in Document(text, "zh", limit - TAG_AND_EOS, count_tokens).sentences
+        for sentence in Document(text, "zh", limit, encoder.count).sentences
     ]
     translate_all(runner, sentences[:32])
     rates = []

@@ -11,9 +11,6 @@ from typing import Protocol
 
 from model.sentence import SourceSentence, StepResult
 
-TAG_AND_EOS = 2
-"""Tokens that encode_source may add to a sentence's own."""
-
 
 class Runner(Protocol):
     """One model's batch. Only the engine's thread may call it."""
@@ -80,6 +77,23 @@ class Tokenizer(Protocol):
     def stream(self) -> StreamDecoder: ...
 
 
-def count_source_tokens(tokenizer: Tokenizer, text: str) -> int:
-    """Without what `encode_source` adds."""
-    return len(tokenizer.encode_source_batch([text])[0])
+class SourceEncoder:
+    """Source ids of sentences, tags and eos included; a sentence that fits is tokenized once."""
+
+    def __init__(self, tokenizer: Tokenizer, source: str, target: str, max_tokens: int) -> None:
+        self._tokenizer, self._source, self._target = tokenizer, source, target
+        self._max_tokens = max_tokens
+        self._known: dict[str, list[int]] = {}
+
+    def ids(self, text: str) -> list[int]:
+        """The ids to translate this sentence from."""
+        if (known := self._known.get(text)) is not None:
+            return known
+        ids = self._tokenizer.encode_source(text, self._target, self._source)
+        if len(ids) <= self._max_tokens:
+            self._known[text] = ids
+        return ids
+
+    def count(self, text: str) -> int:
+        """How many they are."""
+        return len(self.ids(text))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from model.sentence import Hypothesis, SourceSentence
 from service.engine import Engine
 from service.errors import InvalidField
 from service.prefix import PrefixBounds
-from service.seam import TAG_AND_EOS, Tokenizer, count_source_tokens
+from service.seam import SourceEncoder, Tokenizer
 from service.sequence import Outcome, Times, Update
 from service.streaming import GrowingText
 from service.text.detection import Detection
@@ -119,7 +118,7 @@ class Translator:
         self.name, self.engine, self.decoding = name, engine, decoding
         self._tokenizer = tokenizer
         self.pairs = frozenset(pairs)
-        self._max_sentence_tokens = max_source_tokens - TAG_AND_EOS
+        self._max_source_tokens = max_source_tokens
         self.sources = list(dict.fromkeys(source for source, _ in pairs))
         self.languages = list(dict.fromkeys([*self.sources, *(target for _, target in pairs)]))
         self._known = Languages(self.languages, own_codes)
@@ -190,7 +189,8 @@ class Translator:
     ) -> tuple[list[_Plan], list[SourceSentence]]:
         """What to do with each text, and the sentences to translate for it."""
         self._require_room(work, 1 if any(work.texts) else 0)
-        plans = [self._plan(text, work.source, work.target) for text in work.texts]
+        encoder = SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
+        plans = [self._plan(text, work.source, work.target, encoder) for text in work.texts]
         texts = [sentence for plan in plans for sentence in plan.sentences]
         self._require_room(work, len(texts))
         if len(work.prefixes) > len(texts):
@@ -199,7 +199,7 @@ class Translator:
             )
         start = self._tokenizer.target_start(work.target)
         beginnings = self._tokenizer.encode_target_batch(work.prefixes)
-        sources = [self._tokenizer.encode_source(t, work.target, work.source) for t in texts]
+        sources = [encoder.ids(text) for text in texts]
         bounds = PrefixBounds(work.options, self.engine.max_target_tokens, start)
         bounds.require_fitting(beginnings, [len(ids) for ids in sources])
         prefixes = [(*start, *ids) for ids in beginnings]
@@ -215,11 +215,10 @@ class Translator:
         else:
             self.engine.require_room(num_sentences)
 
-    def _plan(self, text: str, source: str, target: str) -> _Plan:
+    def _plan(self, text: str, source: str, target: str, encoder: SourceEncoder) -> _Plan:
         if source == target:
             return _Plan(text, None)
-        count_tokens = functools.partial(count_source_tokens, self._tokenizer)
-        return _Plan(text, Document(text, source, self._max_sentence_tokens, count_tokens))
+        return _Plan(text, Document(text, source, self._max_source_tokens, encoder.count))
 
     def _best(self, outcome: Outcome) -> Hypothesis:
         if outcome.error is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import regex
 from sentencex import segment  # type: ignore[import-untyped]
 
-from service.text.splitting import CountTokens, split_to_fit, surely_fits
+from service.text.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
 _SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{4,}"
@@ -22,7 +22,7 @@ _EMOJI = (
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
 )
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{_EMOJI})+")
-_LETTER = regex.compile(r"\p{L}")
+_LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _WINDOW_CHARACTERS = 2000
 
 
@@ -35,7 +35,10 @@ class Piece:
 
 
 class Document:
-    """One text, cut. A sentence has letters, no white space around it, and at most the tokens."""
+    """One text, cut. A sentence has letters, no white space around it, and at most the tokens.
+
+    A character that has more tokens all by itself is kept as it is.
+    """
 
     def __init__(
         self, text: str, language: str, max_tokens: int, count_tokens: CountTokens
@@ -120,11 +123,14 @@ def _cut_stretch(
         yield Piece(stretch, is_sentence=False)
         return
     for sentence in _segment(stretch, language):
-        if surely_fits(sentence, max_tokens) or count_tokens(sentence) <= max_tokens:
+        if not has_letters(sentence) or count_tokens(sentence.strip()) <= max_tokens:
             yield from _trim(sentence)
             continue
         for part in split_to_fit(sentence, max_tokens, count_tokens):
-            yield from _trim(part)
+            if len(part) == 1 and count_tokens(part) > max_tokens:
+                yield Piece(part, is_sentence=False)
+            else:
+                yield from _trim(part)
 
 
 def _segment(stretch: str, language: str) -> Iterator[str]:

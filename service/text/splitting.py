@@ -5,7 +5,6 @@ Joined parts are exactly the sentence. The number of counted characters is linea
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterator
 
 import regex
@@ -22,48 +21,50 @@ _GRAPHEME = regex.compile(r"\X")
 _GRAPHEME_WINDOW = 64
 _NEAR_ENOUGH = 0.9
 _MAX_TRIES = 16
-_MOST_BYTES_A_CHARACTER = 4
+_MAX_GROWTH = 4
 
 
 def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Iterator[str]:
-    """Yield parts of at most `max_tokens` tokens each, as long as possible."""
+    """Yield parts of at most `max_tokens` tokens each, as long as possible.
+
+    White space around a part does not count. A single character (code point) that does not fit is a
+    part by itself.
+    """
     start, size = 0, max_tokens
     while start < len(text):
         size = _longest_fitting(text, start, size, max_tokens, count_tokens)
         end = _best_boundary(text, start, start + size)
-        if end < start + size and count_tokens(text[start:end]) > max_tokens:
+        if end < start + size and not _fits(text[start:end], max_tokens, count_tokens):
             end = start + size
         yield text[start:end]
         start = end
 
 
-def surely_fits(text: str, max_tokens: int) -> bool:
-    """True if even one token a byte, and one for the word start, would fit. Tokenizers normalize,
-    which makes eighteen characters of one at worst."""
-    normalized = unicodedata.normalize("NFKC", text)
-    return len(normalized.encode("utf-8", "surrogatepass")) < max_tokens
+def _fits(text: str, max_tokens: int, count_tokens: CountTokens) -> bool:
+    return count_tokens(text.strip()) <= max_tokens
 
 
 def _longest_fitting(
     text: str, start: int, guess: int, max_tokens: int, count_tokens: CountTokens
 ) -> int:
-    """How many characters from `start` fit: nearly the most, found by interpolation."""
+    """How many characters from `start` fit: nearly the most, found by interpolation; 1 if none."""
     fitting, too_long = 0, len(text) - start + 1
-    size = guess
-    for attempt in range(_MAX_TRIES):
+    size, attempt, is_bounded = guess, 0, False
+    while too_long - fitting > 1 and (attempt < _MAX_TRIES or not fitting):
         size = min(max(size, fitting + 1), too_long - 1)
-        tokens = count_tokens(text[start : start + size])
+        tokens = count_tokens(text[start : start + size].strip())
         if tokens > max_tokens:
-            too_long = size
+            too_long, is_bounded = size, True
         else:
             fitting = size
             if tokens >= _NEAR_ENOUGH * max_tokens:
                 break
-        if too_long - fitting <= 1:
-            break
-        is_lost = attempt % 3 == 2  # interpolation can creep where tokens are spread unevenly
-        size = (fitting + too_long) // 2 if is_lost else size * max_tokens // max(tokens, 1)
-    return fitting or max(1, (max_tokens - 1) // _MOST_BYTES_A_CHARACTER)
+        attempt += 1
+        if is_bounded and attempt % 3 == 0:  # interpolation creeps where tokens are spread unevenly
+            size = (fitting + too_long) // 2
+        else:
+            size = min(size * max_tokens // max(tokens, 1), _MAX_GROWTH * size)
+    return max(fitting, 1)
 
 
 def _best_boundary(text: str, start: int, end: int) -> int:

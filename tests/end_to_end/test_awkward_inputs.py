@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -100,6 +101,28 @@ def test_no_answer_holds_the_character_for_what_was_lost(precision: str, beam_si
     )
     assert "Nachricht" in found
     assert "\N{REPLACEMENT CHARACTER}" not in found
+
+
+ODD_TEXTS = [
+    "𝔘𝔫𝔦𝔠𝔬𝔡𝔢",
+    "﷽ ﷺﷺﷺ بسم",
+    "Zalgo " + "e\u0301\u0302\u0323\u0315" * 40,
+    "e" + "\u0301" * 300,
+    "क्षक्षक्षक्षक्षक्षक्ष",
+    "བོད་ཡིག་བོད་ཡིག་བོད་ཡིག་",
+    "a\u200d\U000e0100\x00\x7f\ufeffb",
+    "\u3164\u3164 x",
+]
+
+
+@pytest.mark.parametrize("model", ["zh-en", "en-de"])
+def test_no_text_is_an_error_and_none_spoils_a_list(model: str) -> None:
+    small = OfflineTranslator(ROOT / "checkpoints" / model, "cpu", "int8", 8, 1, None, 16)
+    texts = [*ODD_TEXTS, *(unicodedata.normalize("NFD", text) for text in ODD_TEXTS), "Good."]
+    source, target = model.split("-") if model == "en-de" else ("en", "zh")
+    found = small.translate_all(texts, source, target)
+    assert len(found) == len(texts)
+    assert found[-1] == small.translate("Good.", source, target)
 
 
 def test_there_are_enough_lines_and_they_are_different() -> None:

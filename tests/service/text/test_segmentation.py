@@ -3,9 +3,11 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+import sentencex  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.text import segmentation
 from service.text.segmentation import Document, has_letters
 from service.text.splitting import split_to_fit
 
@@ -118,3 +120,72 @@ def test_counting_stays_linear_on_a_megabyte(unit: str) -> None:
     cut = Document(text, "en", 126, count)
     assert cut.join(cut.sentences, "en") == text
     assert counted <= 8 * len(text)
+
+
+UNITS = {
+    "Tibetan": "བོད་ཡིག་",
+    "Thai": "ภาษาไทย",
+    "Khmer": "ភាសាខ្មែរ",
+    "Chinese without marks": "中文没有标点",
+    "Devanagari": "क्षि",
+    "tabs": "a\t",
+    "marks": "e\u0301\u0315",
+    "emoji": "👩‍👩‍👧‍👦",
+    "emoji and letters": "a👩‍👩‍👧‍👦",
+    "flags": "🇩a",
+    "spaces": " ",
+    "some spaces": "a   ",
+    "full stops": ".",
+    "abbreviations": "Mr. ",
+    "closed": "a.)”",
+    "brackets": "(a",
+    "quotes": '"a! ',
+    "new lines": "a\n",
+    "zero width": "a\u200b\ufeff",
+    "other planes": "𝔘",
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("max_tokens", [16, 256])
+def test_the_work_is_linear_in_every_script(
+    name: str, max_tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is given to the tokenizer and to the search for sentences, by characters and calls."""
+    counted, searched = [0, 0], [0, 0]
+
+    def count(part: str) -> int:
+        counted[0] += 1
+        counted[1] += len(part)
+        return 3 + len(part.encode())
+
+    def search(language: str, window: str) -> list[str]:
+        searched[0] += 1
+        searched[1] += len(window)
+        found: list[str] = sentencex.segment(language, window)
+        return found
+
+    monkeypatch.setattr(segmentation, "segment", search)
+    text = UNITS[name] * (60_000 // len(UNITS[name]))
+    cut = Document(text, "en", max_tokens, count)
+    assert cut.join(cut.sentences, "en") == text
+    assert counted[0] <= len(text)
+    assert counted[1] <= 8 * len(text)
+    assert searched[0] <= len(cut.pieces) + len(text) / 500
+    assert searched[1] <= 3 * len(text)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(st.sampled_from("az. "), st.integers(1, 700)), min_size=1, max_size=30))
+def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[str, int]]) -> None:
+    """Long stretches that are next to nothing before others of which a character is too much."""
+    counted = 0
+
+    def count(part: str) -> int:
+        nonlocal counted
+        counted += len(part)
+        return 2 + 9 * part.count("z")
+
+    text = "".join(letter * length for letter, length in runs)
+    Document(text, "en", 20, count)
+    assert counted <= 60 * len(text) + 100
