@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 
 from sentencepiece import SentencePieceProcessor
 
+from model.invisible import without_invisible
 from model.reserved import MAX_RESERVED, reserved_pieces
 from model.vocabulary import Vocabulary
 
@@ -178,9 +179,11 @@ class Tokenizer:
     ) -> list[int]:
         """Source ids with tags and eos in their places.
 
-        The source language matters only to models whose layout has its tag.
+        The source language matters only to models whose layout has its tag. Invisible characters
+        are left out, unless the tokenizer normalizes as another project's does.
         """
-        (ids,) = self.encode_source_batch([text])
+        is_own = self._config.normalization == "nfc"
+        (ids,) = self.encode_source_batch([without_invisible(text) if is_own else text])
         parts = {
             "text": ids,
             "eos": [self._source.eos_id],

@@ -44,7 +44,7 @@ def read_pairs(path: Path, is_lowercase: bool = False) -> list[Pair]:
     opener = gzip.open if path.suffix == ".gz" else open
     pairs: list[Pair] = []
     try:
-        with opener(path, "rt", encoding="utf-8") as lines:
+        with opener(path, "rt", encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
                 columns = (line.lower() if is_lowercase else line).rstrip("\n").split("\t")
                 if len(columns) != 2:

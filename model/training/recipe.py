@@ -171,7 +171,7 @@ class Recipe:
 def load_recipe(path: Path) -> Recipe:
     """Read and check a recipe; raises RecipeError."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
     _refuse_unknown(raw, {"name", "model", "data", "tokenizer", "training", "decoding"}, "recipe")

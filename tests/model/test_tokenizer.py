@@ -167,5 +167,41 @@ def test_equal_texts_in_other_unicode_forms_have_equal_ids(tiny_tokenizer: Token
     assert composed == decomposed
 
 
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("\ufeff我喜欢茶。", "我喜欢茶。"),
+        ("I li\u00adke\u200b tea\u200e.", "I like tea."),
+        ("te\u200da \u200ctea", "tea tea"),
+        ("茶\ufe0f茶\U000e0100", "茶茶"),
+        ("caf\u034fe\u2060\u0301", "café"),
+    ],
+)
+def test_what_cannot_be_seen_does_not_reach_the_model(
+    tiny_tokenizer: Tokenizer, text: str, seen: str
+) -> None:
+    assert tiny_tokenizer.encode_source(text, "zh") == tiny_tokenizer.encode_source(seen, "zh")
+
+
+@pytest.mark.parametrize(
+    "text", ["می\u200cخواهم", "क्\u200dष", "❤\ufe0f", "👩\u200d👩", "1\ufe0f\u20e3"]
+)
+def test_joiners_and_selectors_stay_where_they_make_a_difference(
+    tiny_tokenizer: Tokenizer, text: str
+) -> None:
+    without = "".join(c for c in text if c not in "\u200c\u200d\ufe0f")
+    assert tiny_tokenizer.encode_source(text, "zh") != tiny_tokenizer.encode_source(without, "zh")
+
+
+def test_a_tokenizer_that_normalizes_itself_gets_the_text_as_it_is(
+    tiny_tokenizer_file: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    name = tiny_tokenizer_file.name
+    config = TokenizerConfig(name, name, normalization="none")
+    imported = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
+    marked = imported.encode_source("\ufeff茶", "zh")
+    assert len(marked) > len(tiny_tokenizer.encode_source("\ufeff茶", "zh"))
+
+
 def test_full_width_punctuation_is_kept(tiny_tokenizer: Tokenizer) -> None:
     assert normalise("（好，吗？）") == "（好，吗？）"

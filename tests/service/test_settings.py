@@ -40,6 +40,12 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
     assert settings.max_slots == 64
 
 
+def test_a_byte_order_mark_before_the_file_is_dropped(tmp_path: Path) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text("max_rows = 33\n", encoding="utf-8-sig")
+    assert Settings(config=config).max_rows == 33
+
+
 def test_a_secret_is_not_shown() -> None:
     assert "sesame" not in repr(Settings(otlp_headers=SecretStr("key=sesame")))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -61,6 +62,13 @@ def test_pairs_are_read_plain_or_compressed(tmp_path: Path, name: str) -> None:
     data = "你好\thello\n茶\ttea\n".encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     assert read_pairs(tmp_path / name) == [("你好", "hello"), ("茶", "tea")]
+
+
+@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
+def test_a_byte_order_mark_before_a_corpus_is_dropped(tmp_path: Path, name: str) -> None:
+    data = BOM_UTF8 + "你好\thello\n".encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    assert read_pairs(tmp_path / name) == [("你好", "hello")]
 
 
 def test_a_lower_cased_recipe_trains_on_nothing_else(

@@ -73,6 +73,19 @@ def test_sentences_are_to_be_cut_at_what_training_sees_or_where_the_recipe_says(
     assert load_recipe(write(tmp_path, short)).most_source_tokens == 16
 
 
+def test_a_byte_order_mark_before_a_recipe_is_dropped(tmp_path: Path) -> None:
+    plain, marked = tmp_path / "plain", tmp_path / "marked"
+    plain.mkdir()
+    marked.mkdir()
+    expected = load_recipe(write(plain, GOOD))
+    found = load_recipe(write(marked, "\N{ZERO WIDTH NO-BREAK SPACE}" + GOOD))
+    assert (found.name, found.model, found.training) == (
+        expected.name,
+        expected.model,
+        expected.training,
+    )
+
+
 def test_the_architecture_takes_the_vocabularys_size(tmp_path: Path) -> None:
     config = load_recipe(write(tmp_path, GOOD)).model_config(987)
     assert (config.src_vocab_size, config.tgt_vocab_size, config.d_model) == (987, 987, 64)

@@ -49,6 +49,13 @@ def test_a_prefix_that_does_not_fit_is_an_invalid_field(client: TestClient) -> N
         assert answer(socket, "a")[-1]["translatedText"] == "xxxONE"
 
 
+def test_a_byte_order_mark_before_a_message_is_dropped(client: TestClient) -> None:
+    with client.websocket_connect(PATH) as socket:
+        message = '{"id": "a", "q": "one", "source": "en", "target": "de"}'
+        socket.send_text("\N{ZERO WIDTH NO-BREAK SPACE}" + message)
+        assert answer(socket, "a")[-1]["translatedText"] == "ONE"
+
+
 def test_requests_on_one_connection_are_told_apart_and_a_short_one_overtakes(
     client: TestClient, runner: FakeRunner
 ) -> None:

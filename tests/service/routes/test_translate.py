@@ -4,6 +4,7 @@ import dataclasses
 import json
 import threading
 import time
+from codecs import BOM_UTF8
 from typing import Any
 
 import pytest
@@ -106,6 +107,24 @@ def test_a_form_is_understood(client: TestClient) -> None:
     form = {"q": "Hi.", "source": "en", "target": "de", "alternatives": "1", "api_key": ""}
     response = client.post("/translate", data=form)
     assert response.json() == {"translatedText": "HI.", "alternatives": ["HI.*"]}
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body"),
+    [
+        ("application/json", '{"q": "Hi.", "source": "en", "target": "de"}'),
+        ("application/x-www-form-urlencoded", "q=Hi.&source=en&target=de"),
+        ("text/plain", "Hi."),
+    ],
+)
+def test_a_byte_order_mark_before_a_body_is_dropped(
+    client: TestClient, media_type: str, body: str
+) -> None:
+    query = "?source=en&target=de" if media_type == "text/plain" else ""
+    headers = {"Content-Type": media_type}
+    expected = client.post("/translate" + query, content=body, headers=headers)
+    found = client.post("/translate" + query, content=BOM_UTF8 + body.encode(), headers=headers)
+    assert (found.status_code, found.text) == (200, expected.text)
 
 
 def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:

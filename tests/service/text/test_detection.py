@@ -17,6 +17,7 @@ def detector() -> LanguageDetector:
         ("The weather is fine today.", "en"),
         ("THE WEATHER IS FINE TODAY.", "en"),
         ("\n\n 今天天气很好。\n", "zh"),
+        ("\ufeff\u200b今天天气很好。", "zh"),
     ],
 )
 def test_it_tells_languages_apart(detector: LanguageDetector, text: str, language: str) -> None:

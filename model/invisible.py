@@ -1,0 +1,20 @@
+"""Characters that show nothing and that a model never learned to read past."""
+
+from __future__ import annotations
+
+import regex
+
+_INVISIBLE = regex.compile(
+    r"(?V1)[\u00AD\u034F\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF]"
+    r"|[\U000E0000-\U000E0FFF]"
+    r"|(?<![\p{Extended_Pictographic}0-9#*])[\uFE00-\uFE0F]"
+    r"|(?:(?<=[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{P}\s])|^)"
+    r"[\u200C\u200D]"
+)
+"""Byte order marks, soft hyphens, zero width spaces, marks of direction; selectors of variants and
+joiners where they have nothing to act on, as emoji and some scripts give them."""
+
+
+def without_invisible(text: str) -> str:
+    """The text as it is seen."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
