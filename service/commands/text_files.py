@@ -48,7 +48,7 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def _parts(file: BinaryIO, name: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()  # drops a byte order mark
+    decoder = codecs.getincrementaldecoder("utf-8")()
     num_read, rest, is_first, is_last = 0, "", True, False
     while not is_last:
         block = file.read(_PART_BYTES)

@@ -108,9 +108,9 @@ def parse_form(form: bytes, limits: Limits) -> dict[str, str | list[str]]:
 
 
 def decode_text(text: bytes, name: str = "body") -> str:
-    """The text without a byte order mark before it; raises InvalidText."""
+    """The text; raises InvalidText."""
     try:
-        return text.decode("utf-8-sig")
+        return text.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidText(f"the {name} is not UTF-8: byte {error.start} is wrong") from error
 

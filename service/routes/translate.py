@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from typing import Any
 
@@ -52,7 +53,7 @@ async def translate(request: Request) -> Response:
     """
     state = server_state(request)
     media_type = media_type_of(request)
-    body = await read_body(request, state.limits.max_body_bytes)
+    body = (await read_body(request, state.limits.max_body_bytes)).removeprefix(BOM_UTF8)
     wanted = _parse_request(request, media_type, body, state.limits)
     job = state.job(wanted)
     if EVENT_STREAM in request.headers.get("accept", ""):
@@ -80,6 +81,6 @@ def _parse_request(
         unused: Iterable[str] = query.keys() & {"q"}  # the body is the text
         form = {**query, "q": decode_text(body)}
     else:
-        form, unused = parse_form(body.removeprefix(BOM_UTF8), limits), query
+        form, unused = parse_form(body, limits), query
     report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(form), unused))
     return TranslateRequest.from_strings(form)
