@@ -11,13 +11,15 @@ from types import FrameType
 
 import uvicorn
 
+from service.signals import end_at_once
+
 _logger = logging.getLogger(__name__)
 _YOUNG_OBJECTS = 10_000
 
 
 class Server(uvicorn.Server):
     """On the first SIGTERM or SIGINT awaits `drain`, then shuts down and ends with exit code 0;
-    on the second it stops at once."""
+    the second ends the process at once."""
 
     def __init__(self, config: uvicorn.Config, drain: Callable[[], Awaitable[None]]) -> None:
         super().__init__(config)
@@ -35,7 +37,7 @@ class Server(uvicorn.Server):
         """Called in the signal's context: uvicorn would only close the port and raise it again."""
         self._num_signals += 1
         if self._loop is None or self._num_signals > 1:
-            self.should_exit = self.force_exit = True
+            end_at_once(sig)
         else:
             self._loop.call_soon_threadsafe(self._begin_drain)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import weakref
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +50,12 @@ def load_library() -> ctypes.CDLL | None:
         function.restype, function.argtypes = result, arguments
         setattr(library, name, function)
     return library
+
+
+def free_with(owner: object, free: Callable[[int], None], handle: int) -> None:
+    """Call `free(handle)` when the owner is collected, but not when the interpreter ends: daemon
+    threads may still compute with it then, and the process's memory goes anyway."""
+    weakref.finalize(owner, free, handle).atexit = False
 
 
 def is_available() -> bool:

@@ -7,7 +7,6 @@ which row holds which position.
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Sequence
 from itertools import chain
 
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from model.layout import Moves, Part
-from model.native.library import address, load_library
+from model.native.library import address, free_with, load_library
 from model.native.packed import PackedModel
 from model.network import Extent, Room, RowCandidates, RowTable
 
@@ -73,7 +72,7 @@ class NativeNetwork:
         self._network = library.dragoman_new(packed.handle, compiled_room)
         if self._network is None:
             raise MemoryError("the caches do not fit into memory")
-        weakref.finalize(self, library.dragoman_delete, self._network)
+        free_with(self, library.dragoman_delete, self._network)
         self._stepped_rows = torch.empty(0, dtype=torch.int32)
         self._num_threads = 1
         self.share_cores(1)

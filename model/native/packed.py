@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Sequence
 
 from model.config import Activation, ModelConfig
-from model.native.library import NextWeight, address, load_library
+from model.native.library import NextWeight, address, free_with, load_library
 from model.native.weights import WeightSupply, packed_weights, tables_of
 from model.network import Model
 
@@ -50,7 +49,7 @@ class PackedModel:
         shape = _shape(model.config, is_quantised, kernels)
         self.handle = library.dragoman_pack(ctypes.byref(shape), tables, NextWeight(supply))
         """The compiled library's name for it."""
-        weakref.finalize(self, library.dragoman_let_go, self.handle)
+        free_with(self, library.dragoman_let_go, self.handle)
         if supply.error is not None:
             raise supply.error
         if self.handle is None:

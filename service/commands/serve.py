@@ -12,6 +12,7 @@ import click
 from model.bundled import BUNDLED_NAMES
 from service.commands.failure import fail, importing
 from service.settings import Settings, read_settings
+from service.signals import end_at_once_on_sigterm
 
 _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -53,6 +54,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     \b
     curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
     """
+    end_at_once_on_sigterm()
     settings = _read_settings({name: value for name, value in flags.items() if value})
     with importing():
         import uvicorn

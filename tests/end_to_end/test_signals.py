@@ -1,0 +1,205 @@
+"""Signals to a real server: what is promised of its end, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+ROOT = Path(__file__).parents[2]
+DRAGOMAN = str(Path(sys.executable).with_name("dragoman"))
+TEXTS = (ROOT / "tests/data/sentences.en.txt").read_text(encoding="utf-8").splitlines()
+START_SECONDS = 90
+END_SECONDS = 10
+"""An end that waits for running work takes far longer than this, one at once far less."""
+
+
+class Process:
+    """A server on a port of its own, the bundled models loaded or about to be."""
+
+    def __init__(self, *arguments: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.has_drained = False
+        self.popen = subprocess.Popen(
+            [DRAGOMAN, "serve", "--port", str(port), "--drain-seconds", "300", *arguments],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")},
+        )
+
+    def get(self, path: str) -> httpx.Response:
+        return httpx.get(self.url + path, timeout=30)
+
+    def wait_until_ready(self) -> None:
+        until(lambda: self.is_ready, START_SECONDS)
+
+    @property
+    def is_ready(self) -> bool:
+        assert self.popen.poll() is None
+        with contextlib.suppress(httpx.TransportError):
+            return self.get("/health/ready").status_code == 200
+        return False
+
+    def gauge(self, name: str) -> float:
+        lines = self.get("/metrics").text.splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
+
+    def translate(self) -> None:
+        """Much work, whose end nobody will see."""
+        fields = {"q": TEXTS * 5, "source": "en", "target": "zh", "beam_size": 16}
+        with contextlib.suppress(httpx.TransportError):
+            httpx.post(f"{self.url}/translate", json=fields, timeout=300)
+
+    def open_stream(self) -> ClientConnection:
+        return connect(f"{self.url.replace('http', 'ws')}/translate/stream", close_timeout=1)
+
+    def ended(self, within_seconds: float = END_SECONDS) -> tuple[int, str]:
+        """How the process ended, and what it said last that is no log line."""
+        _, stderr = self.popen.communicate(timeout=within_seconds)
+        lines = stderr.splitlines()
+        self.has_drained = any('"draining' in line for line in lines)
+        return self.popen.returncode, "\n".join(x for x in lines if not x.startswith("{"))
+
+
+def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"it never came true in {seconds} s"
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def server(*arguments: str) -> Iterator[Process]:
+    process = Process("--log-format", "json", "--max-characters", "100000", *arguments)
+    try:
+        yield process
+    finally:
+        process.popen.kill()
+        process.popen.communicate()
+
+
+@contextlib.contextmanager
+def at_work(process: Process, streams: int = 0) -> Iterator[None]:
+    """A request runs, and as many streams, when the block begins."""
+    process.wait_until_ready()
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as stack:
+        pool.submit(process.translate)
+        for _ in range(streams):
+            stream = stack.enter_context(process.open_stream())
+            fields = {"id": 1, "q": TEXTS, "source": "en", "target": "zh", "beam_size": 16}
+            stream.send(json.dumps(fields))
+        until(lambda: process.gauge("dragoman_running{") > 0)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        *[(signal.SIGTERM, signal.SIGTERM)] * 3,
+        (signal.SIGINT, signal.SIGINT),
+        (signal.SIGTERM, signal.SIGINT),
+    ],
+)
+def test_a_second_signal_ends_a_working_server_at_once_and_by_that_signal(
+    first: signal.Signals, second: signal.Signals
+) -> None:
+    with server() as process, at_work(process):
+        process.popen.send_signal(first)
+        until(lambda: process.get("/health/ready").status_code == 503)
+        process.popen.send_signal(second)
+        assert process.ended() == (-second, "")
+
+
+def test_a_second_signal_ends_a_server_with_open_streams_at_once() -> None:
+    with server() as process, at_work(process, streams=3), process.open_stream():
+        process.popen.send_signal(signal.SIGTERM)
+        until(lambda: process.get("/health/ready").status_code == 503)
+        process.popen.send_signal(signal.SIGTERM)
+        assert process.ended() == (-signal.SIGTERM, "")
+
+
+def test_streams_are_finished_before_a_server_ends_and_idle_ones_do_not_hold_it() -> None:
+    with server() as process:
+        process.wait_until_ready()
+        with process.open_stream() as idle, process.open_stream() as stream:
+            fields = {"id": 1, "q": TEXTS[:40], "source": "en", "target": "zh"}
+            stream.send(json.dumps(fields))
+            stream.recv(timeout=30)
+            process.popen.send_signal(signal.SIGTERM)
+            messages = []
+            with contextlib.suppress(ConnectionClosed):
+                while True:
+                    messages.append(json.loads(stream.recv(timeout=60)))
+            assert messages[-1]["type"] == "final"
+            with pytest.raises(ConnectionClosed):
+                idle.recv(timeout=30)
+        assert process.ended() == (0, "")
+
+
+@pytest.mark.parametrize("delay_ms", [0, 700, 2000])
+def test_sigterm_during_start_up_ends_the_server_at_once(delay_ms: int) -> None:
+    with server() as process:
+        until(lambda: _catches(process.popen.pid, signal.SIGTERM), START_SECONDS)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.popen.wait(delay_ms / 1000)
+        process.popen.send_signal(signal.SIGTERM)
+        ended = process.ended()
+        assert ended == (0 if process.has_drained else -signal.SIGTERM, "")
+
+
+def _catches(pid: int, number: signal.Signals) -> bool:
+    """Whether the process has a handler for the signal."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(mask, 16) >> (number - 1) & 1)
+
+
+OFFLINE = """
+import threading
+from model.options import DecodingOptions
+from model.sentence import SourceSentence
+from tests.model.reference import EOS, tiny_model, tiny_runner
+
+model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=20000)
+runner = tiny_runner(model, backend="native")
+is_at_work = threading.Event()
+
+
+def translate_for_ever() -> None:
+    sentence = SourceSentence([5, 6, 7, EOS], DecodingOptions(beam_size=4))
+    while True:
+        if not runner.num_running:
+            runner.admit([sentence] * 16)
+        runner.step()
+        is_at_work.set()
+
+
+threading.Thread(target=translate_for_ever, daemon=True).start()
+is_at_work.wait()
+"""
+
+
+@pytest.mark.parametrize("repetition", range(3))
+def test_the_interpreter_ends_while_a_daemon_thread_steps(repetition: int) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", OFFLINE], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
