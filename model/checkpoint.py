@@ -86,14 +86,22 @@ class StoredWeights(Mapping[str, Tensor]):
         try:
             with safe_open(path, framework="pt") as file:
                 names = file.keys()
-                self.shapes = {name: tuple(file.get_slice(name).get_shape()) for name in names}
+                slices = {name: file.get_slice(name) for name in names}
+                self.shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
+                dtypes = {name: part.get_dtype() for name, part in slices.items()}
         except (OSError, SafetensorError) as error:
             raise CheckpointError(f"{path} is not a safetensors file: {error}") from error
+        for name, dtype in dtypes.items():
+            if not dtype.startswith(("F", "BF")):
+                raise CheckpointError(f"{path}: {name} holds {dtype}, expected floating point")
 
     def __getitem__(self, name: str) -> Tensor:
         expected = self.shapes[name]
-        with safe_open(self._path, framework="pt") as file:
-            tensor: Tensor = file.get_tensor(name).to(torch.float32, copy=True)
+        try:
+            with safe_open(self._path, framework="pt") as file:
+                tensor: Tensor = file.get_tensor(name).to(torch.float32, copy=True)
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(f"cannot read {name} of {self._path}: {error}") from error
         if tuple(tensor.shape) != expected:
             raise CheckpointError(f"{self._path} has changed since it was opened")
         return tensor

@@ -1,84 +1,239 @@
-// What Python calls, through ctypes. Nothing here throws: null is the only failure.
+// What Python calls, through ctypes. Every function returns a number of at least 0, or a Failure;
+// no exception leaves this file.
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <system_error>
+
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
 
 #include "decode.h"
 #include "network.h"
+#include "parallel.h"
 #include "search.h"
 #include "weights.h"
 
-extern "C" {
+namespace {
 
-// Null if there are no more.
-const char *dragoman_kernels(int32_t index) {
-    const auto &usable = usable_kernels();
-    return static_cast<size_t>(index) < usable.size() ? usable[index]->name : nullptr;
+enum Failure : int32_t { kNoMemory = -1, kNoThread = -2, kOther = -3 };
+
+// Call body(), which returns the function's result.
+template <class Body>
+int32_t guarded(const Body &body) {
+    prepare_exceptions();
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return kNoMemory;
+    } catch (const std::length_error &) {  // more than a vector can ever hold
+        return kNoMemory;
+    } catch (const std::system_error &) {
+        return kNoThread;
+#if defined(__GLIBCXX__)
+    } catch (const abi::__forced_unwind &) {  // the calling thread ends, in a callback to Python
+        throw;
+#endif
+    } catch (...) {
+        return kOther;
+    }
 }
 
-int32_t dragoman_is_fast_quantised() { return usable_kernels()[0]->is_fast_quantised; }
+template <class Body>
+int32_t done(const Body &body) {
+    return guarded([&] {
+        body();
+        return 0;
+    });
+}
+
+// A field of a struct that Python mirrors, or a struct as a whole.
+struct Field {
+    const char *name;
+    int64_t offset, size;
+};
+
+#define STRUCT(type) {#type, 0, sizeof(type)}
+#define FIELD(type, field) {#type "." #field, offsetof(type, field), sizeof(type::field)}
+
+constexpr Field kFields[] = {
+    STRUCT(Shape),
+    FIELD(Shape, d_model),
+    FIELD(Shape, n_heads),
+    FIELD(Shape, d_ff),
+    FIELD(Shape, n_encoder_layers),
+    FIELD(Shape, n_decoder_layers),
+    FIELD(Shape, src_vocab_size),
+    FIELD(Shape, tgt_vocab_size),
+    FIELD(Shape, is_pre_norm),
+    FIELD(Shape, has_embedding_norm),
+    FIELD(Shape, activation),
+    FIELD(Shape, is_quantised),
+    FIELD(Shape, embedding_scale),
+    FIELD(Shape, kernels),
+    STRUCT(Tables),
+    FIELD(Tables, source),
+    FIELD(Tables, source_positions),
+    FIELD(Tables, target),
+    FIELD(Tables, target_positions),
+    FIELD(Tables, slopes),
+    STRUCT(Room),
+    FIELD(Room, max_rows),
+    FIELD(Room, max_slots),
+    FIELD(Room, max_source_tokens),
+    FIELD(Room, max_target_tokens),
+    FIELD(Room, max_batch_tokens),
+    STRUCT(StepTable),
+    FIELD(StepTable, slots),
+    FIELD(StepTable, rows),
+    FIELD(StepTable, members),
+    FIELD(StepTable, row),
+    STRUCT(Hypotheses),
+    FIELD(Hypotheses, tokens),
+    FIELD(Hypotheses, log_probs),
+    FIELD(Hypotheses, score),
+    FIELD(Hypotheses, length),
+    STRUCT(SearchState),
+    FIELD(SearchState, max_beam),
+    FIELD(SearchState, max_length),
+    FIELD(SearchState, loop_span),
+    FIELD(SearchState, longest_loop),
+    FIELD(SearchState, eos),
+    FIELD(SearchState, integers),
+    FIELD(SearchState, numbers),
+    FIELD(SearchState, flags),
+    FIELD(SearchState, live),
+    FIELD(SearchState, finished),
+    FIELD(SearchState, last),
+    FIELD(SearchState, spelling),
+    FIELD(SearchState, length),
+    FIELD(SearchState, status),
+    FIELD(SearchState, is_stuck),
+    FIELD(SearchState, utf8),
+    STRUCT(Utf8),
+    FIELD(Utf8, spelled),
+    FIELD(Utf8, is_allowed),
+    FIELD(Utf8, next_state),
+    STRUCT(SlotIntegers),
+    FIELD(SlotIntegers, beam_size),
+    FIELD(SlotIntegers, n_best),
+    FIELD(SlotIntegers, limit),
+    FIELD(SlotIntegers, lookahead),
+    FIELD(SlotIntegers, top_k),
+    FIELD(SlotIntegers, seed),
+    FIELD(SlotIntegers, ngram_size),
+    FIELD(SlotIntegers, prefix_length),
+    STRUCT(SlotNumbers),
+    FIELD(SlotNumbers, length_penalty),
+    FIELD(SlotNumbers, temperature),
+    FIELD(SlotNumbers, top_p),
+    FIELD(SlotNumbers, repetition_penalty),
+    STRUCT(SlotFlags),
+    FIELD(SlotFlags, is_sampling),
+    FIELD(SlotFlags, is_wu),
+    {nullptr, 0, 0},
+};
+
+}  // namespace
+
+extern "C" {
+
+// All that Python mirrors, ended by a null name.
+const Field *dragoman_fields() { return kFields; }
+
+// The name of the kernels of this index; null if there are no more.
+int32_t dragoman_kernels(int32_t index, const char **name) {
+    return done([&] {
+        const auto &usable = usable_kernels();
+        *name = static_cast<size_t>(index) < usable.size() ? usable[index]->name : nullptr;
+    });
+}
+
+int32_t dragoman_is_fast_quantised() {
+    return guarded([] { return int32_t{usable_kernels()[0]->is_fast_quantised}; });
+}
 
 // Weights are held by whoever packed them and by every network that computes with them.
 using Held = std::shared_ptr<const Weights>;
 
-// Null if there is no room.
-Held *dragoman_pack(const Shape *shape, const Tables *tables, NextWeight next) {
-    try {
-        return new Held(new Weights(*shape, *tables, next));
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
+int32_t dragoman_pack(const Shape *shape, const Tables *tables, NextWeight next, Held **packed) {
+    return done([&] { *packed = new Held(new Weights(*shape, *tables, next)); });
 }
 
-void dragoman_let_go(Held *weights) { delete weights; }
-
-// Null if there is no room.
-Network *dragoman_new(const Held *weights, const Room *room) {
-    try {
-        return new Network(*weights, *room);
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
+int32_t dragoman_let_go(Held *weights) {
+    return done([&] { delete weights; });
 }
 
-void dragoman_delete(Network *network) { delete network; }
-
-void dragoman_use_threads(Network *network, int32_t threads) { network->use_threads(threads); }
-
-void dragoman_encode(Network *network, int32_t sentences, const int64_t *ids,
-                     const int32_t *lengths, const int32_t *slots, float *memory) {
-    network->encode(sentences, ids, lengths, slots, memory);
+int32_t dragoman_new(const Held *weights, const Room *room, Network **network) {
+    return done([&] { *network = new Network(*weights, *room); });
 }
 
-void dragoman_step(Network *network, int32_t rows, const int64_t *tokens, const int64_t *positions,
-                   const int32_t *row, const int32_t *slot, const int32_t *order) {
-    network->step(rows, {tokens, positions, row, slot, order});
+int32_t dragoman_delete(Network *network) {
+    return done([&] { delete network; });
 }
 
+int32_t dragoman_use_threads(Network *network, int32_t threads) {
+    return done([&] { network->use_threads(threads); });
+}
+
+int32_t dragoman_encode(Network *network, int32_t sentences, const int64_t *ids,
+                        const int32_t *lengths, const int32_t *slots, float *memory) {
+    return done([&] { network->encode(sentences, ids, lengths, slots, memory); });
+}
+
+int32_t dragoman_step(Network *network, int32_t rows, const int64_t *tokens,
+                      const int64_t *positions, const int32_t *row, const int32_t *slot,
+                      const int32_t *order) {
+    return done([&] { network->step(rows, {tokens, positions, row, slot, order}); });
+}
+
+// How many of the searches have ended.
 int32_t dragoman_decode(Network *network, const SearchState *state, const StepTable *table,
                         int32_t count, int32_t length) {
-    return decode(*network, *state, *table, count, length);
+    return guarded([&] { return decode(*network, *state, *table, count, length); });
 }
 
-void dragoman_logits(Network *network, float *logits) { network->logits(logits); }
-
-void dragoman_rank(Network *network, int32_t count, float *log_probs, int64_t *tokens) {
-    network->rank(count, log_probs, tokens);
+int32_t dragoman_logits(Network *network, float *logits) {
+    return done([&] { network->logits(logits); });
 }
 
-void dragoman_reorder(Network *network, int32_t rows, const int32_t *row, const int64_t *sources,
-                      int32_t length) {
-    network->reorder(rows, row, sources, length);
+int32_t dragoman_rank(Network *network, int32_t count, float *log_probs, int64_t *tokens) {
+    return done([&] { network->rank(count, log_probs, tokens); });
 }
 
-void dragoman_advance(const SearchState *state, const int64_t *members, int32_t slots, int32_t width,
-                      const int64_t *by_slot, int32_t count, const float *log_probs,
-                      const int64_t *tokens, const bool *is_failed, int64_t *sources) {
-    Offers offers{count, log_probs, tokens, is_failed};
-    advance(*state, members, slots, width, by_slot, offers, sources);
+int32_t dragoman_reorder(Network *network, int32_t rows, const int32_t *row, const int64_t *sources,
+                         int32_t length) {
+    return done([&] { network->reorder(rows, row, sources, length); });
 }
 
-void dragoman_stable_lengths(const SearchState *state, const int64_t *members, int32_t slots,
-                             int64_t *lengths) {
-    stable_lengths(*state, members, slots, lengths);
+int32_t dragoman_advance(const SearchState *state, const int64_t *members, int32_t slots,
+                         int32_t width, const int64_t *by_slot, int32_t count,
+                         const float *log_probs, const int64_t *tokens, const bool *is_failed,
+                         int64_t *sources) {
+    return done([&] {
+        Offers offers{count, log_probs, tokens, is_failed};
+        advance(*state, members, slots, width, by_slot, offers, sources);
+    });
+}
+
+int32_t dragoman_stable_lengths(const SearchState *state, const int64_t *members, int32_t slots,
+                                int64_t *lengths) {
+    return done([&] { stable_lengths(*state, members, slots, lengths); });
+}
+
+// One linear layer by itself, so that the arithmetic of all kernels can be tested: y (rows, outputs)
+// of x (rows, inputs), weight (outputs, inputs) and bias (outputs).
+int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantised, int32_t rows,
+                        int32_t inputs, int32_t outputs, const float *weight, const float *bias,
+                        const float *x, float *y) {
+    return done([&] {
+        Linear linear = pack(weight, bias, outputs, inputs, is_quantised);
+        Scratch scratch;
+        apply(*usable_kernels().at(kernels), linear, x, rows, scratch, y,
+              static_cast<Activation>(activation), false);
+    });
 }
 }

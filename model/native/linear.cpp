@@ -89,7 +89,7 @@ Linear pack(const float *weight, const float *bias, int outputs, int inputs, boo
     linear.depth = is_quantised ? rounded_up(inputs, kDepthStep) : inputs;
     linear.is_quantised = is_quantised;
     linear.bias.assign(linear.panels * kLanes, 0.0f);
-    if (bias) std::copy(bias, bias + outputs, linear.bias.begin());
+    std::copy(bias, bias + outputs, linear.bias.begin());
     is_quantised ? pack_codes(linear, weight) : pack_floats(linear, weight);
     return linear;
 }

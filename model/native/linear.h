@@ -10,7 +10,7 @@ inline int rounded_up(int n, int step) { return (n + step - 1) / step * step; }
 // The kernels that this machine runs, the fastest ones first.
 const std::vector<const Kernels *> &usable_kernels();
 
-// weight (outputs, inputs) and bias (outputs, or null for none) -> packed.
+// weight (outputs, inputs) and bias (outputs) -> packed.
 Linear pack(const float *weight, const float *bias, int outputs, int inputs, bool is_quantised);
 
 // Where inputs are quantised.

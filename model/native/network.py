@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 from model.layout import Moves, Part
-from model.native.library import address, free_with, load_library
+from model.native.library import Mirrored, address, free_with, required_library
 from model.native.packed import PackedModel
 from model.network import Extent, Room, RowCandidates, RowTable
 
 _BATCH_TOKENS = 1024
 
 
-class _Room(ctypes.Structure):
+class _Room(Mirrored):
     """`Room` of network.h."""
 
     _fields_ = tuple(
@@ -34,12 +34,12 @@ class _Room(ctypes.Structure):
     )
 
 
-class _StepTable(ctypes.Structure):
+class _StepTable(Mirrored):
     """`StepTable` of decode.h."""
 
     _fields_ = (
-        *((name, ctypes.c_int32) for name in ("n_slots", "n_rows")),
-        *((name, ctypes.c_void_p) for name in ("slots", "rows")),
+        *((name, ctypes.c_int32) for name in ("slots", "rows")),
+        *((name, ctypes.c_void_p) for name in ("members", "row")),
     )
 
 
@@ -61,17 +61,16 @@ class NativeNetwork:
     can_leave_out = True
 
     def __init__(self, packed: PackedModel, room: Room) -> None:
-        """Raises MemoryError if the caches do not fit."""
-        library = load_library()
-        if library is None:
-            raise RuntimeError("model/native was not compiled")
-        self._library = library
+        """Raises MemoryError if the caches do not fit, OSError if no threads can be had."""
+        self._library = library = required_library()
         self._packed, self._config = packed, packed.config
         self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
         compiled_room = ctypes.byref(_Room(**room._asdict(), max_batch_tokens=self._batch_tokens))
-        self._network = library.dragoman_new(packed.handle, compiled_room)
-        if self._network is None:
-            raise MemoryError("the caches do not fit into memory")
+        self._network = ctypes.c_void_p()
+        try:
+            library.dragoman_new(packed.handle, compiled_room, ctypes.byref(self._network))
+        except MemoryError as error:
+            raise MemoryError("the caches do not fit into memory") from error
         free_with(self, library.dragoman_delete, self._network)
         self._stepped_rows = torch.empty(0, dtype=torch.int32)
         self._num_threads = 1

@@ -6,18 +6,24 @@ import ctypes
 from collections.abc import Sequence
 
 from model.config import Activation, ModelConfig
-from model.native.library import NextWeight, address, free_with, load_library
-from model.native.weights import WeightSupply, packed_weights, tables_of
+from model.native.library import (
+    Mirrored,
+    NextWeight,
+    address,
+    free_with,
+    required_library,
+)
+from model.native.weights import Tables, WeightSupply, packed_weights, tables_of
 from model.network import Model
 
 _ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
 _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
-    *("tgt_vocab_size", "is_pre_norm", "activation", "is_quantised"),
+    *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
 )
 
 
-class _Shape(ctypes.Structure):
+class _Shape(Mirrored):
     """`Shape` of weights.h."""
 
     _fields_ = (
@@ -25,6 +31,12 @@ class _Shape(ctypes.Structure):
         ("embedding_scale", ctypes.c_float),
         ("kernels", ctypes.c_int32),
     )
+
+
+class _Tables(Mirrored):
+    """`Tables` of weights.h."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in Tables._fields)
 
 
 class PackedModel:
@@ -37,23 +49,36 @@ class PackedModel:
         self, model: Model, control_ids: Sequence[int], is_quantised: bool, kernels: int = 0
     ) -> None:
         """`kernels`: which of `kernel_names` computes. Raises MemoryError if the copy does not
-        fit."""
-        library = load_library()
-        if library is None:
-            raise RuntimeError("model/native was not compiled")
+        fit, WeightError, or what reading a weight raises."""
         self.config, self.device = model.config, model.device
-        self._tables = tables_of(model.config, model.weights)
-        tables = (ctypes.c_void_p * len(self._tables))(*map(address, self._tables))
-        weights = packed_weights(model.config, model.weights, self._tables, control_ids)
-        supply = WeightSupply(weights)
         shape = _shape(model.config, is_quantised, kernels)
-        self.handle = library.dragoman_pack(ctypes.byref(shape), tables, NextWeight(supply))
-        """The compiled library's name for it."""
-        free_with(self, library.dragoman_let_go, self.handle)
+        try:
+            self._tables = tables_of(model.config, model.weights)
+            weights = packed_weights(model.config, model.weights, self._tables, control_ids)
+            self.handle = _pack(shape, self._tables, WeightSupply(weights))
+            """The compiled library's name for it."""
+        except (MemoryError, RuntimeError) as error:
+            if _is_out_of_memory(error):
+                raise MemoryError("the model's weights do not fit into memory") from error
+            raise
+        free_with(self, required_library().dragoman_let_go, self.handle)
+
+
+def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_p:
+    packed, addresses = ctypes.c_void_p(), _Tables(*map(address, tables))
+    arguments = (ctypes.byref(shape), ctypes.byref(addresses), NextWeight(supply))
+    try:
+        required_library().dragoman_pack(*arguments, ctypes.byref(packed))
+    except Exception:
         if supply.error is not None:
-            raise supply.error
-        if self.handle is None:
-            raise MemoryError("the model's weights do not fit into memory")
+            raise supply.error from None
+        raise
+    return packed
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """PyTorch has no exception of its own for the CPU's memory."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
 def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:
@@ -66,6 +91,7 @@ def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:
         src_vocab_size=config.src_vocab_size,
         tgt_vocab_size=config.tgt_vocab_size,
         is_pre_norm=config.norm == "pre",
+        has_embedding_norm=config.embedding_norm,
         activation=_ACTIVATIONS[config.activation],
         is_quantised=is_quantised,
         embedding_scale=config.embedding_scale,

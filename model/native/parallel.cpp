@@ -1,5 +1,7 @@
 #include "parallel.h"
 
+#include <utility>
+
 namespace {
 
 constexpr int kSpinsBeforeSleep = 1000;
@@ -13,10 +15,18 @@ void relax() {
 #endif
 }
 
-// Of a thread that is working on a loop; else -1.
-thread_local int own_place = -1;
+// In memory that a thread has from its beginning: where it is allocated at first use, glibc ends the
+// process if there is none left.
+#if defined(__linux__)
+#define AT_HAND __attribute__((tls_model("initial-exec")))
+#else
+#define AT_HAND
+#endif
 
-thread_local Team *own_team = nullptr;
+// Of a thread that is working on a loop; else -1.
+AT_HAND thread_local int own_place = -1;
+
+AT_HAND thread_local Team *own_team = nullptr;
 
 uint32_t generation_of(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
 uint32_t left_of(uint64_t ticket) { return static_cast<uint32_t>(ticket); }
@@ -34,7 +44,7 @@ void run_alone(int chunks, const std::function<void(int, int)> &body, int place)
 // cannot take one of an older loop.
 
 void Team::use(int threads) {
-    if (threads > places()) grow(threads);
+    if (threads > static_cast<int>(helpers_.size()) + 1) grow(threads);
     threads_ = threads;
 }
 
@@ -46,13 +56,32 @@ void Team::run(int chunks, const std::function<void(int, int)> &body) {
         relax();
         if (++spins > kSpinsBeforeYield) std::this_thread::yield();
     }
+    rethrow_failure();
+}
+
+void Team::keep_failure() {
+    std::lock_guard<std::mutex> locked(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+}
+
+// Nobody else works on the loop any more.
+void Team::rethrow_failure() {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Team::grow(int places) {
+    threads_ = 1;
     stop();
     is_stopping_ = false;
+    started_ = 0;
     shares_ = std::vector<Share>(places);
-    for (int i = 1; i < places; i++) helpers_.emplace_back([this, i] { help(i); });
+    try {
+        for (int i = 1; i < places; i++) helpers_.emplace_back([this, i] { help(i); });
+        while (started_ < places - 1) std::this_thread::yield();
+    } catch (...) {
+        stop();
+        throw;
+    }
 }
 
 int Team::share_start(int owner) const {
@@ -89,7 +118,11 @@ int Team::take_from(int owner, int place) {
     int done = 0;
     while (left_of(seen)) {
         if (!ticket.compare_exchange_weak(seen, seen - 1)) continue;
-        (*body_)(share_start(owner + 1) - static_cast<int>(left_of(seen)), place);
+        try {
+            (*body_)(share_start(owner + 1) - static_cast<int>(left_of(seen)), place);
+        } catch (...) {
+            keep_failure();
+        }
         done++;
         seen = ticket;
     }
@@ -99,6 +132,8 @@ int Team::take_from(int owner, int place) {
 void Team::help(int place) {
     const std::atomic<uint64_t> &ticket = shares_[place].ticket;
     uint32_t seen = generation_of(ticket);
+    prepare_exceptions();
+    started_++;
     while (!is_stopping_) {
         for (int spins = 0; generation_of(ticket) == seen && spins < kSpinsBeforeSleep; spins++)
             relax();

@@ -4,10 +4,18 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+// Let the calling thread have what throwing takes. It is allocated once a thread; where that fails,
+// glibc ends the process.
+inline void prepare_exceptions() {
+    volatile int used = std::uncaught_exceptions();
+    static_cast<void>(used);
+}
 
 // A thread that calls, and helpers that are woken for its loops. One caller at a time.
 class Team {
@@ -16,7 +24,8 @@ class Team {
     ~Team() { stop(); }
     Team(const Team &) = delete;
 
-    // Let so many work on each loop from now on, the caller included; no loop may be running.
+    // Let so many work on each loop from now on, the caller included; no loop may be running. Throws
+    // std::system_error or std::bad_alloc if they cannot be had; then the caller works alone.
     void use(int threads);
 
     // As many as are to work on a loop, and as many as might: one that comes late may still help
@@ -42,6 +51,8 @@ class Team {
     int take_from(int owner, int thread);
     void help(int thread);
     void sleep_while(Share &share, uint32_t seen);
+    void keep_failure();
+    void rethrow_failure();
     void stop();
 
     std::mutex mutex_;
@@ -51,6 +62,8 @@ class Team {
     std::atomic<bool> is_stopping_{false};
     const std::function<void(int, int)> *body_ = nullptr;
     int chunks_ = 0;
+    std::exception_ptr failure_;  // the loop's first one
+    std::atomic<int> started_{0};  // helpers
     alignas(kLineBytes) std::atomic<int> unfinished_{0};
 };
 
@@ -75,5 +88,6 @@ int parallel_place();
 // Call body(chunk, place) for every chunk 0..chunks-1, in any order; return when all are done. Each
 // thread takes the next chunk when it is free, so that one whose core the system has given to
 // somebody else holds back one chunk and not the loop. `place` is below the team's places(). A
-// loop within a loop is left to the thread that comes to it.
+// loop within a loop is left to the thread that comes to it. What a body throws, whoever called it,
+// is thrown here once no body runs any more.
 void parallel_for(int chunks, const std::function<void(int chunk, int place)> &body);

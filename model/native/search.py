@@ -13,7 +13,7 @@ from torch import Tensor
 
 from model.guards import LONGEST_LOOP, LOOP_SPAN
 from model.hypotheses import Hypotheses, spelled_out
-from model.native.library import address, load_library
+from model.native.library import Mirrored, address, required_library
 from model.network import RowCandidates, RowTable
 from model.search import Search, Status
 from model.sentence import Hypothesis, SourceSentence
@@ -24,19 +24,19 @@ from model.utf8 import Utf8Tables
 Array = NDArray[Any]
 
 
-class _Hypotheses(ctypes.Structure):
+class _Hypotheses(Mirrored):
     """`Hypotheses` of search.h."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("tokens", "log_probs", "score", "length"))
 
 
-class _Utf8(ctypes.Structure):
+class _Utf8(Mirrored):
     """`Utf8` of search.h."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state"))
 
 
-class _State(ctypes.Structure):
+class _SearchState(Mirrored):
     """`SearchState` of search.h."""
 
     _fields_ = (
@@ -69,16 +69,13 @@ class NativeSearch(Search):
     ) -> None:
         device = torch.device("cpu")
         super().__init__(n_slots, max_beam, max_length, eos_id, filler_id, device, utf8)
-        library = load_library()
-        if library is None:
-            raise RuntimeError("model/native was not compiled")
-        self._library = library
+        self._library = required_library()
         options = (address(table) for table in self.options.tables)
         hypotheses = (_addresses(self.live), _addresses(self.finished))
         others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
         sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, eos_id)
         tables = (address(table) for table in others)
-        self._state = _State(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
+        self._state = _SearchState(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
         self.state = ctypes.byref(self._state)
         """The compiled library's view of all this."""
         self._option_tables = [table.numpy() for table in self.options.tables]

@@ -1,20 +1,30 @@
 #include "weights.h"
 
-#include <new>
+#include <stdexcept>
 
 namespace {
 
+const float *next_weight(NextWeight next, int rows, int columns) {
+    const float *weight = next(rows, columns);
+    if (!weight) throw std::runtime_error("a weight cannot be had");
+    return weight;
+}
+
 Linear next_linear(const Shape &shape, NextWeight next, int outputs, int inputs) {
-    const float *weight = next(), *bias = next();
-    if (!weight) throw std::bad_alloc();
+    const float *weight = next_weight(next, outputs, inputs);
+    const float *bias = next_weight(next, outputs, 1);
     return pack(weight, bias, outputs, inputs, shape.is_quantised);
 }
 
-// No gain: there is no such norm.
 Norm next_norm(const Shape &shape, NextWeight next) {
-    const float *gain = next(), *bias = next();
-    if (!gain) return {};
+    const float *gain = next_weight(next, shape.d_model, 1);
+    const float *bias = next_weight(next, shape.d_model, 1);
     return {{gain, gain + shape.d_model}, {bias, bias + shape.d_model}};
+}
+
+// For a norm that only some architectures have.
+Norm next_norm_if(bool has_norm, const Shape &shape, NextWeight next) {
+    return has_norm ? next_norm(shape, next) : Norm{};
 }
 
 EncoderLayer next_encoder_layer(const Shape &shape, NextWeight next) {
@@ -49,14 +59,16 @@ DecoderLayer next_decoder_layer(const Shape &shape, NextWeight next) {
 
 Weights::Weights(const Shape &shape_, const Tables &tables, NextWeight next)
     : shape(shape_),
-      source{tables.source, tables.source_positions, next_norm(shape_, next)},
-      target{tables.target, tables.target_positions, next_norm(shape_, next)},
+      source{tables.source, tables.source_positions,
+             next_norm_if(shape_.has_embedding_norm, shape_, next)},
+      target{tables.target, tables.target_positions,
+             next_norm_if(shape_.has_embedding_norm, shape_, next)},
       slopes(tables.slopes) {
     for (int i = 0; i < shape.n_encoder_layers; i++)
         encoder.push_back(next_encoder_layer(shape, next));
-    encoder_norm = next_norm(shape, next);
+    encoder_norm = next_norm_if(shape.is_pre_norm, shape, next);
     for (int i = 0; i < shape.n_decoder_layers; i++)
         decoder.push_back(next_decoder_layer(shape, next));
-    decoder_norm = next_norm(shape, next);
+    decoder_norm = next_norm_if(shape.is_pre_norm, shape, next);
     output = next_linear(shape, next, shape.tgt_vocab_size, shape.d_model);
 }

@@ -9,7 +9,8 @@
 // What model.config.ModelConfig says, as far as arithmetic is concerned.
 struct Shape {
     int32_t d_model, n_heads, d_ff, n_encoder_layers, n_decoder_layers;
-    int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, activation, is_quantised;
+    int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, has_embedding_norm;
+    int32_t activation, is_quantised;
     float embedding_scale;
     int32_t kernels;  // which of usable_kernels
 };
@@ -19,9 +20,9 @@ struct Tables {
     const float *source, *source_positions, *target, *target_positions, *slopes;
 };
 
-// The next weight (float32, rows of outputs) in the order that Weights' constructor packs them;
-// null for a norm that the model lacks. It lies there until the next but one is asked for.
-using NextWeight = const float *(*)();
+// The next weight (rows, columns), a vector in one column, in the order that Weights' constructor
+// packs them; null if it cannot be had. It lies there until the next but one is asked for.
+using NextWeight = const float *(*)(int32_t rows, int32_t columns);
 
 struct Norm {
     std::vector<float> gain, bias;
@@ -44,7 +45,7 @@ struct DecoderLayer {
 };
 
 struct Weights {
-    // Throws std::bad_alloc if there is no room, or not as many weights as there should be.
+    // Throws std::bad_alloc if there is no room, std::runtime_error if a weight cannot be had.
     Weights(const Shape &shape, const Tables &tables, NextWeight next);
 
     Shape shape;

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from model.checkpoint import (
     CheckpointError,
     CheckpointInfo,
+    StoredWeights,
     load_checkpoint,
     open_checkpoint,
     save_checkpoint,
@@ -192,6 +193,29 @@ def test_a_file_that_was_replaced_since_is_not_read(
     save_checkpoint(saved, info_for(wider), weights, [tiny_tokenizer_file], torch.float32)
     with pytest.raises(CheckpointError, match="has changed"):
         tiny_runner(stored.model)
+
+
+def test_a_file_that_is_gone_or_no_longer_whole_is_said_when_it_is_read(
+    saved: Path,
+) -> None:
+    path = saved / "model.safetensors"
+    model = open_checkpoint(saved).model
+    path.write_bytes(path.read_bytes()[:-1])
+    name = next(iter(model.weights))
+    with pytest.raises(CheckpointError, match=f"cannot read {name} of .*safetensors: "):
+        model.weights[name]
+    path.unlink()
+    with pytest.raises(CheckpointError, match=r"cannot read .*No such file"):
+        model.load()
+
+
+def test_weights_of_whole_numbers_are_refused(saved: Path) -> None:
+    path = saved / "model.safetensors"
+    weights = load_file(path)
+    name = next(iter(weights))
+    save_file({**weights, name: weights[name].to(torch.int32)}, path)
+    with pytest.raises(CheckpointError, match=f"{name} holds I32, expected floating point"):
+        StoredWeights(path)
 
 
 def test_the_sums_are_those_of_sha256sum(saved: Path) -> None:

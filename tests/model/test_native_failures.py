@@ -1,0 +1,227 @@
+"""What fails inside our CPU code is a Python error, and the process goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.native import PackedModel, library
+from model.native.packed import _Shape
+from model.native.weights import WeightError
+from model.slots import SlotOptions
+from model.transformer import Transformer
+from tests.model.reference import CONTROL_IDS, tiny_model
+from tests.model.test_network import VARIANTS
+
+ROOT = Path(__file__).parents[2]
+
+
+class Weights(Mapping[str, Tensor]):
+    """A model's weights, one of which is what `spoil` makes of it."""
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        self._weights = weights
+        self.bad = ""
+        self.spoil: Callable[[Tensor], Tensor] = torch.clone
+
+    def __getitem__(self, name: str) -> Tensor:
+        weight = self._weights[name]
+        return self.spoil(weight) if name == self.bad else weight
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._weights)
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+
+@dataclass
+class SpoiltModel:
+    config: ModelConfig
+    weights: Weights
+    device: torch.device
+
+
+def missing(weight: Tensor) -> Tensor:
+    raise KeyError
+
+
+def unreadable(weight: Tensor) -> Tensor:
+    raise OSError("the disk is gone")
+
+
+def interrupted(weight: Tensor) -> Tensor:
+    raise KeyboardInterrupt("stop")
+
+
+def too_small(weight: Tensor) -> Tensor:
+    return weight[:-1]
+
+
+def of_integers(weight: Tensor) -> Tensor:
+    return weight.to(torch.int64)
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("spoil", "error", "message"),
+    [
+        (missing, WeightError, "the model lacks the weight {}$"),
+        (unreadable, OSError, "the disk is gone"),
+        (interrupted, KeyboardInterrupt, "stop"),
+        (too_small, WeightError, "the weight {} has shape .*, expected "),
+        (of_integers, WeightError, "the weight {} holds torch.int64, expected floating point"),
+    ],
+)
+def test_every_weight_that_cannot_be_had_is_a_python_error(
+    spoil: Callable[[Tensor], Tensor],
+    error: type[BaseException],
+    message: str,
+    variant: dict[str, object],
+    is_quantised: bool,
+) -> None:
+    original: Transformer = tiny_model(**variant)  # type: ignore[arg-type]
+    model = SpoiltModel(original.config, Weights(original.weights), original.device)
+    model.weights.spoil = spoil
+    for name in model.weights:
+        model.weights.bad = name
+        with pytest.raises(error, match=message.format(name)):
+            PackedModel(model, CONTROL_IDS, is_quantised)
+    model.weights.bad = ""
+    PackedModel(model, CONTROL_IDS, is_quantised)
+
+
+def test_weights_of_another_architecture_than_the_compiled_networks_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def one_layer_more(**values: int) -> _Shape:
+        return _Shape(**{**values, "n_decoder_layers": 3})
+
+    monkeypatch.setattr("model.native.packed._Shape", one_layer_more)
+    message = "a weight of 16 x 1 numbers is packed next, got 208"
+    with pytest.raises(WeightError, match=message):
+        PackedModel(tiny_model(), CONTROL_IDS, is_quantised=False)
+
+
+LIMITED = """
+import resource
+
+import psutil
+import torch
+
+from model.native import NativeNetwork, PackedModel
+from model.network import Room
+from tests.model.reference import CONTROL_IDS, tiny_model
+from tests.model.test_network import SOURCES, steps
+
+ROOM = Room(max_slots=3, max_rows=6, max_source_tokens=600, max_target_tokens=40)
+model = tiny_model(d_model=1024, n_heads=8, d_ff=4096, positions="alibi")
+packed = PackedModel(model, CONTROL_IDS, is_quantised=True)
+network = NativeNetwork(packed, ROOM)
+
+
+def limited(call, megabytes):
+    '''What comes of a call that may take so much more memory.'''
+    used = psutil.Process().memory_info().vms
+    resource.setrlimit(resource.RLIMIT_AS, (used + (megabytes << 20), resource.RLIM_INFINITY))
+    try:
+        call()
+        return "done"
+    except (MemoryError, OSError) as error:
+        return str(error)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+"""
+EXACT_MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
+"""glibc holds nothing in reserve: what is freed is given back."""
+PACKING = """
+for is_quantised in (False, True):
+    found = [
+        limited(lambda: PackedModel(model, CONTROL_IDS, is_quantised), megabytes)
+        for megabytes in range(2, 80, 3)
+    ]
+    assert set(found) <= {"the model's weights do not fit into memory", "done"}, found
+    assert "the model's weights do not fit into memory" in found, found
+    NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised), ROOM)
+"""
+CACHES = """
+found = [limited(lambda: NativeNetwork(packed, ROOM), megabytes) for megabytes in (1, 5, 10, 100)]
+assert found == [*["the caches do not fit into memory"] * 3, "done"], found
+for room in (Room(2**31 - 1, 2**31 - 1, 2**30, 2**30), ROOM._replace(max_rows=2**31 - 1)):
+    assert limited(lambda: NativeNetwork(packed, room), 1000) == "the caches do not fit into memory"
+NativeNetwork(packed, ROOM)
+"""
+THREADS = """
+with torch.inference_mode():
+    expected = torch.stack(steps(network, 5))
+    for megabytes in (2, 20, 200):
+        found = limited(lambda: network.use_threads(300), megabytes)
+        assert found == "no more threads can be started", found
+        assert torch.equal(torch.stack(steps(network, 5)), expected)
+    network.use_threads(3)
+    assert torch.equal(torch.stack(steps(network, 5)), expected)
+"""
+COMPUTING = """
+sources = [[5] * 600] * 2
+for num_threads in (1, 4):
+    found = []
+    for _ in range(3):
+        network = NativeNetwork(packed, ROOM)
+        network.use_threads(num_threads)
+        found += [limited(lambda: network.encode([0, 1], sources), 1) for _ in range(2)]
+        network.encode([0, 1], sources)
+    assert set(found) <= {"memory ran out in dragoman_encode", "done"}, found
+    assert "memory ran out in dragoman_encode" in found, found
+"""
+
+
+@pytest.mark.parametrize("part", [PACKING, CACHES, THREADS, COMPUTING])
+def test_a_process_without_memory_gets_an_error_and_goes_on(part: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LIMITED + part],
+        cwd=ROOT,
+        env={**os.environ, **EXACT_MALLOC},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_library_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = library.load_library.__wrapped__
+    layout = library._compiled_layout(load())
+    changed = {**layout, "Shape.d_ff": (4, 4)}
+    monkeypatch.setattr(library, "_compiled_layout", lambda _: changed)
+    message = (
+        r"_library.* does not fit .*Shape.d_ff has offset and size \(4, 4\), expected \(8, 4\)"
+    )
+    with pytest.raises(OSError, match=message):
+        load()
+    monkeypatch.setattr(library, "_compiled_layout", lambda _: layout)
+    monkeypatch.setitem(library._ARGUMENTS, "dragoman_of_tomorrow", [])
+    with pytest.raises(OSError, match=r"does not fit .*dragoman_of_tomorrow.*compile it again"):
+        load()
+
+
+def test_the_options_of_a_slot_lie_where_the_compiled_search_reads_them() -> None:
+    layout = library._compiled_layout(library.required_library())
+    options = SlotOptions(2, torch.device("cpu"))
+    structs = ("SlotIntegers", "SlotNumbers", "SlotFlags")
+    for struct, table in zip(structs, options.tables, strict=True):
+        assert layout[struct][1] == table[0].nbytes
+        for name, (offset, size) in layout.items():
+            if name.startswith(f"{struct}."):
+                column = getattr(options, name.partition(".")[2])
+                assert column.data_ptr() - table.data_ptr() == offset
+                assert column.itemsize == size
