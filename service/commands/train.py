@@ -18,8 +18,8 @@ from service.commands.failure import fail, importing
 def train(recipe: Path, directory: Path, device: str) -> None:
     """Train as RECIPE (a TOML file) says.
 
-    The run may be interrupted at any time; the same command goes on where it stopped. The finished
-    checkpoint is left in the run's directory.
+    The run may be interrupted at any time; the same command goes on from the last save. The
+    finished checkpoint is left in the run's directory.
     """
     with importing("train"):
         from model.placement import resolve_device

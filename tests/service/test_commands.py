@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from service.commands.group import dragoman
 from service.commands.serve import _bind
 from service.settings import Settings
 
+RECIPE = Path(__file__).parents[2] / "recipes" / "zh-en.toml"
+
 
 @pytest.mark.parametrize(
     "command", ["serve", "translate", "train", "evaluate", "average", "import", "export"]
@@ -18,6 +21,22 @@ def test_every_command_explains_itself(command: str) -> None:
     result = CliRunner().invoke(dragoman, [command, "--help"])
     assert result.exit_code == 0
     assert len(result.output) > 200
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train", "--run", "never-made"], ["evaluate", "nowhere", "--recipe"]]
+)
+def test_a_command_says_what_must_be_installed_for_it(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("model.training.loop", "model.training.evaluation"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    result = CliRunner().invoke(dragoman, [*arguments, str(RECIPE)])
+    assert result.exit_code == 2
+    assert "dragoman[train]" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_every_setting_has_a_flag() -> None:
