@@ -3,6 +3,7 @@
     config.json            architecture, languages, tokenizer files, decoding defaults
     model.safetensors      the weights
     *.model                sentencepiece
+    self_test.json         a few translations, made by `model.checking`
     SHA256SUMS             of all of these
     MODEL_CARD.md          for people
 
@@ -12,8 +13,10 @@ Loading never unpickles, and every fault becomes one CheckpointError that says w
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,18 +28,31 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.config import ConfigError, ModelConfig
+from model.config import ModelConfig
+from model.files import (
+    FileError,
+    is_regular,
+    read_json,
+    read_text,
+    reason_of,
+    replacing_files,
+)
 from model.languages import Languages, parse_pairs, render_pairs
-from model.options import DecodingOptions, OptionsError
+from model.options import DecodingOptions
 from model.sentence import LEAST_SOURCE_TOKENS
 from model.tokenizer import Tokenizer, TokenizerConfig
-from model.transformer import Transformer
+from model.transformer import Transformer, weight_shapes
+from model.values import is_file_name, is_name, is_whole_number, shown
 
 FORMAT_VERSION = 1
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 SUMS_FILE = "SHA256SUMS"
+SELF_TEST_FILE = "self_test.json"
 _USUAL_SOURCE_TOKENS = 128
+_MOST_SOURCE_TOKENS = 2**16
+_MOST_TEXT_BYTES = 2**24
+_DTYPES = ("F64", "F32", "F16", "BF16")
 
 
 class CheckpointError(ValueError):
@@ -83,17 +99,24 @@ class StoredWeights(Mapping[str, Tensor]):
     def __init__(self, path: Path) -> None:
         """Raises CheckpointError."""
         self._path = path
+        self.shapes: dict[str, tuple[int, ...]] = {}
         try:
             with safe_open(path, framework="pt") as file:
-                names = file.keys()
-                slices = {name: file.get_slice(name) for name in names}
-                self.shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
-                dtypes = {name: part.get_dtype() for name, part in slices.items()}
+                for name in file.keys():  # noqa: SIM118 - the file itself cannot be iterated over
+                    described = file.get_slice(name)
+                    self.shapes[name] = tuple(described.get_shape())
+                    self._check_dtype(name, described.get_dtype())
         except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"{path} is not a safetensors file: {error}") from error
-        for name, dtype in dtypes.items():
-            if not dtype.startswith(("F", "BF")):
-                raise CheckpointError(f"{path}: {name} holds {dtype}, expected floating point")
+            raise CheckpointError(
+                f"{path} is not a safetensors file: {reason_of(error)}"
+            ) from error
+
+    def _check_dtype(self, name: str, dtype: str) -> None:
+        if dtype not in _DTYPES:
+            raise CheckpointError(
+                f"{self._path} holds {shown(name)} as {dtype}; weights must be one of "
+                f"{', '.join(_DTYPES)}"
+            )
 
     def __getitem__(self, name: str) -> Tensor:
         expected = self.shapes[name]
@@ -101,9 +124,13 @@ class StoredWeights(Mapping[str, Tensor]):
             with safe_open(self._path, framework="pt") as file:
                 tensor: Tensor = file.get_tensor(name).to(torch.float32, copy=True)
         except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"cannot read {name} of {self._path}: {error}") from error
+            raise CheckpointError(
+                f"cannot read {name} of {self._path}: {reason_of(error)}"
+            ) from error
         if tuple(tensor.shape) != expected:
             raise CheckpointError(f"{self._path} has changed since it was opened")
+        if not is_finite(tensor):
+            raise CheckpointError(f"{self._path} holds numbers in {name!r} that are not finite")
         return tensor
 
     def __contains__(self, name: object) -> bool:
@@ -153,11 +180,11 @@ class Checkpoint:
 
 def open_checkpoint(directory: Path, device: torch.device | str = "cpu") -> StoredCheckpoint:
     """Check a checkpoint without reading its weights; raises CheckpointError."""
-    if not directory.is_dir():
-        raise CheckpointError(f"no checkpoint at {directory}: the directory does not exist")
+    _require_directory(directory)
     info = read_info(directory)
-    verify_sums(directory)
+    listed = verify_sums(directory)
     tokenizer = _load_tokenizer(directory, info)
+    _require_listed(directory, listed, info)
     weights = StoredWeights(directory / WEIGHTS_FILE)
     _require_fit(directory / WEIGHTS_FILE, weights, info.architecture)
     model = StoredModel(info.architecture, weights, torch.device(device))
@@ -174,18 +201,17 @@ def read_info(directory: Path) -> CheckpointInfo:
     """Read and check config.json; raises CheckpointError."""
     path = directory / CONFIG_FILE
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        if not path.exists():
+            raise CheckpointError(f"{directory} holds no {CONFIG_FILE}, so it is no checkpoint")
+        raw = read_json(path, _MOST_TEXT_BYTES)
+    except (FileError, OSError) as error:
+        raise CheckpointError(_one_line(error, path)) from error
+    try:
         return _parse_info(raw)
-    except FileNotFoundError as error:
-        raise CheckpointError(
-            f"{directory} holds no {CONFIG_FILE}, so it is no checkpoint"
-        ) from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise CheckpointError(f"{path} is not readable JSON: {error}") from error
     except KeyError as error:
         raise CheckpointError(f"{path} does not describe a model: it lacks {error}") from error
-    except (ConfigError, OptionsError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path} does not describe a model: {error!s}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} does not describe a model: {error}") from error
 
 
 def save_checkpoint(
@@ -195,62 +221,146 @@ def save_checkpoint(
     tokenizer_files: list[Path],
     dtype: torch.dtype,
 ) -> None:
-    """Write a checkpoint directory, checksums included; a file already there is replaced."""
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / CONFIG_FILE).write_text(_render_info(info), encoding="utf-8")
+    """Write a checkpoint directory, checksums included; files already there are replaced once all
+    of the new ones are written.
+
+    Raises CheckpointError if a weight is not finite, and OSError if there is no space.
+    """
     stored = {name: tensor.to(dtype).contiguous() for name, tensor in weights.items()}
-    save_file(stored, directory / WEIGHTS_FILE)  # which lets only its owner read it
-    shutil.copymode(directory / CONFIG_FILE, directory / WEIGHTS_FILE)
-    for file in tokenizer_files:
-        shutil.copyfile(file, directory / file.name)
-    names = sorted({CONFIG_FILE, WEIGHTS_FILE, *(file.name for file in tokenizer_files)})
-    sums = "".join(f"{_sha256(directory / name)}  {name}\n" for name in names)
-    (directory / SUMS_FILE).write_text(sums, encoding="utf-8")
+    for name, tensor in stored.items():
+        if not is_finite(tensor):
+            kind = str(dtype).removeprefix("torch.")
+            raise CheckpointError(f"{name!r} holds numbers that are not finite in {kind}")
+    with replacing_files(directory) as scratch:
+        (scratch / CONFIG_FILE).write_text(_render_info(info), encoding="utf-8")
+        save_weights(stored, scratch / WEIGHTS_FILE)
+        for file in tokenizer_files:
+            shutil.copyfile(file, scratch / file.name)
+        _write_sums(scratch, {file.name: file for file in scratch.iterdir()})
+    (directory / SELF_TEST_FILE).unlink(missing_ok=True)
 
 
-def verify_sums(directory: Path) -> None:
-    """Compare every file with SHA256SUMS; raises CheckpointError."""
+def add_to_checkpoint(directory: Path, name: str, text: str) -> None:
+    """Write one more file and list it in SHA256SUMS. Raises OSError if there is no space."""
+    listed = verify_sums(directory) - {name}
+    with replacing_files(directory) as scratch:
+        (scratch / name).write_text(text, encoding="utf-8")
+        files = {other: directory / other for other in listed} | {name: scratch / name}
+        _write_sums(scratch, files)
+
+
+def save_weights(weights: dict[str, Tensor], path: Path) -> None:
+    """A safetensors file that whoever may read other files here may read. Raises OSError."""
+    try:
+        path.touch()
+        mode = path.stat().st_mode
+        save_file(weights, path)  # which lets only its owner read it
+        path.chmod(mode)
+    except SafetensorError as error:
+        raise OSError(_error_number(str(error)), str(error)) from error
+
+
+def is_finite(weight: Tensor) -> bool:
+    """Whether every number is; what is infinite or undefined shows in the least or the largest."""
+    return weight.numel() == 0 or bool(torch.stack(weight.aminmax()).isfinite().all())
+
+
+def verify_sums(directory: Path) -> set[str]:
+    """Compare every file with SHA256SUMS -> the files that it lists; raises CheckpointError."""
     path = directory / SUMS_FILE
-    if not path.is_file():
-        raise CheckpointError(f"{directory} holds no {SUMS_FILE}, so its files cannot be verified")
-    listed = set()
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        expected, _, name = line.partition("  ")
-        file = directory / name
-        listed.add(name)
-        if not name or Path(name).name != name:
-            raise CheckpointError(f"{path} has a line that is not '<sha256>  <file>': {line!r}")
-        if not file.is_file():
-            raise CheckpointError(f"{directory} lacks {name}, which {SUMS_FILE} lists")
-        if _sha256(file) != expected:
+    try:
+        if not is_regular(path):
             raise CheckpointError(
-                f"{file} does not match {SUMS_FILE}: the file is truncated or was changed"
+                f"{directory} holds no {SUMS_FILE}, so its files cannot be verified"
             )
+        lines = read_text(path, _MOST_TEXT_BYTES).split("\n")
+    except FileError as error:
+        raise CheckpointError(str(error)) from error
+    listed = {_verify_line(directory, line) for line in lines if line}
     if missing := sorted({CONFIG_FILE, WEIGHTS_FILE} - listed):
         raise CheckpointError(f"{path} does not list {missing[0]}, which cannot be verified then")
+    return listed
+
+
+def _verify_line(directory: Path, line: str) -> str:
+    """The file that a line of SHA256SUMS names."""
+    expected, _, name = line.partition("  ")
+    if not is_file_name(name):
+        raise CheckpointError(
+            f"{directory / SUMS_FILE} has a line that is not '<sha256>  <file>': {shown(line)}"
+        )
+    file = directory / name
+    try:
+        if not is_regular(file):
+            raise CheckpointError(
+                f"{directory} lacks {name}, which {SUMS_FILE} lists"
+                + (": it is no regular file" if file.exists() or file.is_symlink() else "")
+            )
+        found = _sha256(file)
+    except (FileError, OSError) as error:
+        raise CheckpointError(_one_line(error, file)) from error
+    if found != expected:
+        raise CheckpointError(
+            f"{file} does not match {SUMS_FILE}: the file is truncated or was changed"
+        )
+    return name
+
+
+def _one_line(error: Exception, path: Path) -> str:
+    return str(error) if isinstance(error, FileError) else f"cannot read {path}: {reason_of(error)}"
+
+
+def _require_directory(directory: Path) -> None:
+    try:
+        is_there = directory.is_dir()
+    except OSError as error:
+        raise CheckpointError(
+            f"no checkpoint at {shown(str(directory))}: {reason_of(error)}"
+        ) from error
+    if not is_there:
+        raise CheckpointError(f"no checkpoint at {directory}: the directory does not exist")
 
 
 def _parse_info(raw: Any) -> CheckpointInfo:
+    """Raises KeyError and ValueError, which every error of a part is."""
     if not isinstance(raw, dict):
         raise ValueError(f"it must hold one JSON object, got {type(raw).__name__}")
-    if raw.get("format") != FORMAT_VERSION:
-        raise ValueError(f"format must be {FORMAT_VERSION}, got {raw.get('format')!r}")
+    if raw.get("format") != FORMAT_VERSION or not is_whole_number(raw["format"]):
+        raise ValueError(f"format must be {FORMAT_VERSION}, got {shown(raw.get('format'))}")
     return CheckpointInfo(
-        name=str(raw["name"]),
+        name=_parse_name(raw["name"]),
         architecture=ModelConfig.from_dict(raw["architecture"]),
         pairs=parse_pairs(raw["pairs"]),
         tokenizer=TokenizerConfig.from_dict(raw["tokenizer"]),
         decoding=DecodingOptions.from_dict(raw["decoding"]),
-        origin=dict(raw.get("origin", {})),
+        origin=_parse_origin(raw.get("origin", {})),
         max_source_tokens=_parse_max_source_tokens(raw.get("max_source_tokens")),
     )
 
 
-def _parse_max_source_tokens(value: Any) -> int | None:
-    least = LEAST_SOURCE_TOKENS
-    if value is not None and not (isinstance(value, int) and value >= least):
-        raise ValueError(f"max_source_tokens must be an integer of at least {least}, got {value!r}")
+def _parse_name(value: Any) -> str:
+    if not is_name(value):
+        raise ValueError(
+            f"name must be a line of 1 to 200 printable characters, got {shown(value)}"
+        )
     return value
+
+
+def _parse_origin(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise ValueError(f"origin must be a table of texts, got {shown(value)}")
+    return value
+
+
+def _parse_max_source_tokens(value: Any) -> int | None:
+    least, most = LEAST_SOURCE_TOKENS, _MOST_SOURCE_TOKENS
+    if value is None or (is_whole_number(value) and least <= value <= most):
+        return value
+    if is_whole_number(value) and value > most:
+        raise ValueError(f"max_source_tokens must be at most {most}, got {shown(value)}")
+    raise ValueError(
+        f"max_source_tokens must be an integer of at least {least}, got {shown(value)}"
+    )
 
 
 def _render_info(info: CheckpointInfo) -> str:
@@ -270,8 +380,11 @@ def _render_info(info: CheckpointInfo) -> str:
 def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:
     source, target = directory / info.tokenizer.source, directory / info.tokenizer.target
     try:
+        for model in (source, target):
+            if not is_regular(model):
+                raise RuntimeError(f"there is no file {model}")
         tokenizer = Tokenizer(source, target, info.tokenizer)
-    except FileNotFoundError as error:
+    except FileError as error:
         raise CheckpointError(f"cannot read the tokenizer's files: {error}") from error
     except (OSError, RuntimeError) as error:
         raise CheckpointError(f"cannot read the sentencepiece model {source}: {error}") from error
@@ -284,17 +397,45 @@ def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:
             f"{directory}: the tokenizer has {sizes} source and target pieces, "
             f"{CONFIG_FILE} says {expected}"
         )
+    _require_special_ids(directory / CONFIG_FILE, info.architecture, tokenizer)
+    _require_tags(directory / CONFIG_FILE, info.tokenizer, tokenizer)
     return tokenizer
 
 
+def _require_special_ids(path: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    """The ids with a meaning are the same ones for the network and the tokenizer."""
+    silent = [*tokenizer.control_ids(), tokenizer.eos_id]
+    pads = [tokenizer.pad_id] if tokenizer.pad_id >= 0 else silent
+    own_starts = [tokenizer.bos_id] if tokenizer.has_own_ids and tokenizer.bos_id >= 0 else []
+    starts = own_starts or [tokenizer.bos_id, tokenizer.eos_id, *pads]
+    for name, allowed in (("pad_id", pads), ("bos_id", starts), ("eos_id", [tokenizer.eos_id])):
+        if (found := getattr(config, name)) not in allowed:
+            meant = " or ".join(str(i) for i in sorted(set(allowed)) if i >= 0)
+            raise CheckpointError(
+                f"{path} says {name} {found}, which is {tokenizer.pieces([found])[0]!r} to the "
+                f"tokenizer; it must be {meant}"
+            )
+
+
+def _require_tags(path: Path, config: TokenizerConfig, tokenizer: Tokenizer) -> None:
+    known = {*tokenizer.source_pieces, *tokenizer.target_pieces}
+    if absent := [tag for tag in config.tags.values() if tag not in known]:
+        raise CheckpointError(f"{path} names the tag {shown(absent[0])}, which no vocabulary has")
+
+
+def _require_listed(directory: Path, listed: set[str], info: CheckpointInfo) -> None:
+    if missing := [name for name in info.tokenizer.files if name not in listed]:
+        raise CheckpointError(
+            f"{directory / SUMS_FILE} does not list {missing[0]}, which cannot be verified then"
+        )
+
+
 def _require_fit(path: Path, weights: StoredWeights, config: ModelConfig) -> None:
-    with torch.device("meta"):
-        model = Transformer(config)
-    expected = {name: tuple(weight.shape) for name, weight in model.weights.items()}
+    expected = weight_shapes(config)
     if different := sorted(set(expected) ^ set(weights.shapes)):
         where = "the file" if different[0] in weights else "the architecture"
         raise CheckpointError(
-            f"{path} does not fit {CONFIG_FILE}: tensor {different[0]!r} is only in {where}"
+            f"{path} does not fit {CONFIG_FILE}: tensor {shown(different[0])} is only in {where}"
         )
     for name, shape in expected.items():
         if weights.shapes[name] != shape:
@@ -304,6 +445,18 @@ def _require_fit(path: Path, weights: StoredWeights, config: ModelConfig) -> Non
             )
 
 
+def _write_sums(directory: Path, files: Mapping[str, Path]) -> None:
+    """SHA256SUMS in `directory` of files by their names."""
+    lines = [f"{_sha256(files[name])}  {name}\n" for name in sorted(files)]
+    (directory / SUMS_FILE).write_text("".join(lines), encoding="utf-8")
+
+
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _error_number(text: str) -> int:
+    """The system's number in an error of safetensors, which only keeps the words."""
+    found = re.search(r"os error (\d+)", text)
+    return int(found[1]) if found else errno.EIO

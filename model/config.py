@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from model.values import is_whole_number, shown
+
 Norm = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "learned", "alibi"]
 Sinusoids = Literal["interleaved", "halves", "tensor2tensor"]
@@ -22,6 +24,21 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "activation": get_args(Activation),
     "shared_embeddings": get_args(SharedEmbeddings),
 }
+
+_MOST = {
+    "src_vocab_size": 2**21,
+    "tgt_vocab_size": 2**21,
+    "d_model": 2**14,
+    "n_heads": 2**10,
+    "d_ff": 2**17,
+    "n_encoder_layers": 2**8,
+    "n_decoder_layers": 2**8,
+    "max_positions": 2**16,
+    "position_offset": 2**16,
+}
+"""Several times what the largest translation models have (NLLB-200 3.3B: 256,206 pieces, 24 layers
+of 2,048 and 8,192), so that a wrong number is refused before anything of its size is made."""
+_MOST_POSITION_NUMBERS = 2**26
 
 
 class ConfigError(ValueError):
@@ -64,20 +81,25 @@ class ModelConfig:
     eos_id: int = 3
 
     def __post_init__(self) -> None:
-        self._check_numbers()
         self._check_choices()
+        self._check_numbers()
+        self._check_sharing()
         self._check_ids()
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
         """Build from parsed JSON or TOML; an unknown or missing key raises ConfigError."""
+        if not isinstance(values, dict):
+            raise ConfigError(f"an architecture must be a table of options, got {shown(values)}")
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(values) - known):
-            raise ConfigError(f"unknown architecture option {unknown[0]!r}; known: {sorted(known)}")
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise ConfigError(f"incomplete architecture: {error}") from error
+            raise ConfigError(
+                f"unknown architecture option {shown(unknown[0])}; known: {sorted(known)}"
+            )
+        for name in ("src_vocab_size", "tgt_vocab_size"):
+            if name not in values:
+                raise ConfigError(f"an architecture must say its {name}")
+        return cls(**values)
 
     @property
     def head_dim(self) -> int:
@@ -91,15 +113,11 @@ class ModelConfig:
     def _check_numbers(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type == "int" and (not isinstance(value, int) or isinstance(value, bool)):
-                raise ConfigError(f"{field.name} must be a whole number, got {value!r}")
+            if field.type == "int":
+                self._check_whole_number(field.name, value)
             if field.type == "bool" and not isinstance(value, bool):
-                raise ConfigError(f"{field.name} must be true or false, got {value!r}")
-            least = 0 if field.name == "position_offset" else 1
-            if field.type == "int" and not field.name.endswith("_id") and value < least:
-                raise ConfigError(f"{field.name} must be at least {least}, got {value}")
-        if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float):
-            raise ConfigError(f"dropout must be a number, got {self.dropout!r}")
+                raise ConfigError(f"{field.name} must be true or false, got {shown(value)}")
+        self._check_dropout()
         if self.d_model % self.n_heads:
             raise ConfigError(
                 f"d_model must be a multiple of n_heads, got {self.d_model} and {self.n_heads}"
@@ -108,15 +126,37 @@ class ModelConfig:
             raise ConfigError(f"sinusoidal positions need an even d_model, got {self.d_model}")
         if self.positions != "sinusoidal" and self.position_offset:
             raise ConfigError(f"position_offset needs sinusoidal positions, got {self.positions}")
+        if self.max_positions * self.d_model > _MOST_POSITION_NUMBERS:
+            raise ConfigError(
+                f"max_positions times d_model must be at most {_MOST_POSITION_NUMBERS}, "
+                f"got {self.max_positions} and {self.d_model}"
+            )
+
+    def _check_whole_number(self, name: str, value: Any) -> None:
+        if not is_whole_number(value):
+            raise ConfigError(f"{name} must be a whole number, got {shown(value)}")
+        if name not in _MOST:
+            return
+        least, most = 0 if name == "position_offset" else 1, _MOST[name]
+        if value < least:
+            raise ConfigError(f"{name} must be at least {least}, got {shown(value)}")
+        if value > most:
+            raise ConfigError(f"{name} must be at most {most}, got {shown(value)}")
+
+    def _check_dropout(self) -> None:
+        if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float):
+            raise ConfigError(f"dropout must be a number, got {shown(self.dropout)}")
         if not 0.0 <= self.dropout < 1.0:
-            raise ConfigError(f"dropout must be in [0, 1), got {self.dropout}")
+            raise ConfigError(f"dropout must be in [0, 1), got {shown(self.dropout)}")
 
     def _check_choices(self) -> None:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(
-                    f"{name} must be one of {list(allowed)}, got {getattr(self, name)!r}"
+                    f"{name} must be one of {list(allowed)}, got {shown(getattr(self, name))}"
                 )
+
+    def _check_sharing(self) -> None:
         if self.shared_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
             raise ConfigError(
                 "one shared embedding matrix needs equal vocabularies, "
@@ -128,5 +168,6 @@ class ModelConfig:
             value = getattr(self, name)
             if not 0 <= value < self.tgt_vocab_size:
                 raise ConfigError(
-                    f"{name} must be a target token, 0 to {self.tgt_vocab_size - 1}, got {value}"
+                    f"{name} must be a target token, 0 to {self.tgt_vocab_size - 1}, "
+                    f"got {shown(value)}"
                 )

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from langcodes import Language, closest_supported_match, language_distance
 from langcodes.tag_parser import LanguageTagError
+
+from model.values import shown
 
 Pairs = tuple[tuple[str, str], ...]
 _NEAREST = 5
@@ -24,6 +27,8 @@ MAX_CODE_CHARACTERS = 64
 """The longest code that is looked up; BCP 47 has none of practical use over 35."""
 _MAX_FOUND, _MAX_CACHED = 1024, 4096
 _langcodes_lock = threading.Lock()
+_CODE = re.compile(r"[A-Za-z0-9]{1,16}([-_@+.][A-Za-z0-9]{1,16}){0,5}", re.ASCII)
+_MOST_PAIRS = 1_000_000
 
 
 class LanguageError(ValueError):
@@ -79,16 +84,45 @@ def public_codes(own_codes: Sequence[str]) -> dict[str, str]:
     return {own: public[own] for own in own_codes}
 
 
+def is_code(value: object) -> TypeGuard[str]:
+    """Whether it can be the code of a language: letters and digits, in parts."""
+    return isinstance(value, str) and _CODE.fullmatch(value) is not None
+
+
 def parse_pairs(raw: Any) -> Pairs:
     """Pairs as config.json has them: a list of [source, target], or {"sources", "targets"}, which
     is every source with every other target. Raises ValueError or KeyError."""
     if isinstance(raw, dict):
-        pairs = every_pair(raw["sources"], raw["targets"])
+        sources, targets = _parse_codes(raw["sources"]), _parse_codes(raw["targets"])
+        if len(sources) * len(targets) > _MOST_PAIRS:
+            raise ValueError(
+                f"pairs must be at most {_MOST_PAIRS}, "
+                f"got {len(sources)} sources and {len(targets)} targets"
+            )
+        pairs = every_pair(sources, targets)
+    elif isinstance(raw, list | tuple):
+        pairs = tuple(_parse_pair(pair) for pair in raw)
     else:
-        pairs = tuple((str(source), str(target)) for source, target in raw)
+        raise ValueError(f"pairs must be a list of [source, target], got {shown(raw)}")
     if not pairs:
         raise ValueError("pairs must name at least one [source, target]")
     return pairs
+
+
+def _parse_pair(raw: Any) -> tuple[str, str]:
+    codes = _parse_codes(raw)
+    if len(codes) != 2:
+        raise ValueError(f"a pair must be [source, target], got {shown(raw)}")
+    return codes[0], codes[1]
+
+
+def _parse_codes(raw: Any) -> list[str]:
+    if not isinstance(raw, list | tuple):
+        raise ValueError(f"languages must be a list of codes, got {shown(raw)}")
+    if wrong := [code for code in raw if not is_code(code)]:
+        said = shown(wrong[0])
+        raise ValueError(f"a language must be a code such as 'en' or 'zh-Hant', got {said}")
+    return list(raw)
 
 
 def render_pairs(pairs: Pairs) -> Any:

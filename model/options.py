@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from model.values import is_whole_number, shown
+
 Normalization = Literal["wu", "average"]
 
 
@@ -65,10 +67,12 @@ class DecodingOptions:
             _require("lookahead", self.lookahead, int, 0, 100_000)
         if self.max_length is not None:
             _require("max_length", self.max_length, int, 1, 100_000)
+        if not isinstance(self.sampling, bool):
+            raise OptionsError(f"sampling must be true or false, got {shown(self.sampling)}")
         if self.normalization not in get_args(Normalization):
             raise OptionsError(
                 f"normalization must be one of {list(get_args(Normalization))}, "
-                f"got {self.normalization!r}"
+                f"got {shown(self.normalization)}"
             )
         if self.sampling and self.beam_size != 1:
             raise OptionsError(f"sampling needs beam_size 1, got {self.beam_size}")
@@ -76,9 +80,13 @@ class DecodingOptions:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> DecodingOptions:
         """Build from parsed JSON or TOML; an unknown key raises OptionsError."""
+        if not isinstance(values, dict):
+            raise OptionsError(f"decoding must be a table of options, got {shown(values)}")
         known = {field.name for field in dataclasses.fields(cls)}
         if unknown := sorted(set(values) - known):
-            raise OptionsError(f"unknown decoding option {unknown[0]!r}; known: {sorted(known)}")
+            raise OptionsError(
+                f"unknown decoding option {shown(unknown[0])}; known: {sorted(known)}"
+            )
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +104,7 @@ class DecodingOptions:
 
 
 def _require(name: str, value: float, kind: type, low: float, high: float) -> None:
-    is_number = isinstance(value, int | float if kind is float else int)
-    if not is_number or isinstance(value, bool) or not low <= value <= high:
+    is_number = is_whole_number(value) or (kind is float and isinstance(value, float))
+    if not is_number or not low <= value <= high:
         noun = "a number" if kind is float else "a whole number"
-        raise OptionsError(f"{name} must be {noun} from {low} to {high}, got {value!r}")
+        raise OptionsError(f"{name} must be {noun} from {low} to {high}, got {shown(value)}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
-import json
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,16 @@ from typing import Any, Literal, get_args
 
 from sentencepiece import SentencePieceProcessor
 
+from model.files import read_json
 from model.invisible import without_invisible
 from model.reserved import MAX_RESERVED, reserved_pieces
+from model.values import is_file_name, is_whole_number, shown
 from model.vocabulary import Vocabulary
 
 Part = Literal["source_tag", "target_tag", "text", "eos"]
 Normalization = Literal["nfc", "none"]
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_MOST_VOCABULARY_BYTES = 2**28
 
 
 class TokenizerError(ValueError):
@@ -61,9 +63,11 @@ class TokenizerConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokenizerConfig:
         """Build from parsed JSON; raises TokenizerError, or KeyError if a file is not named."""
+        if not isinstance(values, Mapping):
+            raise TokenizerError(f"tokenizer must be a table of options, got {shown(values)}")
         known = [f.name for f in dataclasses.fields(cls)]
         if unknown := sorted(set(values) - set(known)):
-            raise TokenizerError(f"unknown tokenizer option {unknown[0]!r}; known: {known}")
+            raise TokenizerError(f"unknown tokenizer option {shown(unknown[0])}; known: {known}")
         lists: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
         }
@@ -80,31 +84,45 @@ class TokenizerConfig:
     @property
     def files(self) -> tuple[str, ...]:
         """Every file that the tokenizer is read from, each once."""
-        names = (self.source, self.target, self.source_vocabulary, self.target_vocabulary)
-        return tuple(dict.fromkeys(name for name in names if name is not None))
+        names = [self.source, self.target]
+        names += [n for n in (self.source_vocabulary, self.target_vocabulary) if n is not None]
+        return tuple(name for i, name in enumerate(names) if name not in names[:i])
 
     def _check(self) -> None:
         for name in self.files:
-            if not isinstance(name, str) or Path(name).name != name:
+            if not is_file_name(name):
                 raise TokenizerError(
-                    f"tokenizer files must lie in the directory itself, got {name!r}"
+                    f"tokenizer files must lie in the directory itself, got {shown(name)}"
                 )
         if self.normalization not in get_args(Normalization):
             allowed = list(get_args(Normalization))
             raise TokenizerError(
-                f"normalization must be one of {allowed}, got {self.normalization!r}"
+                f"normalization must be one of {allowed}, got {shown(self.normalization)}"
             )
-        for layout in (self.source_layout, self.target_layout):
-            if not isinstance(layout, tuple) or not set(layout) <= set(get_args(Part)):
-                raise TokenizerError(
-                    f"a layout is a list of {list(get_args(Part))}, got {layout!r}"
-                )
+        self._check_layouts()
         if not isinstance(self.tags, Mapping) or not isinstance(self.control, tuple):
             raise TokenizerError("tags must map languages to pieces, and control must be a list")
-        is_number = isinstance(self.reserved, int) and not isinstance(self.reserved, bool)
-        if not is_number or not 0 <= self.reserved <= MAX_RESERVED:
+        for piece in (*self.tags, *self.tags.values(), *self.control):
+            if not isinstance(piece, str) or not piece:
+                raise TokenizerError(f"tags and control must hold pieces, got {shown(piece)}")
+        if not is_whole_number(self.reserved) or not 0 <= self.reserved <= MAX_RESERVED:
             raise TokenizerError(
-                f"reserved must be a number from 0 to {MAX_RESERVED}, got {self.reserved!r}"
+                f"reserved must be a number from 0 to {MAX_RESERVED}, got {shown(self.reserved)}"
+            )
+
+    def _check_layouts(self) -> None:
+        for layout in (self.source_layout, self.target_layout):
+            parts = list(get_args(Part))
+            if not isinstance(layout, tuple) or not all(part in parts for part in layout):
+                raise TokenizerError(f"a layout is a list of {parts}, got {shown(layout)}")
+        layout = self.source_layout
+        if "text" not in layout or len(set(layout)) < len(layout):
+            raise TokenizerError(
+                f"source_layout must have 'text', and no part twice, got {shown(layout)}"
+            )
+        if self.target_layout not in ((), ("target_tag",)):
+            raise TokenizerError(
+                f"target_layout must be empty or ['target_tag'], got {shown(self.target_layout)}"
             )
 
 
@@ -169,6 +187,11 @@ class Tokenizer:
     @property
     def eos_id(self) -> int:
         return self._target.eos_id
+
+    @property
+    def has_own_ids(self) -> bool:
+        """Whether the target ids are sentencepiece's own, as those of models trained here are."""
+        return self._config.target_vocabulary is None
 
     def tag_id(self, language: str) -> int | None:
         """Source id of the language's tag; None if the model has none (a one-pair model)."""
@@ -288,7 +311,7 @@ def _read_vocabulary(model: Path, pieces_file: str | None, control: Sequence[str
     processor = SentencePieceProcessor(model_file=str(model))
     if pieces_file is None:
         return Vocabulary(processor, None, control)
-    pieces = json.loads((model.parent / pieces_file).read_text(encoding="utf-8"))
+    pieces = read_json(model.parent / pieces_file, _MOST_VOCABULARY_BYTES)
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
         raise TokenizerError(f"{pieces_file} must hold one JSON list of strings")
     return Vocabulary(processor, pieces, control)

@@ -6,6 +6,7 @@ cached decoding must agree with.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Literal, Protocol
 
@@ -130,6 +131,15 @@ class Transformer(nn.Module):
 
     def _decoder_layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+
+
+def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The shape of each of a network's weights by its name, without making any."""
+    if config.positions == "sinusoidal":  # a table, which is no weight
+        config = dataclasses.replace(config, max_positions=1)
+    with torch.device("meta"):
+        model = Transformer(config)
+    return {name: tuple(weight.shape) for name, weight in model.weights.items()}
 
 
 def initialise(model: Transformer, scheme: Literal["xavier", "kaiming"]) -> None:

@@ -5,6 +5,10 @@ torch is imported by the fixtures that need it, so that tests of the service run
 
 from __future__ import annotations
 
+import contextlib
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
 TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
 TINY_VOCAB_SIZE = 450
+FullDisk = Callable[[int], AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +64,20 @@ def tiny_config() -> ModelConfig:
         dropout=0.0,
         max_positions=64,
     )
+
+
+@pytest.fixture
+def full_disk() -> FullDisk:
+    """With it no file grows beyond so many bytes: the system refuses to write more, as it does on a
+    full disk, with EFBIG in place of ENOSPC."""
+
+    @contextlib.contextmanager
+    def limit(num_bytes: int) -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limit

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import json
+import os
 import pickle
 import re
+import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +19,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from model import files
 from model.checkpoint import (
     CheckpointError,
     CheckpointInfo,
     StoredWeights,
+    add_to_checkpoint,
     load_checkpoint,
     open_checkpoint,
     save_checkpoint,
@@ -30,6 +35,7 @@ from model.options import DecodingOptions
 from model.placement import Backend
 from model.tokenizer import TokenizerConfig
 from model.transformer import Transformer, initialise
+from tests.conftest import FullDisk
 from tests.model.reference import run_to_end, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
@@ -280,6 +286,50 @@ def write_sums(text: str) -> Damage:
     return lambda directory: (directory / "SHA256SUMS").write_text(text) and None
 
 
+def as_directory(name: str) -> Damage:
+    def damage(directory: Path) -> None:
+        (directory / name).unlink()
+        (directory / name).mkdir()
+
+    return damage
+
+
+def as_fifo(name: str) -> Damage:
+    def damage(directory: Path) -> None:
+        (directory / name).unlink()
+        os.mkfifo(directory / name)
+
+    return damage
+
+
+def as_dangling_link(name: str) -> Damage:
+    def damage(directory: Path) -> None:
+        (directory / name).unlink()
+        (directory / name).symlink_to(directory / "absent")
+
+    return damage
+
+
+def as_link_to_itself(name: str) -> Damage:
+    def damage(directory: Path) -> None:
+        (directory / name).unlink()
+        (directory / name).symlink_to(directory / name)
+
+    return damage
+
+
+def unlist(name: str) -> Damage:
+    def damage(directory: Path) -> None:
+        path = directory / "SHA256SUMS"
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if not line.endswith(f"{name}\n")))
+
+    return damage
+
+
+NORM = "encoder.0.self_attention_residual.norm.weight"
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -330,14 +380,215 @@ def write_sums(text: str) -> Damage:
             "tensor 'output.bias' is only in the architecture",
         ),
         (change_weights(lambda w: w.update(x=torch.ones(1))), "tensor 'x' is only in the file"),
+        (write_sums(f"{'0' * 64}  {'x' * 5000}\n"), "line that is not '<sha256>  <file>': '000"),
+        (write_sums(f"{'0' * 64}  {'ä' * 150}\n"), "line that is not '<sha256>  <file>': '000"),
+        (write_sums(f"{'0' * 64}  a\0b\n"), r"line that is not '<sha256>  <file>': '000.*x00b'"),
+        (write_sums(f"{'0' * 64}  ..\n"), r"line that is not '<sha256>  <file>': '000"),
+        (write_sums(f"{'0' * 64}  \x1b[2J\n"), r"line that is not '<sha256>  <file>': '000"),
+        (write_sums("0  config.json\n" * 2**21), "SHA256SUMS is larger than 16 MiB"),
+        (lambda d: (d / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is not UTF-8: byte 0"),
+        (as_directory("config.json"), "cannot read .*config.json: it is not a regular file"),
+        (as_directory("SHA256SUMS"), "holds no SHA256SUMS"),
+        (as_directory("tiny.model"), "lacks tiny.model, which SHA256SUMS lists: it is no regular"),
+        (as_directory("model.safetensors"), "lacks model.safetensors, .*: it is no regular file"),
+        (as_fifo("config.json"), "cannot read .*config.json: it is not a regular file"),
+        (as_fifo("tiny.model"), "lacks tiny.model, which SHA256SUMS lists: it is no regular file"),
+        (as_dangling_link("config.json"), "tiny-checkpoint holds no config.json"),
+        (as_dangling_link("model.safetensors"), "lacks model.safetensors, .*: it is no regular"),
+        (as_link_to_itself("config.json"), "tiny-checkpoint holds no config.json"),
+        (as_link_to_itself("tiny.model"), "cannot read .*tiny.model.*symbolic links"),
+        (unlist("tiny.model"), "SHA256SUMS does not list tiny.model, which cannot be verified"),
+        (write_config("[" * 100_000), "config.json is not readable JSON: it is nested too deeply"),
+        (write_config("9" * 5000), "config.json is not readable JSON: Exceeds the limit"),
+        (write_config(" " * 2**24 + "{}"), "config.json is larger than 16 MiB"),
+        (change_config("name", value="a\nb"), r"name must be a line of .*, got 'a\\nb'"),
+        (change_config("name", value=""), "name must be a line of .*, got ''"),
+        (change_config("name", value="x" * 201), "name must be a line of 1 to 200"),
+        (change_config("pairs", value=[["en", ""]]), "a language must be a code .*, got ''"),
+        (change_config("pairs", value=[["../x", "en"]]), "a language must be a code .*'../x'"),
+        (change_config("pairs", value=[["en", "s>"]]), "a language must be a code .*got 's>'"),
+        (change_config("pairs", value=["en", "de"]), "languages must be a list of codes, got 'en'"),
+        (change_config("pairs", value=[["en"]]), r"a pair must be \[source, target\], got"),
+        (
+            change_config(
+                "pairs",
+                value={side: [f"l{i}" for i in range(10**4)] for side in ("sources", "targets")},
+            ),
+            "pairs must be at most 1000000, got 10000 sources and 10000 targets",
+        ),
+        (change_config("max_source_tokens", value=10**9), "max_source_tokens must be at most 65"),
+        (
+            change_config("architecture", "pad_id", value=5),
+            "says pad_id 5, which is '<2en>' to the tokenizer; it must be 0",
+        ),
+        (change_config("architecture", "bos_id", value=3), "says bos_id 3.*; it must be 2"),
+        (change_config("architecture", "eos_id", value=2), "says eos_id 2.*; it must be 3"),
+        (
+            change_config("tokenizer", "source_layout", value=["eos"]),
+            "source_layout must have 'text', and no part twice, got",
+        ),
+        (
+            change_config("tokenizer", "target_layout", value=["text"]),
+            "target_layout must be empty or .*, got",
+        ),
+        (
+            change_config("tokenizer", "tags", value={"en": "__en__"}),
+            "names the tag '__en__', which no vocabulary has",
+        ),
+        (
+            change_weights(lambda w: w.update({NORM: w[NORM].to(torch.int64)})),
+            f"holds '{NORM}' as I64; weights must be one of F64, F32, F16, BF16",
+        ),
+        (
+            change_weights(lambda w: w.update({NORM: w[NORM].to(torch.complex64)})),
+            f"holds '{NORM}' as C64; weights must be",
+        ),
+        (
+            change_weights(lambda w: w.update({NORM: w[NORM].to(torch.float8_e4m3fn)})),
+            f"holds '{NORM}' as F8_E4M3; weights must be",
+        ),
+        (
+            change_weights(lambda w: w[NORM].fill_(float("nan"))),
+            f"holds numbers in '{NORM}' that are not finite",
+        ),
+        (
+            change_weights(lambda w: w[NORM][0].fill_(float("inf"))),
+            f"holds numbers in '{NORM}' that are not finite",
+        ),
     ],
 )
 def test_a_damaged_checkpoint_is_refused_with_the_reason(
     saved: Path, damage: Damage, said: str
 ) -> None:
     damage(saved)
-    with pytest.raises(CheckpointError, match=said):
+    with pytest.raises(CheckpointError, match=said) as raised:
         load_checkpoint(saved)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 1000
+
+
+@pytest.mark.parametrize("name", ["config.json", "SHA256SUMS", "tiny.model", "model.safetensors"])
+def test_a_file_that_the_system_does_not_let_be_read_is_named(
+    saved: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with another owner's file or a broken disk: root, as whom tests may run, reads all."""
+    real_open = Path.open
+
+    def failing_open(path: Path, *args: Any, **kwargs: Any) -> Any:
+        if path.name == name:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return real_open(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", failing_open)
+    with pytest.raises(CheckpointError, match=f"cannot read .*{name}: Input/output error"):
+        load_checkpoint(saved)
+
+
+def test_a_directory_whose_name_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no checkpoint at .*: File name too long"):
+        load_checkpoint(tmp_path / ("x" * 5000))
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_positions"],
+)
+def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_built(
+    saved: Path, option: str
+) -> None:
+    """The largest that the bounds allow: a network of it would take up to a terabyte."""
+    most = {"d_model": 16384, "d_ff": 131072, "max_positions": 65536}.get(option, 256)
+    edit_config(saved, lambda raw: raw["architecture"].update({option: most}))
+    if option == "max_positions":
+        assert open_checkpoint(saved).info.architecture.max_positions == most
+        return
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CheckpointError, match="model.safetensors does not fit config.json"):
+        open_checkpoint(saved)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
+
+
+WRONG = [None, True, 0, -1, 1.5, 10**30, float("nan"), "", "x\ny", [], [[1]], {}, {"a": None}]
+
+
+def _paths(raw: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Every field of config.json, and those of its tables."""
+    inner = [(k, key) for k, v in raw.items() if isinstance(v, dict) for key in v]
+    return [(key,) for key in raw] + inner
+
+
+def test_every_field_of_a_wrong_type_is_refused_in_one_line(saved: Path) -> None:
+    """Or taken, where the value is a right one by chance; never anything but CheckpointError."""
+    original = json.loads((saved / "config.json").read_text())
+    original |= {"origin": {"source": "x"}, "max_source_tokens": 20}
+    defaults = TokenizerConfig("", "")
+    original["tokenizer"] |= {
+        field.name: getattr(defaults, field.name)
+        for field in dataclasses.fields(defaults)
+        if field.name not in ("source", "target")
+    }
+    errors = []
+    for path in _paths(original):
+        for wrong in WRONG:
+            raw = json.loads(json.dumps(original))
+            table = raw[path[0]] if len(path) == 2 else raw
+            table[path[-1]] = wrong
+            edit_config(saved, lambda old, raw=raw: (old.clear(), old.update(raw)))
+            try:
+                open_checkpoint(saved)
+            except CheckpointError as error:
+                errors.append(str(error))
+    assert all(str(saved) in error for error in errors)
+    assert {len(error.splitlines()) for error in errors} == {1}
+    assert len(errors) > 400
+
+
+def test_a_full_disk_leaves_the_checkpoint_as_it_was(
+    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, full_disk: FullDisk
+) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    weights = random_model(dataclasses.replace(tiny_config, d_ff=64)).weights
+    with full_disk(20_000), pytest.raises(OSError, match="File too large"):
+        save_checkpoint(saved, info_for(tiny_config), weights, [tiny_tokenizer_file], torch.float32)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    load_checkpoint(saved)
+
+
+def test_a_disk_that_is_full_at_the_last_moment_leaves_the_self_test_too(
+    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, monkeypatch: Any
+) -> None:
+    """Some file systems find out when a file is flushed."""
+    add_to_checkpoint(saved, "self_test.json", "[]")
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(files, "_flush", full)
+    weights = random_model(tiny_config).weights
+    for write in (
+        lambda: save(saved, random_model(tiny_config), tiny_tokenizer_file),
+        lambda: add_to_checkpoint(saved, "self_test.json", "[1]"),
+    ):
+        with pytest.raises(OSError, match="No space left on device"):
+            write()
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    monkeypatch.undo()
+    save_checkpoint(saved, info_for(tiny_config), weights, [tiny_tokenizer_file], torch.float32)
+    assert not (saved / "self_test.json").exists()
+    load_checkpoint(saved)
+
+
+def test_weights_that_float16_cannot_hold_are_not_saved(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    weights = random_model(tiny_config).weights
+    weights[NORM][0] = 1e6
+    with pytest.raises(CheckpointError, match=f"'{NORM}' holds numbers .* finite in float16"):
+        save_checkpoint(
+            tmp_path / "new", info_for(tiny_config), weights, [tiny_tokenizer_file], torch.float16
+        )
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_tokenizer_of_another_size_is_refused(
