@@ -1,0 +1,190 @@
+"""The self-test of a checkpoint passes as long as it translates as it did, and fails otherwise."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from model import checking
+from model.checking import TOLERANCE, add_self_test, check_checkpoint
+from model.checkpoint import CheckpointError, load_checkpoint, open_checkpoint
+from model.config import ModelConfig
+from tests.conftest import FullDisk
+from tests.model.test_checkpoint import (
+    edit_config,
+    edit_weights,
+    random_model,
+    save,
+    sign_again,
+    unlist,
+)
+
+BUNDLED = [Path("checkpoints/zh-en"), Path("checkpoints/en-de")]
+QUERY, KEY = (f"decoder.0.memory_attention.{part}_proj.weight" for part in "qk")
+NORM = "encoder_norm.weight"
+Edit = Callable[[dict[str, Tensor]], Any]
+
+
+@pytest.fixture
+def bundled(tmp_path: Path) -> Path:
+    """A copy that may be damaged."""
+    return Path(shutil.copytree(BUNDLED[1], tmp_path / "en-de"))
+
+
+@pytest.fixture
+def saved(tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path) -> Path:
+    directory = tmp_path / "tiny"
+    save(directory, random_model(tiny_config), tiny_tokenizer_file)
+    add_self_test(directory)
+    return directory
+
+
+def edit_self_test(directory: Path, edit: Callable[[Any], Any]) -> None:
+    path = directory / "self_test.json"
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(edit(raw)), encoding="utf-8")
+    sign_again(directory)
+
+
+@pytest.mark.parametrize("directory", BUNDLED, ids=str)
+def test_the_bundled_checkpoints_translate_as_when_they_were_saved(directory: Path) -> None:
+    result = check_checkpoint(directory)
+    assert (result.name, result.num_files, result.num_sentences) == (directory.name, 4, 2)
+    assert result.num_parameters == 8_104_704
+    assert result.largest_difference < TOLERANCE / 10
+
+
+def test_a_self_test_has_a_translation_of_each_direction_as_text_and_as_ids(saved: Path) -> None:
+    tokenizer = load_checkpoint(saved).tokenizer
+    sentences = json.loads((saved / "self_test.json").read_text(encoding="utf-8"))
+    assert [(s["source"], s["target"]) for s in sentences] == [("zh", "en"), ("en", "zh")]
+    for s in sentences:
+        assert s["source_ids"] == tokenizer.encode_source(s["text"], s["target"], s["source"])
+        assert s["translation"] == tokenizer.decode(s["target_ids"])
+        assert len(s["log_probs"]) == len(s["target_ids"]) > 0
+    assert "self_test.json" in (saved / "SHA256SUMS").read_text()
+    assert check_checkpoint(saved).largest_difference < 1e-3
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_what_lower_precision_changes_is_within_the_tolerance(
+    bundled: Path, dtype: torch.dtype
+) -> None:
+    edit_weights(bundled, lambda w: w.update({k: v.to(dtype) for k, v in w.items()}))
+    assert check_checkpoint(bundled).largest_difference < TOLERANCE
+
+
+def claim_half(weights: dict[str, Tensor]) -> None:
+    """Bytes of bfloat16 that the header calls float16."""
+    weights |= {k: v.to(torch.bfloat16).view(torch.float16) for k, v in weights.items()}
+
+
+def swap(weights: dict[str, Tensor]) -> None:
+    weights[QUERY], weights[KEY] = weights[KEY], weights[QUERY]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        claim_half,
+        swap,
+        lambda w: w.update({QUERY: w[QUERY].t().contiguous()}),
+        lambda w: w.update({KEY: w[KEY].round(decimals=1)}),
+        lambda w: w.update({NORM: w[NORM] * 1.2}),
+    ],
+    ids=["bfloat16 as float16", "swapped", "transposed", "coarse", "scaled"],
+)
+def test_weights_that_fit_but_are_wrong_fail_the_self_test(bundled: Path, edit: Edit) -> None:
+    edit_weights(bundled, edit)
+    open_checkpoint(bundled)
+    with pytest.raises(CheckpointError, match="self_test.json: the weights translate .* otherwise"):
+        check_checkpoint(bundled)
+
+
+@pytest.mark.parametrize(
+    "options", [{"activation": "gelu"}, {"scale_embeddings": False}, {"sinusoids": "halves"}]
+)
+def test_an_architecture_that_fits_but_is_wrong_fails_the_self_test(
+    bundled: Path, options: dict[str, Any]
+) -> None:
+    edit_config(bundled, lambda raw: raw["architecture"].update(options))
+    open_checkpoint(bundled)
+    with pytest.raises(CheckpointError, match="self_test.json: the weights translate .* otherwise"):
+        check_checkpoint(bundled)
+
+
+def test_another_tokenizer_of_the_same_size_fails_the_self_test(bundled: Path) -> None:
+    edit_config(bundled, lambda raw: raw["tokenizer"].update(tags={"de": "<2en>", "en": "<2de>"}))
+    with pytest.raises(CheckpointError, match="self_test.json: the tokenizer cuts 'Thursday, Fe"):
+        check_checkpoint(bundled)
+    shutil.copyfile(BUNDLED[0] / "sentencepiece.model", bundled / "sentencepiece.model")
+    edit_config(bundled, lambda raw: raw["tokenizer"].pop("tags"))
+    with pytest.raises(CheckpointError, match="self_test.json: the tokenizer cuts"):
+        check_checkpoint(bundled)
+
+
+def test_a_checkpoint_without_a_self_test_can_be_loaded_but_not_checked(saved: Path) -> None:
+    (saved / "self_test.json").unlink()
+    unlist("self_test.json")(saved)
+    load_checkpoint(saved)
+    with pytest.raises(CheckpointError, match="has no self_test.json .* `dragoman average "):
+        check_checkpoint(saved)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda raw: {},
+        lambda raw: [],
+        lambda raw: raw * 10,
+        lambda raw: [1],
+        lambda raw: [{**raw[0], "x": 1}],
+        lambda raw: [{**raw[0], "text": 1}],
+        lambda raw: [{**raw[0], "source_ids": [450]}],
+        lambda raw: [{**raw[0], "source_ids": [1] * 65}],
+        lambda raw: [{**raw[0], "source_ids": [True]}],
+        lambda raw: [{**raw[0], "target_ids": []}],
+        lambda raw: [{**raw[0], "target_ids": [-1], "log_probs": [-1.0]}],
+        lambda raw: [{**raw[0], "log_probs": ["x"] * len(raw[0]["log_probs"])}],
+        lambda raw: [{**raw[0], "log_probs": [float("nan")] * len(raw[0]["log_probs"])}],
+        lambda raw: [{**raw[0], "log_probs": [-1.0]}],
+    ],
+)
+def test_a_self_test_that_is_none_is_refused(saved: Path, edit: Callable[[Any], Any]) -> None:
+    edit_self_test(saved, edit)
+    with pytest.raises(
+        CheckpointError, match="self_test.json.* must have|self_test.json must hold"
+    ):
+        check_checkpoint(saved)
+
+
+def test_every_weight_must_be_finite(saved: Path) -> None:
+    edit_weights(saved, lambda w: w["decoder.1.feed_forward.contract.bias"].fill_(float("nan")))
+    open_checkpoint(saved)
+    with pytest.raises(CheckpointError, match="holds numbers in .*contract.bias.* not finite"):
+        check_checkpoint(saved)
+
+
+@pytest.mark.parametrize(
+    "language", ["en", "zh-Hant", "ace-Arab", "xx", "roa", "x" * 16, "sr_Latn"]
+)
+def test_every_language_has_a_text_to_test_with(language: str) -> None:
+    assert 10 < len(checking._sample(language)) < 60
+
+
+def test_a_full_disk_leaves_a_checkpoint_that_loads(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, full_disk: FullDisk
+) -> None:
+    save(tmp_path / "tiny", random_model(tiny_config), tiny_tokenizer_file)
+    names = {path.name for path in (tmp_path / "tiny").iterdir()}
+    with full_disk(100), pytest.raises(OSError, match="File too large"):
+        add_self_test(tmp_path / "tiny")
+    assert {path.name for path in (tmp_path / "tiny").iterdir()} == names
+    load_checkpoint(tmp_path / "tiny")
