@@ -10,14 +10,15 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint import CheckpointInfo, save_checkpoint
-from model.config import ConfigError
+from model.checking import add_self_test
+from model.checkpoint import CheckpointError, CheckpointInfo, save_checkpoint
+from model.files import reason_of
 from model.importers.fairseq import find_archive, import_fairseq
 from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
 from model.importers.mbart import import_mbart
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
-from model.options import OptionsError
+from model.values import shown
 
 _Importer = Callable[[SourceDirectory, Wanted], Imported]
 _FAMILIES: dict[str, _Importer] = {
@@ -26,6 +27,11 @@ _FAMILIES: dict[str, _Importer] = {
     "m2m_100": import_m2m_100,
     "mbart": import_mbart,
 }
+_WRONG = (
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError),
+    *(RuntimeError, OverflowError, RecursionError),
+)
+"""What reading a file of wrong values raises where no check of their own names them."""
 _SUPPORTED = "marian, m2m_100 (with NLLB-200), mbart (mBART-50) and fairseq Transformers"
 _CARD = """# {name}
 
@@ -51,17 +57,37 @@ def import_model(
         raise SourceError(f"{destination} exists already; remove it or name another directory")
     try:
         imported = _read(source, wanted)
-    except (ConfigError, OptionsError, KeyError, TypeError) as error:
-        raise SourceError(f"{source} does not describe a model: {error}") from error
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".import-", dir=destination.parent) as scratch:
-        files = _tokenizer_files(Path(scratch), imported)
-        finished = Path(scratch) / "checkpoint"
-        info = _info(imported, origin)
-        dtype = _dtype(imported)
-        save_checkpoint(finished, info, imported.weights, files, dtype)
-        (finished / "MODEL_CARD.md").write_text(_card(info, dtype), encoding="utf-8")
-        finished.rename(destination)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=destination.parent) as scratch:
+            finished = Path(scratch) / "checkpoint"
+            try:
+                _write(finished, imported, origin)
+                del imported  # the self-test needs the memory
+                add_self_test(finished)
+            except CheckpointError as error:
+                raise SourceError(str(error).replace(str(finished), str(source))) from error
+            finished.rename(destination)
+    except SourceError as error:
+        raise _about(source, str(error)) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise _about(source, f"cannot be imported: {where}{reason_of(error)}") from error
+    except _WRONG as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        reason = " ".join(reason.split())
+        raise SourceError(f"{source} does not describe a model: {reason}") from error
+
+
+def _about(source: Path, message: str) -> SourceError:
+    return SourceError(message if str(source) in message else f"{source}: {message}")
+
+
+def _write(finished: Path, imported: Imported, origin: Mapping[str, str]) -> None:
+    info = _info(imported, origin)
+    dtype = _dtype(imported)
+    files = _tokenizer_files(finished.parent, imported)
+    save_checkpoint(finished, info, imported.weights, files, dtype)
+    (finished / "MODEL_CARD.md").write_text(_card(info, dtype), encoding="utf-8")
 
 
 def _read(source: Path, wanted: Wanted) -> Imported:
@@ -71,8 +97,8 @@ def _read(source: Path, wanted: Wanted) -> Imported:
     if source.is_dir() and (source / "config.json").is_file():
         directory = SourceDirectory(source)
         family = directory.config.get("model_type")
-        if family not in _FAMILIES:
-            raise SourceError(f"{source} holds a {family!r} model; supported: {_SUPPORTED}")
+        if not isinstance(family, str) or family not in _FAMILIES:
+            raise SourceError(f"{source} holds a {shown(family)} model; supported: {_SUPPORTED}")
         return _FAMILIES[family](directory, wanted)
     if archive := find_archive(source):
         return import_fairseq(archive, wanted)

@@ -10,17 +10,28 @@ from typing import Any
 from torch import Tensor
 
 from model.config import ModelConfig
+from model.files import FileError, read_text
 from model.importers.names import SOURCE, TARGET, convert
 from model.importers.pieces import padded, pairs_of
-from model.importers.source import ACTIVATIONS, Imported, SourceError, Wanted, read_pickle
+from model.importers.source import (
+    ACTIVATIONS,
+    Imported,
+    SourceError,
+    Wanted,
+    read_pickle,
+    tensors_of,
+)
 from model.languages import public_codes
 from model.options import DecodingOptions
 from model.tokenizer import TokenizerConfig
+from model.values import is_whole_number, shown
 
 _SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 _START, _PAD = 2, 1
 _NEEDED_OFF = ("no_cross_attention", "no_token_positional_embeddings", "adaptive_softmax_cutoff")
 _PAIRED = ("embed_dim", "ffn_embed_dim", "attention_heads", "normalize_before", "learned_pos")
+_OVERWRITE = " #fairseq:overwrite"
+_MOST_DICTIONARY_BYTES = 2**28
 _OLD_OUTPUT, _OUTPUT = "decoder.embed_out", "decoder.output_projection.weight"
 
 
@@ -41,11 +52,14 @@ def import_fairseq(archive: Path, wanted: Wanted) -> Imported:
     if not isinstance(saved.get("model"), Mapping):
         raise SourceError(f"{archive} is no fairseq archive: it holds no 'model'")
     options = _options(saved, archive)
-    weights = _modern({k: v for k, v in saved["model"].items() if isinstance(v, Tensor)})
+    weights = _modern(tensors_of(saved["model"], archive), archive)
     languages = _languages(options, archive, wanted)
-    sizes = [weights[name].size(0) for name in (SOURCE, TARGET) if name in weights]
-    if len(sizes) != 2:
-        raise SourceError(f"{archive} is no fairseq Transformer: it lacks {SOURCE} or {TARGET}")
+    tables = [weights[name] for name in (SOURCE, TARGET) if name in weights]
+    if len(tables) != 2 or any(table.dim() != 2 for table in tables):
+        raise SourceError(
+            f"{archive} is no fairseq Transformer: {SOURCE} and {TARGET} must be matrices"
+        )
+    sizes = [table.size(0) for table in tables]
     files: dict[str, Path | list[str]] = {}
     fillers: list[str] = []
     for side, language, size in zip(("source", "target"), languages, sizes, strict=True):
@@ -74,7 +88,10 @@ def _options(saved: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         groups += [cfg.get("task"), cfg.get("model")]
     options: dict[str, Any] = {}
     for group in groups:
-        options |= vars(group) if isinstance(group, argparse.Namespace) else dict(group or {})
+        table = vars(group) if isinstance(group, argparse.Namespace) else group or {}
+        if not isinstance(table, Mapping):
+            raise SourceError(f"{archive}: options must be a table, got {shown(table)}")
+        options |= table
     if not options:
         raise SourceError(f"{archive} says nothing of its architecture: no 'args' and no 'cfg'")
     return options
@@ -102,12 +119,14 @@ def _architecture(options: Mapping[str, Any], sizes: list[int], archive: Path) -
         if options.get(f"encoder_{name}") != options.get(f"decoder_{name}"):
             raise SourceError(f"{archive}: encoder_{name} and decoder_{name} must be equal")
     activation = options.get("activation_fn", "relu")
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise SourceError(
-            f"{archive}: activation_fn must be one of {list(ACTIVATIONS)}, got {activation!r}"
+            f"{archive}: activation_fn must be one of {list(ACTIVATIONS)}, got {shown(activation)}"
         )
     is_learned = bool(options.get("encoder_learned_pos"))
-    limits = [int(options.get(f"max_{side}_positions") or 1024) for side in ("source", "target")]
+    limits = [options.get(f"max_{side}_positions") or 1024 for side in ("source", "target")]
+    if not all(is_whole_number(limit) for limit in limits):
+        raise SourceError(f"{archive}: max positions must be whole numbers, got {shown(limits)}")
     try:
         return ModelConfig(
             src_vocab_size=sizes[0],
@@ -134,14 +153,19 @@ def _architecture(options: Mapping[str, Any], sizes: list[int], archive: Path) -
         raise SourceError(f"{archive} is no Transformer: its options lack {error}") from error
 
 
-def _modern(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+def _modern(weights: dict[str, Tensor], archive: Path) -> dict[str, Tensor]:
     """Weights by today's names: old archives keep queries, keys and values in one matrix."""
     modern = {}
     for name, tensor in weights.items():
         if name == _OLD_OUTPUT:
             modern[_OUTPUT] = tensor
         elif ".in_proj_" in name:
-            stem, kind = name.split("in_proj_")
+            stem, _, kind = name.partition("in_proj_")
+            if tensor.dim() == 0 or tensor.size(0) % 3:
+                raise SourceError(
+                    f"{archive}: {shown(name)} must hold queries, keys and values, got shape "
+                    f"{tuple(tensor.shape)}"
+                )
             parts = zip("qkv", tensor.chunk(3), strict=True)
             modern |= {f"{stem}{letter}_proj.{kind}": part for letter, part in parts}
         else:
@@ -156,13 +180,18 @@ def _dictionary(directory: Path, language: str) -> list[str]:
     if path is None:
         raise SourceError(f"{directory} lacks the dictionary {' or '.join(names)}")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path} is not UTF-8: byte {error.start} is wrong") from error
-    return [
-        *_SPECIALS,
-        *(line.removesuffix(" #fairseq:overwrite").rsplit(" ", 1)[0] for line in lines),
-    ]
+        text = read_text(path, _MOST_DICTIONARY_BYTES)
+    except FileError as error:
+        raise SourceError(str(error)) from error
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return [*_SPECIALS, *(_piece(line, f"{path}, line {i}") for i, line in enumerate(lines, 1))]
+
+
+def _piece(line: str, where: str) -> str:
+    piece, _, count = line.removesuffix(_OVERWRITE).rpartition(" ")
+    if not piece or not count.isdecimal():
+        raise SourceError(f"{where}: expected a piece and its count, got {shown(line)}")
+    return piece
 
 
 def _sentencepiece(directory: Path, language: str) -> Path:

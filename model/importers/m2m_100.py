@@ -10,11 +10,11 @@ from model.importers.pieces import (
     listed,
     many_to_many,
     padded,
-    position_of,
     tagged_pieces,
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
 from model.tokenizer import TokenizerConfig
+from model.values import shown
 
 MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"
 _FIRST_POSITION = 2
@@ -55,9 +55,9 @@ def import_m2m_100(source: SourceDirectory, wanted: Wanted) -> Imported:
 def _m2m_pieces(source: SourceDirectory) -> tuple[list[str], dict[str, str]]:
     """M2M-100: a vocabulary file, then `__en__` and the like -> pieces, {language: tag}."""
     family = source.tokenizer.get("language_codes", "m2m100")
-    if family not in _LANGUAGES:
+    if not isinstance(family, str) or family not in _LANGUAGES:
         raise SourceError(
-            f"{source.path}: language_codes must be one of {list(_LANGUAGES)}, got {family!r}"
+            f"{source.path}: language_codes must be one of {list(_LANGUAGES)}, got {shown(family)}"
         )
     tags = {code: f"__{code}__" for code in _LANGUAGES[family].split()}
     pieces = listed(source.json("vocab.json"), source.path / "vocab.json")
@@ -79,7 +79,7 @@ def _architecture(source: SourceDirectory, pieces: list[str]) -> ModelConfig:
         sinusoids="tensor2tensor",
         position_offset=_FIRST_POSITION,
         shared_embeddings="none",
-        pad_id=position_of("<pad>", pieces),
+        pad_id=source.special_id("pad_token_id", "<pad>", pieces),
         bos_id=source.start_id(),
-        eos_id=position_of("</s>", pieces),
+        eos_id=source.special_id("eos_token_id", "</s>", pieces),
     )

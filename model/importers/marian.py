@@ -16,7 +16,6 @@ from model.importers.pieces import (
     one_language,
     padded,
     pairs_of,
-    position_of,
     resolved,
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
@@ -77,9 +76,9 @@ def _architecture(source: SourceDirectory, src: _Side, tgt: _Side) -> ModelConfi
         norm=_NORMS[source.config["model_type"]],
         sinusoids="halves",
         shared_embeddings="none",
-        pad_id=position_of("<pad>", tgt.pieces),
+        pad_id=source.special_id("pad_token_id", "<pad>", tgt.pieces),
         bos_id=source.start_id(),
-        eos_id=position_of("</s>", tgt.pieces),
+        eos_id=source.special_id("eos_token_id", "</s>", tgt.pieces),
     )
 
 

@@ -9,11 +9,11 @@ from model.importers.names import convert
 from model.importers.pieces import (
     many_to_many,
     padded,
-    position_of,
     tagged_pieces,
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
 from model.tokenizer import TokenizerConfig
+from model.values import is_whole_number, shown
 
 MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"
 
@@ -25,6 +25,11 @@ def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
     pieces, codes = tagged_pieces(source, model)
     pieces, fillers = padded(pieces, source.number("vocab_size"))
     if not wanted.targets and (forced := source.generation.get("forced_bos_token_id")):
+        if not is_whole_number(forced) or not 0 <= forced < len(pieces):
+            raise SourceError(
+                f"{source.path}: forced_bos_token_id must be a token, 0 to {len(pieces) - 1}, "
+                f"got {shown(forced)}"
+            )
         wanted = Wanted(wanted.sources, (pieces[forced],))
     public, pairs = many_to_many(codes, wanted)
     tokenizer = TokenizerConfig(
@@ -48,7 +53,7 @@ def _refuse_mbart_25(source: SourceDirectory) -> None:
     name = str(source.tokenizer.get("tokenizer_class", "MBart50Tokenizer"))
     if not name.startswith("MBart50Tokenizer"):
         raise SourceError(
-            f"{source.path} is written for {name}; of mBART only mBART-50 is supported"
+            f"{source.path} is written for {shown(name)}; of mBART only mBART-50 is supported"
         )
 
 
@@ -61,7 +66,7 @@ def _architecture(source: SourceDirectory, pieces: list[str]) -> ModelConfig:
         positions="learned",
         embedding_norm=True,
         shared_embeddings="none",
-        pad_id=position_of("<pad>", pieces),
+        pad_id=source.special_id("pad_token_id", "<pad>", pieces),
         bos_id=source.start_id(),
-        eos_id=position_of("</s>", pieces),
+        eos_id=source.special_id("eos_token_id", "</s>", pieces),
     )

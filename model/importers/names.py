@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from model.config import ModelConfig, SharedEmbeddings
-from model.importers.source import SourceError
-from model.transformer import Transformer
+from model.importers.source import SourceError, require_numbers
+from model.transformer import weight_shapes
 
 SHARED, SOURCE, TARGET = (
     "shared.weight",
@@ -37,7 +37,8 @@ _MEMORY = {
     "memory_attention_residual.norm": "encoder_attn_layer_norm",
 }
 _PADDING_ROWS = 2
-_IGNORED = ("embed_positions.", ".version", ".bias_k", "_float_tensor")
+_UNUSED = (".version", ".bias_k", "_float_tensor")
+_IGNORED = ("embed_positions.", *_UNUSED)
 
 
 class Embeddings(NamedTuple):
@@ -63,6 +64,7 @@ def convert(
 
     Raises SourceError where the weights do not fit the configuration.
     """
+    require_numbers({n: w for n, w in weights.items() if not any(part in n for part in _UNUSED)})
     shared, ours = _embeddings(weights)
     bias = weights.get(BIAS)
     has_bias = bias is not None and bool(bias.any())
@@ -135,9 +137,7 @@ def _learned_positions(weights: dict[str, Tensor], config: ModelConfig) -> dict[
 
 
 def _check_shapes(ours: dict[str, Tensor], names: dict[str, str], config: ModelConfig) -> None:
-    with torch.device("meta"):
-        expected = {name: p.shape for name, p in Transformer(config).named_parameters()}
-    for name, shape in expected.items():
+    for name, shape in weight_shapes(config).items():
         if ours[name].shape != shape:
             raise SourceError(
                 f"the weights contradict the configuration: {names.get(name, name)} has shape "

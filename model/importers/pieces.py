@@ -12,17 +12,20 @@ from sentencepiece import SentencePieceProcessor
 
 from model.importers.source import SourceDirectory, SourceError, Wanted
 from model.languages import LanguageError, Languages, Pairs, every_pair, public_codes
+from model.values import is_whole_number, shown
 
 _FAIRSEQ_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 _SENTENCEPIECE_SPECIALS = 3
 _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")
+_TOKEN_ID = re.compile(r"[0-9]{1,9}", re.ASCII)
 _PADDING = "madeupword{:04}"
 
 
 def listed(ids: Mapping[str, Any], path: Path) -> list[str]:
     """A {piece: id} vocabulary as a list; raises SourceError unless its ids are 0, 1, 2, ..."""
-    pieces = sorted(ids, key=lambda piece: ids[piece])
-    if [ids[piece] for piece in pieces] != list(range(len(pieces))):
+    is_numbered = all(is_whole_number(number) for number in ids.values())
+    pieces = sorted(ids, key=lambda piece: ids[piece]) if is_numbered else []
+    if not is_numbered or [ids[piece] for piece in pieces] != list(range(len(pieces))):
         raise SourceError(f"{path} must number its pieces 0, 1, 2, ... without a gap")
     return pieces
 
@@ -54,21 +57,19 @@ def padded(pieces: Sequence[str], size: int) -> tuple[list[str], tuple[str, ...]
     return [*pieces, *added], added
 
 
-def position_of(piece: str, pieces: Sequence[str]) -> int:
-    """The id of a piece that the vocabulary must have."""
-    if piece not in pieces:
-        raise SourceError(f"the vocabulary lacks the piece {piece!r}")
-    return pieces.index(piece)
-
-
 def tagged_pieces(source: SourceDirectory, model: Path) -> tuple[list[str], list[str]]:
     """A sentencepiece model's pieces, then the languages' codes and <mask> -> pieces, codes.
 
     The tokenizer's configuration tells their order by ids, or else by the order of its list.
     """
     pieces = fairseq_pieces(model)
-    numbered = source.tokenizer.get("added_tokens_decoder", {}).items()
-    added = {int(i): _content(token) for i, token in numbered if int(i) >= len(pieces)}
+    numbered = source.tokenizer.get("added_tokens_decoder", {})
+    if not isinstance(numbered, dict) or not all(map(_TOKEN_ID.fullmatch, numbered)):
+        raise SourceError(
+            f"{source.path}: added_tokens_decoder must map ids to tokens, got {shown(numbered)}"
+        )
+    tokens_by_id = {int(i): _content(token) for i, token in numbered.items()}
+    added = {i: token for i, token in tokens_by_id.items() if i >= len(pieces)}
     if not any(map(_LANGUAGE_CODE.fullmatch, added.values())):
         added = dict(enumerate([*_listed_codes(source), "<mask>"], len(pieces)))
     if sorted(added) != list(range(len(pieces), len(pieces) + len(added))):
@@ -83,13 +84,17 @@ def tagged_pieces(source: SourceDirectory, model: Path) -> tuple[list[str], list
 def _listed_codes(source: SourceDirectory) -> list[str]:
     for table in (source.json("special_tokens_map.json"), source.tokenizer):
         for key in ("additional_special_tokens", "extra_special_tokens"):
-            tokens = [_content(token) for token in table.get(key) or ()]
+            tokens = [_content(token) for token in _listed(table.get(key))]
             if codes := [token for token in tokens if _LANGUAGE_CODE.fullmatch(token)]:
                 return codes
     raise SourceError(
         f"{source.path} names no languages: neither special_tokens_map.json nor "
         "tokenizer_config.json has additional_special_tokens"
     )
+
+
+def _listed(tokens: object) -> list[object]:
+    return list(tokens) if isinstance(tokens, list | dict) else []
 
 
 def many_to_many(own_codes: Sequence[str], wanted: Wanted) -> tuple[dict[str, str], Pairs]:

@@ -4,16 +4,18 @@ first use."""
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
-from typing import Any
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
+from model.files import FileError, read_json, reason_of
 from model.importers.convert import import_model
 from model.importers.fairseq import find_archive
 from model.importers.hub import download, is_hub_id
 from model.importers.source import SourceError, Wanted
+from model.values import shown
+
+_MOST_JSON_BYTES = 2**24
 
 
 def resolve_checkpoint(source: Path) -> Path:
@@ -22,9 +24,13 @@ def resolve_checkpoint(source: Path) -> Path:
     The name of a bundled checkpoint means that, unless there is a file or directory so called. What
     is no foreign model is returned as it is, for the loader to judge. Raises SourceError.
     """
-    if not source.exists() and str(source) in BUNDLED_NAMES:
+    try:
+        is_here = source.exists()
+    except OSError as error:
+        raise SourceError(f"cannot read {shown(str(source))}: {reason_of(error)}") from error
+    if not is_here and str(source) in BUNDLED_NAMES:
         return bundled_checkpoint(str(source))
-    if not source.exists() and is_hub_id(str(source)):
+    if not is_here and is_hub_id(str(source)):
         directory, commit = download(str(source))
         origin = {"source": str(source), "revision": commit}
         return _cached(directory, "--".join([*source.parts, commit]), origin)
@@ -62,7 +68,11 @@ def cache_directory() -> Path:
 def _cached(source: Path, key: str, origin: dict[str, str]) -> Path:
     destination = cache_directory() / key
     if not destination.exists():
-        import_model(source, destination, origin, Wanted())
+        try:
+            import_model(source, destination, origin, Wanted())
+        except SourceError:
+            if not destination.exists():  # or another process imported it meanwhile
+                raise
     return destination
 
 
@@ -72,8 +82,8 @@ def _is_foreign(source: Path) -> bool:
     if not config.is_file():
         return find_archive(source) is not None
     try:
-        parsed: Any = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        parsed = read_json(config, _MOST_JSON_BYTES)
+    except FileError:
         return False
     return isinstance(parsed, dict) and "model_type" in parsed
 

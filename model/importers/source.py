@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import pickle
+import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +17,11 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from model.config import Activation, ModelConfig
+from model.files import FileError, is_regular, read_json, reason_of
 from model.languages import Pairs
 from model.options import DecodingOptions
 from model.tokenizer import TokenizerConfig
+from model.values import is_file_name, is_whole_number, shown
 
 ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu",
@@ -29,6 +31,10 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _MAX_BEAM = 16
+_MOST_JSON_BYTES = 2**28
+_MOST = 2**21
+"""The largest number in a config.json; ModelConfig has narrower bounds of its own."""
+_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 class SourceError(ValueError):
@@ -96,37 +102,65 @@ class SourceDirectory:
 
     def file(self, name: str) -> Path:
         """The path of a file that must be there."""
-        if not (path := self.path / name).is_file():
+        if not self.has(name):
             raise SourceError(f"{self.path} lacks {name}, which this family of models needs")
-        return path
+        return self.path / name
 
     def has(self, name: str) -> bool:
-        return (self.path / name).is_file()
+        try:
+            return is_regular(self.path / name)
+        except FileError as error:
+            raise SourceError(str(error)) from error
 
     def json(self, name: str) -> dict[str, Any]:
         """One JSON object; empty if there is no such file."""
         if not self.has(name):
             return {}
         try:
-            parsed = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise SourceError(f"{self.path / name} is not readable JSON: {error}") from error
+            parsed = read_json(self.path / name, _MOST_JSON_BYTES)
+        except FileError as error:
+            raise SourceError(str(error)) from error
         if not isinstance(parsed, dict):
             raise SourceError(f"{self.path / name} must hold one JSON object")
         return parsed
 
     def number(self, *names: str) -> int:
         """A whole number of config.json, which several names must agree on."""
-        values = [self.config.get(name) for name in names]
-        if not isinstance(values[0], int) or isinstance(values[0], bool):
-            raise SourceError(
-                f"{self.path / 'config.json'}: {names[0]} must be a whole number, got {values[0]!r}"
-            )
+        values = [self._number(name) for name in names]
         if len(set(values)) > 1:
             raise SourceError(
                 f"{self.path / 'config.json'}: {' and '.join(names)} must be equal, got {values}"
             )
         return values[0]
+
+    def _number(self, name: str) -> int:
+        value = self.config.get(name)
+        if not is_whole_number(value):
+            raise self._wrong(name, "a whole number", value)
+        if not 1 <= value <= _MOST:
+            raise self._wrong(name, f"from 1 to {_MOST}", value)
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """True or false of config.json."""
+        value = self.config.get(name, default)
+        if not isinstance(value, bool):
+            raise self._wrong(name, "true or false", value)
+        return value
+
+    def special_id(self, name: str, piece: str, pieces: Sequence[str]) -> int:
+        """The id of a piece that the vocabulary must have; config.json must not say another."""
+        if piece not in pieces:
+            raise SourceError(f"{self.path}: the vocabulary lacks the piece {piece!r}")
+        found, said = pieces.index(piece), self.config.get(name)
+        if said is not None and (not is_whole_number(said) or said != found):
+            raise self._wrong(name, f"{found}, the id of {piece!r} in the vocabulary", said)
+        return found
+
+    def _wrong(self, name: str, allowed: str, value: object) -> SourceError:
+        return SourceError(
+            f"{self.path / 'config.json'}: {name} must be {allowed}, got {shown(value)}"
+        )
 
     def sizes(self) -> Sizes:
         """The options of ModelConfig that all families share."""
@@ -134,44 +168,48 @@ class SourceDirectory:
             "d_model": self.number("d_model"),
             "n_heads": self.number("encoder_attention_heads", "decoder_attention_heads"),
             "d_ff": self.number("encoder_ffn_dim", "decoder_ffn_dim"),
-            "dropout": float(self.config.get("dropout", 0.1)),
+            "dropout": self.config.get("dropout", 0.1),
             "n_encoder_layers": self.number("encoder_layers"),
             "n_decoder_layers": self.number("decoder_layers"),
             "max_positions": self.number("max_position_embeddings"),
             "activation": self.activation(),
-            "scale_embeddings": bool(self.config.get("scale_embedding", False)),
+            "scale_embeddings": self.flag("scale_embedding", default=False),
         }
 
     def start_id(self) -> int:
         """The token that decoding starts from."""
         start = self.generation.get("decoder_start_token_id")
-        if not isinstance(start, int):
+        if not is_whole_number(start):
             raise SourceError(
-                f"{self.path}: decoder_start_token_id must be a whole number, got {start!r}"
+                f"{self.path}: decoder_start_token_id must be a whole number, got {shown(start)}"
             )
         return start
 
     def activation(self) -> Activation:
         """The feed-forward layers' activation in our words."""
         name = self.config.get("activation_function")
-        if name not in ACTIVATIONS:
-            raise SourceError(
-                f"{self.path / 'config.json'}: activation_function must be one of "
-                f"{list(ACTIVATIONS)}, got {name!r}"
-            )
+        if not isinstance(name, str) or name not in ACTIVATIONS:
+            raise self._wrong("activation_function", f"one of {list(ACTIVATIONS)}", name)
         return ACTIVATIONS[name]
 
     def decoding(self) -> DecodingOptions:
         """The checkpoint's own decoding defaults; beam search of four where it names none."""
-        settings = self.generation
+        beam_size = self._setting("num_beams", 4)
         return DecodingOptions.from_dict(
             {
-                "beam_size": min(int(settings.get("num_beams") or 4), _MAX_BEAM),
-                "length_penalty": float(settings.get("length_penalty") or 1.0),
-                "repetition_penalty": float(settings.get("repetition_penalty") or 1.0),
-                "no_repeat_ngram_size": int(settings.get("no_repeat_ngram_size") or 0),
+                "beam_size": beam_size if beam_size < 1 else min(beam_size, _MAX_BEAM),
+                "length_penalty": self._setting("length_penalty", 1.0),
+                "repetition_penalty": self._setting("repetition_penalty", 1.0),
+                "no_repeat_ngram_size": self._setting("no_repeat_ngram_size", 0),
             }
         )
+
+    def _setting(self, name: str, default: float) -> Any:
+        """A number for decoding; none and nought stand for the default."""
+        value = self.generation.get(name) or default
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise SourceError(f"{self.path}: {name} must be a number, got {shown(value)}")
+        return value
 
     def weights(self) -> dict[str, Tensor]:
         """Every tensor by its name, "model." left out; safetensors are preferred."""
@@ -179,11 +217,20 @@ class SourceDirectory:
             if self.has(name):
                 return _plain(read_weights(self.path / name))
             if self.has(f"{name}.index.json"):
-                index = self.json(f"{name}.index.json")
-                shards = sorted(set(index.get("weight_map", {}).values()))
+                shards = self._shards(f"{name}.index.json")
                 parts = [read_weights(self.file(shard)) for shard in shards]
                 return _plain({key: tensor for part in parts for key, tensor in part.items()})
         raise SourceError(f"{self.path} holds no weights: neither {' nor '.join(_WEIGHTS)}")
+
+    def _shards(self, index: str) -> list[str]:
+        weight_map = self.json(index).get("weight_map")
+        names = weight_map.values() if isinstance(weight_map, dict) else ()
+        if not names or not all(is_file_name(name) for name in names):
+            raise SourceError(
+                f"{self.path / index}: weight_map must name files of the same directory, "
+                f"got {shown(weight_map)}"
+            )
+        return sorted(set(names))
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -192,28 +239,78 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         try:
             return load_file(path)
         except (OSError, SafetensorError) as error:
-            raise SourceError(f"{path} is not a safetensors file: {error}") from error
-    weights = read_pickle(path)
-    return {name: value for name, value in weights.items() if isinstance(value, Tensor)}
+            raise SourceError(f"{path} is not a safetensors file: {reason_of(error)}") from error
+    return tensors_of(read_pickle(path), path)
 
 
 def read_pickle(path: Path, allowed: tuple[type, ...] = ()) -> dict[str, Any]:
     """A dictionary saved by torch, read without running anything in it."""
     try:
-        with torch.serialization.safe_globals(list(allowed)):
-            loaded = torch.load(
-                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
-            )
+        is_zip = zipfile.is_zipfile(path)
+        if is_zip:
+            _refuse_inflation(path)
+        with torch.serialization.safe_globals(list(allowed)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd is refused, in one line
+            loaded = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
+    except SourceError:
+        raise
     except pickle.UnpicklingError as error:
         reason = str(error).strip().splitlines()[0]
         raise SourceError(
             f"{path} holds more than weights, or no weights at all: {reason}"
         ) from error
-    except (OSError, RuntimeError, EOFError) as error:
-        raise SourceError(f"{path} is not readable: {error}") from error
+    except Exception as error:  # a damaged file makes the reader raise almost anything
+        reason = " ".join(reason_of(error).split())[:200] or type(error).__name__
+        raise SourceError(f"{path} is not readable: {reason}") from error
     if not isinstance(loaded, dict):
         raise SourceError(f"{path} must hold a dictionary, got {type(loaded).__name__}")
     return loaded
+
+
+def tensors_of(values: Mapping[str, Any], path: Path) -> dict[str, Tensor]:
+    """Those values that are tensors, each of which must be an ordinary one with all its numbers in
+    the file; raises SourceError."""
+    tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+    for name, tensor in tensors.items():
+        if not isinstance(name, str) or (kind := _kind_of(tensor)):
+            what = kind if isinstance(name, str) else "named by no text"
+            raise SourceError(f"{path}: tensor {shown(name)} is {what}; weights must be dense")
+    return tensors
+
+
+def require_numbers(weights: Mapping[str, Tensor]) -> None:
+    """Raises SourceError unless every tensor is a vector or more of floating-point numbers."""
+    for name, tensor in weights.items():
+        if tensor.dtype not in _DTYPES or tensor.dim() == 0:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise SourceError(
+                f"the weights hold {shown(name)} as {kind} of shape {tuple(tensor.shape)}; weights "
+                "must be vectors or matrices of floating-point numbers"
+            )
+
+
+def _kind_of(tensor: Tensor) -> str:
+    """What is out of the ordinary with a tensor, or nothing."""
+    if tensor.layout != torch.strided:
+        return "sparse"
+    if tensor.is_quantized:
+        return "quantised"
+    if tensor.device.type != "cpu":
+        return f"on the device {tensor.device.type!r}, without its numbers"
+    if tensor.untyped_storage().nbytes() < tensor.numel() * tensor.element_size():
+        return "larger than what is stored of it"
+    return ""
+
+
+def _refuse_inflation(path: Path) -> None:
+    """torch stores its records as they are; what is compressed or overlaps could inflate without
+    end."""
+    with zipfile.ZipFile(path) as archive:
+        records = archive.infolist()
+    if any(record.compress_type != zipfile.ZIP_STORED for record in records):
+        raise SourceError(f"{path} is compressed, which archives of torch never are")
+    if sum(record.file_size for record in records) > path.stat().st_size:
+        raise SourceError(f"{path} is damaged: its records are larger than the file")
 
 
 def _plain(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -12,11 +12,15 @@ import pytest
 import torch
 from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
+from model.checking import check_checkpoint
 from model.checkpoint import load_checkpoint
+from model.importers import convert
 from model.importers.resolve import import_source
 from model.importers.source import SourceError, Wanted
 from service.commands.group import dragoman
+from tests.conftest import FullDisk
 from tests.model.importers.originals import Original
 
 Edit = Callable[[Path], None]
@@ -47,7 +51,45 @@ def drop_from_vocabulary(directory: Path) -> None:
     path.write_text(json.dumps(pieces))
 
 
+def as_directory(name: str) -> Edit:
+    def edit(directory: Path) -> None:
+        (directory / name).unlink()
+        (directory / name).mkdir()
+
+    return edit
+
+
+def edit_weights(change: Callable[[Tensor], Tensor]) -> Edit:
+    """Of the embeddings and of nothing else."""
+
+    def edit(directory: Path) -> None:
+        path = directory / "model.safetensors"
+        weights = load_file(path)
+        weights["model.shared.weight"] = change(weights["model.shared.weight"])
+        save_file(weights, path)
+
+    return edit
+
+
+def cast(dtype: torch.dtype) -> Edit:
+    return edit_weights(lambda weight: weight.to(dtype))
+
+
+def spoil(number: float) -> Edit:
+    return edit_weights(lambda weight: weight.index_fill(0, torch.tensor([9]), number))
+
+
+def shards(weight_map: Any) -> Edit:
+    def edit(directory: Path) -> None:
+        (directory / "model.safetensors").unlink()
+        index = directory / "model.safetensors.index.json"
+        index.write_text(json.dumps({"weight_map": weight_map}))
+
+    return edit
+
+
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+GENERATION = "generation_config.json"
 CASES: list[tuple[str, Edit, str]] = [
     ("marian", change(CONFIG, model_type="gpt2"), "holds a 'gpt2' model; supported: marian, m2m"),
     ("marian", change(CONFIG, model_type="t5"), "holds a 't5' model; supported: marian, m2m"),
@@ -66,6 +108,54 @@ CASES: list[tuple[str, Edit, str]] = [
     ("marian", change(CONFIG, d_model="x"), "d_model must be a whole number, got 'x'"),
     ("marian", change(CONFIG, activation_function="gelu_new"), "must be one of .*got 'gelu_new'"),
     ("marian", change(CONFIG, encoder_attention_heads=5, decoder_attention_heads=5), "multiple of"),
+    ("marian", change(CONFIG, vocab_size=10**9), "vocab_size must be from 1 to 2097152, got 1000"),
+    ("marian", change(CONFIG, d_model=10**9), "d_model must be from 1 to 2097152, got 1000000000"),
+    (
+        "marian",
+        change(CONFIG, d_model=2**20),
+        "source does not describe a model: d_model must be at",
+    ),
+    ("marian", change(CONFIG, encoder_layers=10**9), "encoder_layers must be from 1 to 2097152"),
+    (
+        "marian",
+        change(CONFIG, encoder_layers=1000),
+        "n_encoder_layers must be at most 256, got 1000",
+    ),
+    (
+        "marian",
+        change(CONFIG, max_position_embeddings=10**6),
+        "max_positions must be at most 65536",
+    ),
+    ("marian", change(CONFIG, eos_token_id=5), "eos_token_id must be .*, the id of '</s>' .*got 5"),
+    ("marian", change(CONFIG, pad_token_id=0), "pad_token_id must be .*, the id of '<pad>'"),
+    ("marian", change(GENERATION, decoder_start_token_id=7), "says bos_id 7, which is .*must be"),
+    ("marian", change(CONFIG, scale_embedding="no"), "scale_embedding must be true or false, got"),
+    ("marian", change(CONFIG, dropout="x"), "dropout must be a number, got 'x'"),
+    ("marian", change(GENERATION, num_beams="x"), "num_beams must be a number, got 'x'"),
+    ("marian", change(CONFIG, model_type=["marian"]), r"holds a \['marian'\] model; supported"),
+    ("marian", overwrite(CONFIG, b"[" * 100_000), "config.json is not readable JSON: it is nested"),
+    ("marian", overwrite("vocab.json", b'{"a": 0.0}'), "vocab.json must number its pieces"),
+    ("marian", as_directory("vocab.json"), "lacks vocab.json"),
+    ("marian", cast(torch.int32), "hold 'shared.weight' as int32 of shape .* floating-point num"),
+    ("marian", cast(torch.complex64), "as complex64 of shape .* must be .* floating-point numbers"),
+    ("marian", cast(torch.float8_e4m3fn), "as float8_e4m3fn of shape .* must be .* floating-point"),
+    ("marian", spoil(float("nan")), "holds numbers that are not finite in float32"),
+    ("marian", spoil(float("-inf")), "holds numbers that are not finite in float32"),
+    ("marian", shards({"a": "../../secret"}), "weight_map must name files of the same directory"),
+    ("marian", shards({"a": 1}), "weight_map must name files of the same directory"),
+    ("marian", shards(["a"]), "weight_map must name files of the same directory"),
+    ("mbart", change(CONFIG, forced_bos_token_id=-1), "forced_bos_token_id must be a token, 0 to"),
+    ("mbart", change(CONFIG, forced_bos_token_id="x"), "forced_bos_token_id must be a token, 0 to"),
+    (
+        "nllb",
+        change(TOKENIZER, added_tokens_decoder={"x": {}}),
+        "added_tokens_decoder must map ids to tokens, got",
+    ),
+    (
+        "nllb",
+        change(TOKENIZER, added_tokens_decoder=[]),
+        r"added_tokens_decoder must map ids to tokens, got \[\]",
+    ),
     ("marian", change(TOKENIZER, source_lang="roa"), "source_lang is 'roa'; name it with --source"),
     ("nllb", remove("sentencepiece.bpe.model"), "lacks sentencepiece.bpe.model"),
     ("nllb", overwrite("sentencepiece.bpe.model", b"junk"), "cannot read the sentencepiece model"),
@@ -89,9 +179,64 @@ def test_a_model_that_does_not_fit_is_refused_with_the_reason(
 ) -> None:
     source = Path(shutil.copytree(originals[family].directory, tmp_path / "source"))
     edit(source)
-    with pytest.raises(SourceError, match=said):
+    with pytest.raises(SourceError, match=said) as raised:
         import_source(str(source), tmp_path / "ours", None, Wanted())
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
+    assert str(source) in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+WRONG = [None, True, 0, -1, 1.5, 10**30, float("nan"), "", "x\ny", [], [[1]], {}, {"a": None}]
+
+
+READ = {
+    CONFIG: """vocab_size d_model encoder_attention_heads encoder_ffn_dim dropout encoder_layers
+        decoder_layers max_position_embeddings scale_embedding activation_function model_type
+        decoder_start_token_id pad_token_id eos_token_id num_beams length_penalty
+        repetition_penalty no_repeat_ngram_size forced_bos_token_id""",
+    TOKENIZER: """tokenizer_class added_tokens_decoder additional_special_tokens language_codes
+        extra_special_tokens separate_vocabs source_lang target_lang""",
+}
+
+
+@pytest.mark.parametrize(("family", "file"), [("mbart", CONFIG), ("mbart", TOKENIZER)])
+def test_every_field_of_a_wrong_type_is_refused_in_one_line_that_names_the_model(
+    tmp_path: Path,
+    originals: dict[str, Original],
+    family: str,
+    file: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or taken, where it makes no difference; never anything but SourceError."""
+    monkeypatch.setattr(convert, "add_self_test", lambda directory: None)
+    source = Path(shutil.copytree(originals[family].directory, tmp_path / "source"))
+    original = json.loads((source / file).read_text())
+    errors = []
+    for name in READ[file].split():
+        for wrong in WRONG:
+            (source / file).write_text(json.dumps({**original, name: wrong}))
+            try:
+                import_source(str(source), tmp_path / "ours", None, Wanted())
+                shutil.rmtree(tmp_path / "ours")
+            except SourceError as error:
+                errors.append(str(error))
+    assert len(errors) > (100 if file == CONFIG else 10)
+    assert all(str(source) in error for error in errors)
+    assert {len(error.splitlines()) for error in errors} == {1}
+
+
+def test_a_full_disk_is_said_and_nothing_is_left_behind(
+    tmp_path: Path, originals: dict[str, Original], full_disk: FullDisk
+) -> None:
+    source = originals["marian"].directory
+    with full_disk(1000), pytest.raises(SourceError, match="cannot be imported: .*File too large"):
+        import_source(str(source), tmp_path / "ours", None, Wanted())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_imported_model_has_a_self_test(imported_root: Path) -> None:
+    for directory in imported_root.iterdir():
+        assert check_checkpoint(directory).num_sentences > 0
 
 
 @pytest.mark.parametrize(
