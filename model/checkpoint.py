@@ -16,6 +16,7 @@ import dataclasses
 import errno
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -257,7 +258,8 @@ def save_weights(weights: dict[str, Tensor], path: Path) -> None:
         save_file(weights, path)  # which lets only its owner read it
         path.chmod(mode)
     except SafetensorError as error:
-        raise OSError(_error_number(str(error)), str(error)) from error
+        number = _error_number(str(error))
+        raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def is_finite(weight: Tensor) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,15 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model.checkpoint import WEIGHTS_FILE, CheckpointError, open_checkpoint, save_checkpoint
+from model.checking import add_self_test
+from model.checkpoint import (
+    WEIGHTS_FILE,
+    CheckpointError,
+    CheckpointInfo,
+    open_checkpoint,
+    save_checkpoint,
+)
+from model.files import reason_of
 
 
 def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
@@ -25,23 +34,35 @@ def average_checkpoints(sources: Sequence[Path], destination: Path) -> None:
     """Write the mean of checkpoints that were trained from the same one (Wortsman et al. 2022),
     described as the first, in float16.
 
-    Raises CheckpointError if they differ in anything but their weights.
+    Raises CheckpointError if they differ in anything but their weights, and leaves nothing behind.
     """
-    if destination.exists():
-        raise CheckpointError(f"{destination} exists already; name another directory")
+    try:
+        if destination.exists():
+            raise CheckpointError(f"{destination} exists already; name another directory")
+        first = _common_info(sources)
+        weights = average_weights([source / WEIGHTS_FILE for source in sources])
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".average-", dir=destination.parent) as scratch:
+            finished = Path(scratch) / "checkpoint"
+            files = [sources[0] / name for name in first.tokenizer.files]
+            save_checkpoint(finished, first, weights, files, torch.float16)
+            add_self_test(finished)
+            finished.rename(destination)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {destination}: {reason_of(error)}") from error
+
+
+def _common_info(sources: Sequence[Path]) -> CheckpointInfo:
+    """The first one's; raises CheckpointError."""
     first, *others = [open_checkpoint(source).info for source in sources]
-    files = sorted({first.tokenizer.source, first.tokenizer.target})
     for source, info in zip(sources[1:], others, strict=True):
         is_like = (info.architecture, info.pairs) == (first.architecture, first.pairs)
-        if not is_like or any(_differ(sources[0] / name, source / name) for name in files):
+        is_like = is_like and info.tokenizer == first.tokenizer
+        if not is_like or any(
+            (sources[0] / name).read_bytes() != (source / name).read_bytes()
+            for name in first.tokenizer.files
+        ):
             raise CheckpointError(
                 f"{source} and {sources[0]} have different architectures, languages or tokenizers"
             )
-    weights = average_weights([source / WEIGHTS_FILE for source in sources])
-    save_checkpoint(
-        destination, first, weights, [sources[0] / name for name in files], torch.float16
-    )
-
-
-def _differ(first: Path, second: Path) -> bool:
-    return not second.is_file() or first.read_bytes() != second.read_bytes()
+    return first

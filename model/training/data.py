@@ -29,6 +29,8 @@ Augment = Callable[[Sequence[Pair]], list[MadePair]]
 _EPOCHS_KEPT = 4
 _ALIGNED_PAIRS = 5_000
 """Of each corpus, for the words that translate each other."""
+_MOST_LINE_CHARACTERS = 1_000_000
+_MOST_READ = _MOST_LINE_CHARACTERS + 2  # the line feed, and one that shows that there is more
 
 
 class Batch(NamedTuple):
@@ -45,7 +47,11 @@ def read_pairs(path: Path, is_lowercase: bool = False) -> list[Pair]:
     pairs: list[Pair] = []
     try:
         with opener(path, "rt", encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(lambda: lines.readline(_MOST_READ), ""), 1):
+                if len(line) == _MOST_READ:
+                    raise RecipeError(
+                        f"{path}, line {number}: longer than {_MOST_LINE_CHARACTERS} characters"
+                    )
                 columns = (line.lower() if is_lowercase else line).rstrip("\n").split("\t")
                 if len(columns) != 2:
                     raise RecipeError(
@@ -194,6 +200,14 @@ class BatchMaker:
         batches = list(self._cut(_take(examples, order)))
         return [batches[i] for i in rng.permutation(len(batches))]
 
+    @property
+    def num_examples(self) -> int:
+        """Of an epoch."""
+        return sum(
+            _num_sampled(len(corpus), corpus.weight) * len(corpus.source_sides)
+            for corpus in self.corpora
+        )
+
     def everything(self, corpus: int, source_side: int) -> list[Examples]:
         """One corpus in one direction, each pair once."""
         return list(self._cut(_examples(corpus, np.arange(len(self.corpora[corpus])), source_side)))
@@ -243,6 +257,11 @@ def _sample(size: int, weight: float, rng: np.random.Generator) -> Indices:
     whole, part = divmod(weight, 1.0)
     extra = rng.choice(size, round(part * size), replace=False)
     return np.concatenate([np.tile(np.arange(size), int(whole)), extra])
+
+
+def _num_sampled(size: int, weight: float) -> int:
+    whole, part = divmod(weight, 1.0)
+    return int(whole) * size + round(part * size)
 
 
 def _examples(corpus: int, pairs: Indices, source_side: int) -> Examples:

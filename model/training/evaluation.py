@@ -18,11 +18,12 @@ from model.sentence import SourceSentence
 from model.tokenizer import Tokenizer
 from model.training.alignment import Pair
 from model.training.data import read_pairs
-from model.training.recipe import DataTable, load_recipe
+from model.training.recipe import DataTable, RecipeError, load_recipe
 from model.transformer import Transformer
 
 Translate = Callable[[list[str], str, str], list[str]]
 """Texts, their language and the one wanted -> their translations."""
+VALIDATION_SLOTS = 64
 _GREEDY = DecodingOptions(beam_size=1)
 _BLEU_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
@@ -49,11 +50,15 @@ def evaluate(
     BLEU is sacrebleu's own on raw text, or with `is_lowercase_tokenized` that of older papers.
     """
     data = load_recipe(recipe).data
+    if not any(corpus.path(split) for corpus in data.corpora):
+        raise RecipeError(f"{recipe} names no {split!r} file for any of its corpora")
     scores = []
     for corpus in data.corpora:
         path = corpus.path(split)
         if path is not None:
             pairs = read_pairs(path, data.is_lowercase)
+            if not pairs:
+                raise RecipeError(f"{path} holds no sentence pair to measure on")
             for source, target in data.directions:
                 sides = _sides(pairs, source, data.languages)
                 scores.append(
@@ -85,8 +90,8 @@ class _LineTranslator:
         self._runner = Runner(
             model,
             tokenizer.control_ids(),
-            max_slots=64,
-            max_rows=64,
+            max_slots=VALIDATION_SLOTS,
+            max_rows=VALIDATION_SLOTS,
             max_source_tokens=limit,
             max_target_tokens=limit,
             byte_ids=tokenizer.byte_ids(),
@@ -154,4 +159,10 @@ def _sides(
 
 
 def _bleu(target: str) -> BLEU:
-    return BLEU(tokenize=_BLEU_TOKENIZERS.get(target, "13a"))
+    """Raises RecipeError if the language needs a package that is not installed."""
+    try:
+        return BLEU(tokenize=_BLEU_TOKENIZERS.get(target, "13a"))
+    except (RuntimeError, ImportError) as error:
+        raise RecipeError(
+            f"BLEU of {target} needs sacrebleu[{target}] installed: {error}"
+        ) from error

@@ -6,6 +6,9 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+from model.files import replacing
+from model.training.saving import damaged
+
 LOG_FILE = "log.csv"
 PICTURE_FILE = "curves.png"
 COLUMNS = (
@@ -23,21 +26,27 @@ class TrainingLog:
 
     def rewind(self, step: int) -> None:
         """Drop rows after `step`: a resumed run will write them again."""
-        rows = [row for row in self.rows() if int(row["step"]) <= step]
-        with self._path.open("w", newline="", encoding="utf-8") as file:
+        self._write([row for row in self.rows() if int(row["step"]) <= step])
+
+    def append(self, values: dict[str, float]) -> None:
+        """Raises OSError if there is no space, and the log stays as it was then."""
+        self._write([*self.rows(), {name: _short(value) for name, value in values.items()}])
+
+    def rows(self) -> list[dict[str, str]]:
+        """Raises TrainingError if the file is not what was written."""
+        if not self._path.exists():
+            return []
+        try:
+            with self._path.open(newline="", encoding="utf-8") as file:
+                return [_checked(row) for row in csv.DictReader(file)]
+        except (ValueError, csv.Error) as error:
+            raise damaged(self._path, error) from error
+
+    def _write(self, rows: Sequence[dict[str, str]]) -> None:
+        with replacing(self._path) as path, path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             writer.writerows(rows)
-
-    def append(self, values: dict[str, float]) -> None:
-        with self._path.open("a", newline="", encoding="utf-8") as file:
-            csv.DictWriter(file, COLUMNS).writerow({k: _short(v) for k, v in values.items()})
-
-    def rows(self) -> list[dict[str, str]]:
-        if not self._path.exists():
-            return []
-        with self._path.open(newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
 
     def draw(self) -> None:
         """Loss and BLEU over steps as a picture beside the log."""
@@ -57,12 +66,23 @@ class TrainingLog:
         losses.set_ylabel("loss per target token (nats)")
         bleus.set_ylabel("dev BLEU (greedy)")
         figure.legend(loc="upper center", ncols=3)
-        figure.savefig(self._picture, dpi=120)
+        with replacing(self._picture) as path:
+            figure.savefig(path, dpi=120, format="png")
 
 
 def _points(rows: Sequence[dict[str, str]], name: str) -> tuple[list[int], list[float]]:
     present = [row for row in rows if row[name]]
     return [int(row["step"]) for row in present], [float(row[name]) for row in present]
+
+
+def _checked(row: dict[str, str]) -> dict[str, str]:
+    """Raises ValueError."""
+    if set(row) != set(COLUMNS):
+        raise ValueError(f"its columns must be {', '.join(COLUMNS)}")
+    int(row["step"])
+    for value in row.values():
+        float(value or "0")
+    return row
 
 
 def _short(value: float) -> str:

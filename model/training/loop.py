@@ -1,46 +1,67 @@
 """The training loop: resumable at any moment, the same on CPU and CUDA.
 
 A run's directory holds sentencepiece.model, state.pt (all that is needed to go on), snapshots for
-averaging, log.csv, curves.png and, at the end, checkpoint/.
+averaging, log.csv, curves.png and, at the end, checkpoint/. What can be checked is checked before
+the first step; what goes wrong later is a TrainingError, and the last saved state stays whole.
 """
 
 from __future__ import annotations
 
 import contextlib
-import shutil
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
-from safetensors.torch import save_file
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
+from model.checking import add_self_test
 from model.checkpoint import (
     CheckpointInfo,
+    is_finite,
     load_checkpoint,
-    read_info,
+    open_checkpoint,
     save_checkpoint,
 )
+from model.files import reason_of
+from model.network import Room
 from model.options import DecodingOptions
+from model.placement import free_bytes, full_bytes
 from model.tokenizer import Tokenizer, TokenizerConfig
 from model.training.averaging import average_weights
 from model.training.data import BatchMaker, Examples, tokenize_corpora
-from model.training.evaluation import dev_bleu
+from model.training.evaluation import VALIDATION_SLOTS, dev_bleu
 from model.training.growth import grow
 from model.training.log import TrainingLog
 from model.training.memory import FreedMemory
 from model.training.optimisation import learning_rate, sampled_share, summed_loss
 from model.training.recipe import Recipe, RecipeError
+from model.training.saving import (
+    RunLock,
+    TrainingError,
+    copy_tokenizer,
+    damaged,
+    load_state,
+    require_snapshots,
+    save_snapshot,
+    save_state,
+)
 from model.training.vocabulary import read_word_vectors, train_tokenizer
-from model.transformer import Transformer, initialise
+from model.transformer import Transformer, initialise, weight_shapes
+from model.values import is_whole_number, shown
 
 TOKENIZER_FILE = "sentencepiece.model"
 STATE_FILE = "state.pt"
 CHECKPOINT_DIRECTORY = "checkpoint"
+_BYTES_A_WEIGHT = 16
+"""In float32: itself, its gradient and Adam's two moments."""
+_MOST_EXAMPLES = 200_000_000
+"""Of an epoch; to draw and sort them takes some hundred bytes each."""
+_GIB = 2**30
 
 
 @dataclass
@@ -60,35 +81,120 @@ class Trainer:
     """One training run in `directory`; goes on from the state that it finds there."""
 
     def __init__(self, recipe: Recipe, directory: Path, device: torch.device | str) -> None:
+        """Raises RecipeError, CheckpointError or TrainingError if the run cannot be begun or gone
+        on with. It is alone in its directory until `run` ends."""
         self._freed_memory = FreedMemory()
         self._freed_memory.keep()
         self.recipe, self.table, self.directory = recipe, recipe.training, directory
         self.device = torch.device(device)
-        directory.mkdir(parents=True, exist_ok=True)
-        tokenizer_path = directory / TOKENIZER_FILE
-        if not tokenizer_path.exists():
-            self._make_tokenizer(tokenizer_path)
-        self.tokenizer = Tokenizer(tokenizer_path, tokenizer_path, self._tokenizer_config())
-        self.train_batches = self._batch_maker("train")
-        self.dev_batches = self._batch_maker("dev")
         self.progress = Progress()
         self.log = TrainingLog(directory)
         self._losses: list[float] = []
+        self._saved_step: int | None = None
+        with self._explained():
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = RunLock(directory)
+        try:
+            with self._explained():
+                self._prepare()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def run(self) -> Path:
+        """Train to the end, or to the recipe's early stop -> the finished checkpoint.
+
+        Raises TrainingError.
+        """
+        try:
+            with self._explained():
+                while not self._is_finished():
+                    self._run_epoch()
+                return self._finish()
+        finally:
+            self._lock.release()
+
+    def _prepare(self) -> None:
+        tokenizer_path = self.directory / TOKENIZER_FILE
+        if not tokenizer_path.exists():
+            self._make_tokenizer(tokenizer_path)
+        try:
+            self.tokenizer = Tokenizer(tokenizer_path, tokenizer_path, self._tokenizer_config())
+        except (RuntimeError, ValueError) as error:
+            raise damaged(tokenizer_path, error) from error
+        self._require_memory()
+        self.train_batches = self._batch_maker("train")
+        self.dev_batches = self._batch_maker("dev")
+        self._require_pairs()
         self._build()
         self._resume()
 
-    def run(self) -> Path:
-        """Train to the end, or to the recipe's early stop -> the finished checkpoint."""
-        while not self._is_finished():
-            self._run_epoch()
-        return self._finish()
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """The system's errors, of a full disk above all, with what is saved."""
+        try:
+            yield
+        except OSError as error:
+            where = f" {error.filename}" if error.filename else ""
+            raise TrainingError(
+                f"cannot read or write{where or f' in {self.directory}'}: {reason_of(error)}; "
+                f"{self._what_is_saved()}"
+            ) from error
+
+    def _what_is_saved(self) -> str:
+        if self._saved_step is None:
+            return "nothing is saved yet"
+        return (
+            f"step {self._saved_step} is saved in {self.directory}, and the same command goes on "
+            "from there"
+        )
+
+    def _require_memory(self) -> None:
+        """Before anything is built."""
+        config = self.recipe.model_config(self.tokenizer.target_vocab_size)
+        limit = config.max_positions
+        room = Room(VALIDATION_SLOTS, VALIDATION_SLOTS, limit, limit)
+        weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
+        needed = _BYTES_A_WEIGHT * weights
+        if any(corpus.dev for corpus in self.recipe.data.corpora):
+            needed += full_bytes(config, room, 1, "float32")
+        if needed > (free := free_bytes(str(self.device))):
+            raise RecipeError(
+                f"the model of the recipe takes {needed / _GIB:.1f} GiB of memory to train and to "
+                f"validate, and {free / _GIB:.1f} GiB are free; make [model] smaller"
+            )
+
+    def _require_pairs(self) -> None:
+        for corpus in self.dev_batches.corpora:
+            if not len(corpus):
+                raise RecipeError(
+                    f"the dev file of corpus {corpus.name!r} has no pair whose sides have 1 to "
+                    f"{self.recipe.data.max_tokens} tokens (data.max_tokens)"
+                )
+        count = self.train_batches.num_examples
+        if count > _MOST_EXAMPLES:
+            raise RecipeError(
+                f"an epoch has {count} pairs, and at most {_MOST_EXAMPLES} are allowed; lower the "
+                "weights of the corpora"
+            )
+        if not count:
+            raise RecipeError(
+                "no sentence pair is left to train on: look at the corpora, their weights and "
+                "data.max_tokens"
+            )
 
     def _make_tokenizer(self, path: Path) -> None:
         """A new one, or that of the checkpoint which the run starts from without growing."""
         if (start := self.table.start) is None or self.table.grow:
             train_tokenizer(self.recipe, path)
         else:
-            shutil.copyfile(start / read_info(start).tokenizer.source, path)
+            info = open_checkpoint(start).info
+            if len(info.tokenizer.files) > 1 or info.tokenizer.tags:
+                raise RecipeError(
+                    f"training.start must be a checkpoint that was trained here; {start} was "
+                    "imported, and its tokenizer is of another kind"
+                )
+            copy_tokenizer(start / info.tokenizer.source, path)
 
     def _tokenizer_config(self) -> TokenizerConfig:
         reserved = self.recipe.tokenizer.reserved_pieces
@@ -138,11 +244,6 @@ class Trainer:
     def _run_epoch(self) -> None:
         batches = self.train_batches.epoch(self.table.seed, self.progress.epoch)
         groups = list(_groups(batches, self.table.accumulate))
-        if not groups:
-            raise RecipeError(
-                "no sentence pair is left to train on: look at the corpora, their weights and "
-                "data.max_tokens"
-            )
         with tqdm(
             total=self.table.max_steps, initial=self.progress.step, unit="step", smoothing=0.05
         ) as bar:
@@ -187,11 +288,21 @@ class Trainer:
                 )
             (loss / real_tokens).backward()
             total += loss.item()
-        if self.table.clip_norm:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.table.clip_norm)
+        norm = torch.nn.utils.clip_grad_norm_(
+            self.model.parameters(), self.table.clip_norm or math.inf
+        )
+        if not (math.isfinite(total) and norm.isfinite()):
+            raise self._diverged(f"the loss is {total / real_tokens}, its gradient {float(norm)}")
         self.optimiser.step()
         self.optimiser.zero_grad()
         return total / real_tokens, real_tokens
+
+    def _diverged(self, what: str) -> TrainingError:
+        return TrainingError(
+            f"training has diverged at step {self.progress.step + 1}: {what}. A lower "
+            "training.rate_factor, more training.warmup_steps or a smaller training.clip_norm "
+            f"helps; {self._what_is_saved()}"
+        )
 
     @contextlib.contextmanager
     def _arithmetic(self) -> Iterator[None]:
@@ -207,8 +318,11 @@ class Trainer:
 
     def _record(self) -> None:
         """Validate if it is time, write the log, then the state: in this order, so that a kill
-        in between repeats work and loses none."""
+        in between repeats work and loses none. Weights that are not finite are not saved."""
         progress = self.progress
+        for name, weight in self.model.weights.items():
+            if not is_finite(weight):
+                raise self._diverged(f"{name} holds numbers that are not finite")
         row = {
             "step": progress.step,
             "epoch": progress.epoch,
@@ -250,9 +364,7 @@ class Trainer:
 
     def _save_snapshot(self) -> None:
         weights = {name: w.cpu() for name, w in self.model.weights.items()}
-        save_file(weights, self._snapshot(self.progress.step))
-        for old in self._snapshots()[: -self.table.average_last]:
-            old.unlink()
+        save_snapshot(weights, self._snapshot(self.progress.step))
 
     def _snapshot(self, step: int) -> Path:
         return self.directory / f"snapshot-{step:08d}.safetensors"
@@ -268,24 +380,35 @@ class Trainer:
             "random": torch.get_rng_state(),
             "cuda_random": torch.cuda.get_rng_state_all(),
         }
-        temporary = self.directory / f"{STATE_FILE}.tmp"
-        torch.save(state, temporary)
-        temporary.replace(self.directory / STATE_FILE)
+        save_state(state, self.directory / STATE_FILE)
+        self._saved_step = self.progress.step
+        for old in self._snapshots()[: -self.table.average_last]:
+            old.unlink()
 
     def _resume(self) -> None:
         path = self.directory / STATE_FILE
         if path.exists():
-            state = torch.load(path, map_location=self.device, weights_only=True)
-            self.progress = Progress(**state["progress"])
-            self.model.load_state_dict(state["model"])
-            self.optimiser.load_state_dict(state["optimiser"])
-            torch.set_rng_state(state["random"].cpu())
-            if self.device.type == "cuda" and state["cuda_random"]:
-                torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_random"]])
+            state = load_state(path, self.device)
+            try:
+                self._restore(state)
+            except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+                raise damaged(path, error) from error
+            self._saved_step = self.progress.step
         for snapshot in self._snapshots():
             if snapshot > self._snapshot(self.progress.step):
                 snapshot.unlink()
         self.log.rewind(self.progress.step)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.progress = Progress(**state["progress"])
+        counts = (self.progress.step, self.progress.epoch, self.progress.batch)
+        if not all(is_whole_number(count) and count >= 0 for count in counts):
+            raise ValueError(f"its step, epoch and batch are {shown(counts)}")
+        self.model.load_state_dict(state["model"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        torch.set_rng_state(state["random"].cpu())
+        if self.device.type == "cuda" and state["cuda_random"]:
+            torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_random"]])
 
     def _finish(self) -> Path:
         """Average the last snapshots and write the checkpoint in float16."""
@@ -298,9 +421,11 @@ class Trainer:
             max_source_tokens=self.recipe.most_source_tokens,
         )
         directory = self.directory / CHECKPOINT_DIRECTORY
-        weights = average_weights(self._snapshots()[-self.table.average_last :])
+        snapshots = self._snapshots()[-self.table.average_last :]
+        require_snapshots(snapshots, weight_shapes(self.model.config))
         files = [self.directory / TOKENIZER_FILE]
-        save_checkpoint(directory, info, weights, files, torch.float16)
+        save_checkpoint(directory, info, average_weights(snapshots), files, torch.float16)
+        add_self_test(directory)
         return directory
 
 

@@ -12,9 +12,29 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 from model.config import ConfigError, ModelConfig
+from model.files import FileError, read_text
+from model.languages import is_code
 from model.options import DecodingOptions, OptionsError
 from model.reserved import MAX_RESERVED
 from model.sentence import LEAST_SOURCE_TOKENS
+from model.values import is_name, is_whole_number, shown
+
+_MOST_BYTES = 2**22
+_MOST = {
+    "data.corpora.weight": 10_000,
+    "data.max_tokens": 2**16,
+    "tokenizer.vocab_size": 1_000_000,
+    "tokenizer.character_coverage": 1,
+    "training.batch_tokens": 10**8,
+    "training.accumulate": 10**5,
+    "training.rate_factor": 10**6,
+    "training.validation_sentences": 10**6,
+    "training.average_last": 1000,
+}
+"""The largest numbers that mean anything, so that a wrong one is refused before it takes all time
+or memory; those that are not named are bounded by _MOST_OTHERS, shares of pairs by _MOST_SHARE."""
+_MOST_OTHERS = 10**12
+_MOST_SHARE = 100
 
 _Table = TypeVar(
     "_Table", bound="AugmentationTable | CorpusTable | DataTable | TokenizerTable | TrainingTable"
@@ -171,8 +191,12 @@ class Recipe:
 def load_recipe(path: Path) -> Recipe:
     """Read and check a recipe; raises RecipeError."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raw = tomllib.loads(read_text(path, _MOST_BYTES).removeprefix("\ufeff"))
+    except FileError as error:
+        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+    except RecursionError as error:
+        raise RecipeError(f"cannot read the recipe {path}: it is nested too deeply") from error
+    except ValueError as error:  # of integers of thousands of digits too
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
     _refuse_unknown(raw, {"name", "model", "data", "tokenizer", "training", "decoding"}, "recipe")
     data = _section(raw, "data")
@@ -180,11 +204,11 @@ def load_recipe(path: Path) -> Recipe:
     if not isinstance(corpora, list) or not corpora:
         raise RecipeError("[[data.corpora]] must name at least one corpus")
     if not all(isinstance(corpus, dict) for corpus in corpora):
-        raise RecipeError(f"every entry of data.corpora must be a table, got {corpora!r}")
+        raise RecipeError(f"every entry of data.corpora must be a table, got {shown(corpora)}")
     decoding = _section(raw, "decoding")
     max_source_tokens = decoding.pop("max_source_tokens", None)
     recipe = Recipe(
-        name=str(raw.get("name", path.stem)),
+        name=raw.get("name", path.stem),
         model=_section(raw, "model"),
         data=_table(
             DataTable,
@@ -209,13 +233,13 @@ def load_recipe(path: Path) -> Recipe:
 def _section(raw: dict[str, Any], name: str) -> dict[str, Any]:
     section = raw.get(name, {})
     if not isinstance(section, dict):
-        raise RecipeError(f"[{name}] must be a table, got {section!r}")
+        raise RecipeError(f"[{name}] must be a table, got {shown(section)}")
     return dict(section)
 
 
 def _refuse_unknown(values: dict[str, Any], known: set[str], where: str) -> None:
     if unknown := sorted(set(values) - known):
-        raise RecipeError(f"unknown key {unknown[0]!r} in {where}; known: {sorted(known)}")
+        raise RecipeError(f"unknown key {shown(unknown[0])} in {where}; known: {sorted(known)}")
 
 
 def _table(kind: type[_Table], values: dict[str, Any], where: str) -> _Table:
@@ -233,22 +257,32 @@ def _table(kind: type[_Table], values: dict[str, Any], where: str) -> _Table:
 def _value(hint: Any, value: Any, where: str) -> Any:
     if choices := [c for c in get_args(hint) if isinstance(c, str)]:
         if value not in choices:
-            raise RecipeError(f"{where} must be one of {choices}, got {value!r}")
+            raise RecipeError(f"{where} must be one of {choices}, got {shown(value)}")
         return value
     if hint == tuple[str, str] and not _is_list_of_strings(value):
-        raise RecipeError(f"{where} must be a list of strings, got {value!r}")
+        raise RecipeError(f"{where} must be a list of strings, got {shown(value)}")
     if hint in (int, float):
-        number = int | float if hint is float else int
-        if isinstance(value, bool) or not isinstance(value, number) or not 0 <= value < math.inf:
-            raise RecipeError(f"{where} must be a number of at least 0, got {value!r}")
-        return hint(value)
+        return _number(hint, value, where)
     if hint is bool and not isinstance(value, bool):
-        raise RecipeError(f"{where} must be true or false, got {value!r}")
+        raise RecipeError(f"{where} must be true or false, got {shown(value)}")
     if hint is Path or Path in get_args(hint):
         return Path(_value(str, value, where))
     if hint is str and not isinstance(value, str):
-        raise RecipeError(f"{where} must be a string, got {value!r}")
+        raise RecipeError(f"{where} must be a string, got {shown(value)}")
+    if hint is str and not (value and value.isprintable()):
+        raise RecipeError(f"{where} must be of printable characters, got {shown(value)}")
     return tuple(value) if isinstance(value, list) else value
+
+
+def _number(kind: type, value: Any, where: str) -> Any:
+    is_number = is_whole_number(value) or (kind is float and isinstance(value, float))
+    if not is_number or not 0 <= value < math.inf:
+        raise RecipeError(f"{where} must be a number of at least 0, got {shown(value)}")
+    is_share = where.startswith("data.augmentation.") and kind is float
+    most = _MOST_SHARE if is_share else _MOST.get(where, _MOST_OTHERS)
+    if value > most:
+        raise RecipeError(f"{where} must be at most {most}, got {shown(value)}")
+    return kind(value)
 
 
 def _is_list_of_strings(value: Any) -> bool:
@@ -256,12 +290,24 @@ def _is_list_of_strings(value: Any) -> bool:
 
 
 def _check(recipe: Recipe) -> None:
+    if not is_name(recipe.name):
+        raise RecipeError(
+            f"name must be a line of 1 to 200 printable characters, got {shown(recipe.name)}"
+        )
     languages = recipe.data.languages
+    if wrong := [code for code in languages if not is_code(code)]:
+        raise RecipeError(
+            "data.languages must be codes such as 'en' or 'zh-Hant', got " + shown(wrong[0])
+        )
     if len(languages) != 2 or len(set(languages)) != 2:
-        raise RecipeError(f"data.languages must be two different codes, got {list(languages)}")
+        raise RecipeError(
+            f"data.languages must be two different codes, got {shown(list(languages))}"
+        )
     for corpus in recipe.data.corpora:
         if not (corpus.train or corpus.dev or corpus.test):
             raise RecipeError(f"corpus {corpus.name!r} needs a file: train, dev or test")
+    if recipe.data.max_tokens < 1:
+        raise RecipeError(f"data.max_tokens must be at least 1, got {recipe.data.max_tokens}")
     _check_training(recipe.training)
     _check_reserved(recipe)
     _check_max_source_tokens(recipe)
@@ -299,17 +345,17 @@ def _check_reserved(recipe: Recipe) -> None:
 
 def _check_max_source_tokens(recipe: Recipe) -> None:
     wanted, least, most = recipe.max_source_tokens, LEAST_SOURCE_TOKENS, recipe.data.max_tokens
-    is_number = isinstance(wanted, int) and not isinstance(wanted, bool)
-    if wanted is not None and not (is_number and least <= wanted <= most + 2):
+    if wanted is not None and not (is_whole_number(wanted) and least <= wanted <= most + 2):
         raise RecipeError(
             f"decoding.max_source_tokens must be a number from {least} to {most + 2}, which the "
-            f"longest training sentence takes with its tag and end, got {wanted!r}"
+            f"longest training sentence takes with its tag and end, got {shown(wanted)}"
         )
 
 
 def _check_training(table: TrainingTable) -> None:
     for name in (
-        "max_steps", "batch_tokens", "accumulate", "validate_every", "save_every", "average_last",
+        "max_steps", "batch_tokens", "accumulate", "validate_every", "validation_sentences",
+        "save_every", "average_last",
     ):  # fmt: skip
         if getattr(table, name) < 1:
             raise RecipeError(f"training.{name} must be at least 1, got {getattr(table, name)}")

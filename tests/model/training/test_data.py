@@ -94,6 +94,8 @@ def test_a_lower_cased_recipe_trains_on_nothing_else(
         (b"a\tb\nonly one\n", "line 2: expected 2 columns separated by a tab, got 1"),
         (b"a\tb\tc\n", "line 1: expected 2 columns separated by a tab, got 3"),
         (b"a\tb\n\n", "line 2: expected 2 columns separated by a tab, got 1"),
+        (b"a\tb\n" + b"c" * 10_000_000 + b"\td\n", "line 2: longer than 1000000 characters"),
+        (b"a" * 1_000_002, "line 1: longer than 1000000 characters"),
         (b"\xff\tb\n", "cannot read the corpus .*bad.tsv.*utf-8"),
     ],
 )
@@ -101,6 +103,32 @@ def test_a_bad_line_is_named(tmp_path: Path, text: bytes, said: str) -> None:
     (tmp_path / "bad.tsv").write_bytes(text)
     with pytest.raises(RecipeError, match=said):
         read_pairs(tmp_path / "bad.tsv")
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        (b"a\tb\r\nc\td\r\n", [("a", "b"), ("c", "d")]),
+        (b"a\tb", [("a", "b")]),
+        (b"", []),
+        (b"a\0b\tc\n", [("a\0b", "c")]),
+        ("a\u2028b\x85\tc\n".encode(), [("a\u2028b\x85", "c")]),
+        (b"\t\n", [("", "")]),
+        (b"a" * 999_998 + b"\tb\n", [("a" * 999_998, "b")]),
+    ],
+    ids=["CRLF", "no end", "empty", "NUL", "other line ends", "empty columns", "long"],
+)
+def test_odd_lines_are_read_as_they_are(
+    tmp_path: Path, text: bytes, pairs: list[tuple[str, str]]
+) -> None:
+    (tmp_path / "odd.tsv").write_bytes(text)
+    assert read_pairs(tmp_path / "odd.tsv") == pairs
+
+
+def test_an_archive_that_inflates_without_end_is_refused_at_its_first_line(tmp_path: Path) -> None:
+    (tmp_path / "bomb.tsv.gz").write_bytes(gzip.compress(bytes(2**26)) * 20)
+    with pytest.raises(RecipeError, match="line 1: longer than 1000000 characters"):
+        read_pairs(tmp_path / "bomb.tsv.gz")
 
 
 @pytest.mark.parametrize("damage", ["missing", "not gzip", "truncated", "garbled"])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from model.training.evaluation import bleu
+from model.training.evaluation import bleu, evaluate
+from model.training.recipe import RecipeError
 
 REFERENCES = ["Zwei Männer, die z.B. kochen.", "Ein Hund läuft über das grüne Gras."]
 TRANSLATIONS = ["Zwei Männer, die oft kochen.", "Der Hund läuft über das Gras."]
@@ -33,3 +37,31 @@ def test_only_lowercase_tokenized_bleu_is_blind_to_case() -> None:
     shouted = [text.upper() for text in REFERENCES]
     assert bleu(shouted, REFERENCES, "de", is_lowercase_tokenized=True)[0] == pytest.approx(100)
     assert bleu(shouted, REFERENCES, "de", is_lowercase_tokenized=False)[0] < 50
+
+
+def recipe_with(directory: Path, corpus: str) -> Path:
+    path = directory / "small.toml"
+    text = f'[data]\nlanguages = ["de", "en"]\n[[data.corpora]]\nname = "x"\n{corpus}\n'
+    path.write_text(f"{text}[training]\nmax_steps = 1\n", encoding="utf-8")
+    return path
+
+
+def test_a_split_that_no_corpus_has_is_refused(tmp_path: Path) -> None:
+    recipe = recipe_with(tmp_path, 'dev = "dev.tsv"')
+    with pytest.raises(RecipeError, match="small.toml names no 'test' file for any of its corpora"):
+        evaluate(lambda *_: [], recipe, "test")
+
+
+def test_a_split_without_a_sentence_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.tsv").touch()
+    recipe = recipe_with(tmp_path, f'test = "{tmp_path / "empty.tsv"}"')
+    with pytest.raises(RecipeError, match="empty.tsv holds no sentence pair to measure on"):
+        evaluate(lambda *_: [], recipe, "test")
+
+
+def test_a_language_whose_tokenizer_is_not_installed_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "MeCab", None)  # as if it were not there
+    with pytest.raises(RecipeError, match=r"BLEU of ja needs sacrebleu\[ja\] installed"):
+        bleu(["x"], ["y"], "ja", is_lowercase_tokenized=False)

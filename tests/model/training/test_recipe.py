@@ -211,6 +211,56 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
             'max_source_tokens = "28"',
             "decoding.max_source_tokens must be a number from 16 to 52, .*, got '28'",
         ),
+        ("max_tokens = 50", "max_tokens = 0", "data.max_tokens must be at least 1, got 0"),
+        ("max_tokens = 50", "max_tokens = 99999", "data.max_tokens must be at most 65536, got 999"),
+        ("weight = 2.5", "weight = 1e9", "data.corpora.weight must be at most 10000, got 10000000"),
+        (
+            "max_tokens = 50",
+            "augmentation = {copied = 1e9}",
+            "data.augmentation.copied must be at most 100, got 1000000000.0",
+        ),
+        (
+            "vocab_size = 1000",
+            "vocab_size = 1_000_000_000",
+            "tokenizer.vocab_size must be at most 1000000, got 1000000000",
+        ),
+        (
+            "vocab_size = 1000",
+            "vocab_size = 0x" + "f" * 5000,
+            "tokenizer.vocab_size must be at most 1000000, got a number of 20000 bits",
+        ),
+        ("vocab_size = 1000", "vocab_size = " + "9" * 5000, "cannot read the recipe .* Exceeds"),
+        ("d_model = 64", "d_model = 1_000_000_000", r"\[model\]: d_model must be at most 16384"),
+        ("d_model = 64", "n_encoder_layers = 1_000_000", "n_encoder_layers must be at most 256"),
+        ("max_steps = 100", "max_steps = 10_000_000_000_000", "training.max_steps must be at most"),
+        (
+            "max_steps = 100",
+            "max_steps = 9\naverage_last = 100_000",
+            "training.average_last must be at most 1000, got 100000",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\nvalidation_sentences = 0",
+            "training.validation_sentences must be at least 1, got 0",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\nseed = 1e9",
+            "training.seed must be a number of at least 0, got 1000000000.0",
+        ),
+        ('["zh", "en"]', '["", "en"]', "data.languages must be codes such as .*, got ''"),
+        ('["zh", "en"]', '["../x", "en"]', "data.languages must be codes such as .*, got '../x'"),
+        ('["zh", "en"]', '["zh", "s>"]', "data.languages must be codes such as .*, got 's>'"),
+        ('["zh", "en"]', '["zh", "e\\u0000n"]', "data.languages must be codes such as .*x00n'"),
+        ('["zh", "en"]', '["zh", "' + "e" * 500 + '"]', "data.languages must be codes such as"),
+        ('"small"', "3", "name must be a line of 1 to 200 printable characters, got 3"),
+        ('"small"', '""', "name must be a line of 1 to 200 printable characters, got ''"),
+        ('"small"', '"a\\nb"', r"name must be a line of .*, got 'a\\nb'"),
+        ('"small"', '"a\\u0000b"', r"name must be a line of .*, got 'a\\x00b'"),
+        ('"one"', '"o\\u001bne"', r"data.corpora.name must be of printable .*, got 'o\\x1bne'"),
+        ('"one.tsv.gz"', '"one\\u0000.gz"', "data.corpora.train must be of printable characters"),
+        ('"one.tsv.gz"', '""', "data.corpora.train must be of printable characters, got ''"),
+        ('"small"', "[" * 5000 + "]" * 5000, "cannot read the recipe .*: it is nested too deeply"),
         ("beam_size = 3", "beams = 1", r"\[decoding\]: unknown decoding option 'beams'"),
     ],
 )
@@ -239,6 +289,17 @@ def test_a_section_must_be_a_table(tmp_path: Path) -> None:
     text = "model = 3\n" + GOOD.replace("[model]\nd_model = 64\nn_heads = 4\n", "")
     with pytest.raises(RecipeError, match=r"\[model\] must be a table, got 3"):
         load_recipe(write(tmp_path, text))
+
+
+def test_a_recipe_that_is_no_text_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary.toml").write_bytes(b"a = '\xff'")
+    with pytest.raises(RecipeError, match="binary.toml is not UTF-8: byte 5 is wrong"):
+        load_recipe(tmp_path / "binary.toml")
+    with pytest.raises(RecipeError, match="it is not a regular file"):
+        load_recipe(tmp_path)
+    (tmp_path / "large.toml").write_bytes(b"#" * 2**23)
+    with pytest.raises(RecipeError, match="large.toml is larger than 4 MiB"):
+        load_recipe(tmp_path / "large.toml")
 
 
 def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
