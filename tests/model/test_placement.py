@@ -40,3 +40,14 @@ def test_a_containers_bound_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert free_bytes("cpu") == 2000
     (tmp_path / "memory.max").write_text("max\n")
     assert free_bytes("cpu") > 2000
+
+
+def test_files_that_a_container_has_read_do_not_count_as_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Or else a corpus that was read once would keep training from starting."""
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("4900\n")
+    (tmp_path / "memory.stat").write_text("anon 400\nactive_file 500\ninactive_file 4000\n")
+    monkeypatch.setattr(placement, "_CONTROL_GROUP", tmp_path)
+    assert free_bytes("cpu") == 4100
