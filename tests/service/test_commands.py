@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ RECIPE = Path(__file__).parents[2] / "recipes" / "zh-en.toml"
 
 
 @pytest.mark.parametrize(
-    "command", ["serve", "translate", "train", "evaluate", "average", "import", "export"]
+    "command", ["serve", "translate", "train", "evaluate", "average", "check", "import", "export"]
 )
 def test_every_command_explains_itself(command: str) -> None:
     result = CliRunner().invoke(dragoman, [command, "--help"])
@@ -93,3 +95,20 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture
     stderr = capsys.readouterr().err
     assert str(port) in stderr
     assert len(stderr.splitlines()) == 1
+
+
+def test_a_checkpoint_in_order_is_checked_in_one_line() -> None:
+    result = CliRunner().invoke(dragoman, ["check", "checkpoints/en-de"])
+    assert result.exit_code == 0
+    said = r"checked: checkpoints/en-de: en-de, 4 files, 8104704 parameters, 2 translations with .*"
+    assert re.fullmatch(said, result.output.rstrip("\n"))
+
+
+def test_a_checkpoint_that_is_not_in_order_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree("checkpoints/en-de", tmp_path / "copy"))
+    (copy / "config.json").write_text("{}")
+    for directory, said in ((copy, "config.json"), (tmp_path / "absent", "no checkpoint at")):
+        result = CliRunner().invoke(dragoman, ["check", str(directory)])
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert len(result.stderr.splitlines()) == 1
