@@ -1,4 +1,5 @@
-"""dragoman serve | translate | train | evaluate | average | check | import | export: one module a command.
+"""dragoman serve | translate | train | evaluate | average | check | import | export,
+one module a command.
 
 A wrong setting, file or checkpoint is one line on stderr and exit code 2. What a command needs of
 torch and of the training code is imported when that command runs.
