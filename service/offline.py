@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from tqdm import tqdm
+
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from service.dispatcher import AUTO
@@ -85,10 +87,15 @@ class OfflineTranslator:
         return self._result(self._begin([text], source, target))[0].text
 
     def translate_all(self, texts: Sequence[str], source: str, target: str) -> list[str]:
-        """The translation of each text."""
+        """The translation of each text, with a progress bar if standard error is a terminal."""
         starts = range(0, len(texts), _TEXTS_IN_A_BATCH)
         batches = (texts[start : start + _TEXTS_IN_A_BATCH] for start in starts)
-        return [t.text for done in self._translate_each(batches, source, target) for t in done]
+        with tqdm(total=len(texts), unit="text", disable=None) as bar:
+            done: list[str] = []
+            for translations in self._translate_each(batches, source, target):
+                done += [translation.text for translation in translations]
+                bar.update(len(translations))
+        return done
 
     def translate_parts(self, parts: Iterable[str], source: str, target: str) -> Iterator[str]:
         """The translations of one text's parts, a few parts behind what is read of them.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 INTERRUPTED = 128 + signal.SIGINT
-BROKEN_PIPE = 128 + 13
+BROKEN_PIPE = 128 + 13  # what a shell shows for SIGPIPE
 _STANDARD_STREAMS = (0, 1, 2)
 
 
@@ -49,14 +49,14 @@ def end_process(code: str | int | None) -> None:
     Where standard output cannot take what is left for it, or threads may still compute after an
     interrupt, Python's own shutdown would show errors: then there is none.
     """
-    is_quiet = code not in (INTERRUPTED, BROKEN_PIPE)
+    can_shut_down = code not in (INTERRUPTED, BROKEN_PIPE)
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
                 stream.flush()
         except (OSError, ValueError):
-            is_quiet = False
-    if is_quiet:
+            can_shut_down = False
+    if can_shut_down:
         sys.exit(code)
     os._exit(code if isinstance(code, int) and code else 2)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,9 +88,16 @@ def translate(
 def _translated(
     translator: OfflineTranslator, files: Sequence[Path | None], source: str, target: str
 ) -> Iterator[str]:
-    """Part by part, with a progress bar if standard error is a terminal."""
+    """Part by part, with a progress bar if standard error is a terminal.
+
+    Only a language that is to be detected makes each file a text of its own.
+    """
+    parts = map(read_parts, files)
+    texts: Iterable[Iterable[str]] = (
+        parts if source == "auto" else [itertools.chain.from_iterable(parts)]
+    )
     with tqdm(unit=" characters", unit_scale=True, disable=None) as bar:
-        for file in files:
-            for text in translator.translate_parts(read_parts(file), source, target):
-                bar.update(len(text))
-                yield text
+        for text in texts:
+            for translation in translator.translate_parts(text, source, target):
+                bar.update(len(translation))
+                yield translation
