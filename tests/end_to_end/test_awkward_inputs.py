@@ -95,10 +95,9 @@ def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_no_answer_holds_the_character_for_what_was_lost(precision: str, beam_size: int) -> None:
     """Here the model spells bytes that are no UTF-8 if it may."""
-    model = ROOT / "checkpoints" / "en-de"
-    found = OfflineTranslator(model, "cpu", precision, 4, beam_size, None).translate(
-        "The message {0} was sent to the server.", "en", "de"
-    )
+    options = OfflineOptions("cpu", precision, max_slots=4, beam_size=beam_size)
+    with OfflineTranslator([ROOT / "checkpoints" / "en-de"], options) as translator:
+        found = translator.translate("The message {0} was sent to the server.", "en", "de")
     assert "Nachricht" in found
     assert "\N{REPLACEMENT CHARACTER}" not in found
 
@@ -117,12 +116,13 @@ ODD_TEXTS = [
 
 @pytest.mark.parametrize("model", ["zh-en", "en-de"])
 def test_no_text_is_an_error_and_none_spoils_a_list(model: str) -> None:
-    small = OfflineTranslator(ROOT / "checkpoints" / model, "cpu", "int8", 8, 1, None, 16)
+    options = OfflineOptions("cpu", "int8", max_slots=8, beam_size=1, max_source_tokens=16)
     texts = [*ODD_TEXTS, *(unicodedata.normalize("NFD", text) for text in ODD_TEXTS), "Good."]
     source, target = model.split("-") if model == "en-de" else ("en", "zh")
-    found = small.translate_all(texts, source, target)
+    with OfflineTranslator([ROOT / "checkpoints" / model], options) as small:
+        found = small.translate_all(texts, source, target)
+        assert found[-1] == small.translate("Good.", source, target)
     assert len(found) == len(texts)
-    assert found[-1] == small.translate("Good.", source, target)
 
 
 def test_there_are_enough_lines_and_they_are_different() -> None:
