@@ -16,7 +16,7 @@ from model.native.library import (
 from model.native.weights import Tables, WeightSupply, packed_weights, tables_of
 from model.network import Model
 
-_ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
+ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
 _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
     *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
@@ -92,7 +92,7 @@ def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:
         tgt_vocab_size=config.tgt_vocab_size,
         is_pre_norm=config.norm == "pre",
         has_embedding_norm=config.embedding_norm,
-        activation=_ACTIVATIONS[config.activation],
+        activation=ACTIVATIONS[config.activation],
         is_quantised=is_quantised,
         embedding_scale=config.embedding_scale,
         kernels=kernels,
