@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal, get_args
 
 import psutil
@@ -11,6 +10,7 @@ import torch
 
 from model.checkpoint import StoredModel
 from model.config import ModelConfig
+from model.control_groups import free_in_control_groups
 from model.eager import EagerNetwork
 from model.graphs import GraphedStep
 from model.native import (
@@ -30,7 +30,6 @@ from model.utf8 import Utf8Tables
 Backend = Literal["native", "eager", "graphs"]
 """Who computes: our own code on the CPU; PyTorch; PyTorch with steps recorded (`model.graphs`)."""
 
-_CONTROL_GROUP = Path("/sys/fs/cgroup")
 _HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
 
 
@@ -111,32 +110,11 @@ def full_bytes(config: ModelConfig, room: Room, max_beam: int, precision: Precis
 
 
 def free_bytes(device: str) -> int:
-    """Memory that can still be had on the device; a container's bound holds too."""
+    """Memory that can still be had on the device; the bounds of containers hold too."""
     if device.startswith("cuda"):
         free, _ = torch.cuda.mem_get_info(device)
         return free
-    return min([psutil.virtual_memory().available, *_free_in_control_group(_CONTROL_GROUP)])
-
-
-def _free_in_control_group(directory: Path) -> list[int]:
-    """What version 2 of Linux' control groups leaves to this process; nothing if it has no say.
-
-    Cached files that nobody uses count as free: the kernel drops them when memory is asked for.
-    """
-    try:
-        bound = (directory / "memory.max").read_text(encoding="ascii").strip()
-        used = (directory / "memory.current").read_text(encoding="ascii")
-    except OSError:
-        return []
-    return [] if bound == "max" else [int(bound) - int(used) + _cached_files(directory)]
-
-
-def _cached_files(directory: Path) -> int:
-    try:
-        lines = (directory / "memory.stat").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    return min([psutil.virtual_memory().available, *free_in_control_groups()])
 
 
 def prepare(
