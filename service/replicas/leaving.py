@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.routes.stream import LEAVING
+from service.routes.stream import LEAVING, SERVER_LEAVES
 
 
 class Farewell:
@@ -27,7 +27,7 @@ class Farewell:
             nonlocal has_left
             message = await self._before_leaving(receive)
             has_left = message is None
-            return message or {"type": "websocket.disconnect", "code": LEAVING}
+            return message or {**SERVER_LEAVES}
 
         await self._app(scope, receive_or_leave, send)
         if has_left:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator
 
 from fastapi.sse import format_sse_event
@@ -18,6 +19,7 @@ from service.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateR
 from service.translator import TextPiece, TextTranslation
 
 EVENT_STREAM = "text/event-stream"
+_logger = logging.getLogger(__name__)
 
 
 class EventStream(StreamingResponse):
@@ -38,13 +40,14 @@ class EventStream(StreamingResponse):
             leaving = asyncio.ensure_future(self.listen_for_disconnect(receive))
             try:
                 await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                if sending.done():
-                    sending.result()
-                else:
+                if not sending.done():
                     self._record.status = None
             finally:
                 sending.cancel()
                 leaving.cancel()
+                await asyncio.gather(sending, leaving, return_exceptions=True)
+            if not sending.cancelled():
+                sending.result()
 
 
 async def event_stream(
@@ -73,6 +76,12 @@ def render(message: BaseModel) -> str:
     return message.model_dump_json(exclude_none=True)
 
 
+def unforeseen(error: Exception, request_id: str) -> ServiceError:
+    """Log what should not have happened -> what the client is told."""
+    _logger.error("request failed", exc_info=error, extra={"request_id": request_id})
+    return ServiceError("something went wrong here; the request may be tried again")
+
+
 async def _events(
     wanted: TranslateRequest, pieces: Pieces, record: Record
 ) -> AsyncGenerator[bytes]:
@@ -82,6 +91,10 @@ async def _events(
     except ServiceError as error:
         record.status = error.status
         yield _event(ErrorMessage.of(error, None))
+    except Exception as error:
+        told = unforeseen(error, record.request_id)
+        record.status = told.status
+        yield _event(ErrorMessage.of(told, None))
 
 
 def _event(message: TokenMessage | FinalMessage | ErrorMessage) -> bytes:
