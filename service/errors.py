@@ -1,6 +1,7 @@
 """Every error a client can meet.
 
     ServiceError                 500 internal_error
+    ├─ InvalidHttp               400 invalid_http
     ├─ InvalidJson               400 invalid_json
     ├─ InvalidText               400 invalid_text
     ├─ InvalidMessage            400 invalid_message (websocket)
@@ -8,12 +9,14 @@
     ├─ UnknownId                 400 unknown_id (websocket)
     ├─ UnsupportedFormat         400 unsupported_format
     ├─ UnsupportedLanguage       400 unsupported_language
+    ├─ RequestTimeout            408 request_timeout
     ├─ BodyTooLarge              413 body_too_large
     ├─ TextTooLong               413 text_too_long
     ├─ TooManyTexts              413 too_many_texts
     ├─ UnsupportedMediaType      415 unsupported_media_type
     ├─ InvalidField              422 invalid_field
     ├─ TooManyStreams            429 too_many_streams (websocket)
+    ├─ HeadTooLarge              431 head_too_large
     ├─ Cancelled                 499 cancelled
     │  └─ ClientGone             499 cancelled (nobody reads it; it is counted)
     ├─ TranslationFailed         500 translation_failed
@@ -53,6 +56,10 @@ class ServiceError(Exception):
         return self.status in _REJECTIONS
 
 
+class InvalidHttp(ServiceError):
+    status, code = 400, "invalid_http"
+
+
 class InvalidJson(ServiceError):
     status, code = 400, "invalid_json"
 
@@ -81,6 +88,10 @@ class UnsupportedLanguage(ServiceError):
     status, code = 400, "unsupported_language"
 
 
+class RequestTimeout(ServiceError):
+    status, code = 408, "request_timeout"
+
+
 class BodyTooLarge(ServiceError):
     status, code = 413, "body_too_large"
 
@@ -103,6 +114,10 @@ class InvalidField(ServiceError):
 
 class TooManyStreams(ServiceError):
     status, code = 429, "too_many_streams"
+
+
+class HeadTooLarge(ServiceError):
+    status, code = 431, "head_too_large"
 
 
 class Cancelled(ServiceError):

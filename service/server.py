@@ -6,15 +6,48 @@ import asyncio
 import gc
 import logging
 import socket
+import time
 from collections.abc import Awaitable, Callable
 from types import FrameType
+from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
+from service.protocols.http import HttpProtocol
+from service.protocols.websocket import WebSocketProtocol
 from service.signals import end_at_once
 
 _logger = logging.getLogger(__name__)
 _YOUNG_OBJECTS = 10_000
+_TICKS_PER_SECOND = 10  # uvicorn's
+_SHUTDOWN_SECONDS = 5
+_ABORT_SECONDS = (
+    4  # of these, so that the app sees its clients leave before its tasks are cancelled
+)
+
+
+def uvicorn_config(
+    app: ASGIApp,
+    max_message_bytes: int,
+    http: type[HttpProtocol] = HttpProtocol,
+    websocket: type[WebSocketProtocol] = WebSocketProtocol,
+) -> uvicorn.Config:
+    """How uvicorn serves the app; what one connection may do is bounded by the protocols.
+
+    uvicorn's own access log would hold what clients put into their URLs.
+    """
+    return uvicorn.Config(
+        app,
+        http=http,
+        ws=websocket,
+        log_config=None,
+        access_log=False,
+        ws_max_size=max_message_bytes,
+        ws_per_message_deflate=False,
+        timeout_keep_alive=int(http.limits.idle_seconds),
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    )
 
 
 class Server(uvicorn.Server):
@@ -30,8 +63,28 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(log_unforeseen)
         await super().startup(sockets)
         _spare_what_stays()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second; the slow are looked for once a second."""
+        if counter % _TICKS_PER_SECOND == 0:
+            now_seconds = time.monotonic()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, HttpProtocol | WebSocketProtocol):
+                    connection.check(now_seconds)
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        aborting = loop.call_later(_ABORT_SECONDS, self._abort_connections)
+        await super().shutdown(sockets)
+        aborting.cancel()
+
+    def _abort_connections(self) -> None:
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Called in the signal's context: uvicorn would only close the port and raise it again."""
@@ -51,6 +104,11 @@ class Server(uvicorn.Server):
         except Exception:
             _logger.exception("draining failed")
         self.should_exit = True
+
+
+def log_unforeseen(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """asyncio's own message would show the arguments of callbacks, which clients sent."""
+    _logger.error("unforeseen error on the event loop", exc_info=context.get("exception"))
 
 
 def _spare_what_stays() -> None:

@@ -16,8 +16,6 @@ from service.signals import end_at_once_on_sigterm
 
 _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_SHUTDOWN_SECONDS = 5
-_KEEP_ALIVE_SECONDS = 75  # idle connections are for the load balancer to close, after its 60
 
 
 def _settings_options(command: _Command) -> _Command:
@@ -57,13 +55,10 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     end_at_once_on_sigterm()
     settings = _read_settings({name: value for name, value in flags.items() if value})
     with importing():
-        import uvicorn
-
         from service.app import create_app, drain
-        from service.http10 import Http10Protocol
         from service.loading import StartupError, load_models
         from service.logs import configure_logs
-        from service.server import Server
+        from service.server import Server, uvicorn_config
 
     configure_logs(settings.log_level, settings.log_format)
     try:
@@ -72,15 +67,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
         app = create_app(settings, models)
     except StartupError as error:
         fail(str(error))
-    config = uvicorn.Config(  # an access log would hold what clients put into their URLs
-        app,
-        http=Http10Protocol,
-        log_config=None,
-        access_log=False,
-        ws_max_size=settings.max_body_bytes,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-    )
+    config = uvicorn_config(app, settings.max_body_bytes)
     host, port = listener.getsockname()[:2]
     served = ", ".join(f"{model.name} on {model.device}" for model in models)
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)

@@ -1,0 +1,86 @@
+"""Received bytes on their way to a parser, so that no parser holds up the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+_TURN_SECONDS = 0.002
+_REST_SECONDS = 0.004
+_logger = logging.getLogger(__name__)
+
+
+class PacedInput:
+    """Gives received bytes to `parse` in pieces, for a few milliseconds at a time, and only while
+    `is_wanted`; reads no more from the transport while bytes wait here.
+
+    One read may bring 250 KB, which is tens of thousands of empty frames or pipelined requests.
+    """
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        piece_bytes: int,
+        parse: Callable[[bytes], None],
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        self._transport, self._loop = transport, loop
+        self._piece_bytes, self._parse, self._is_wanted = piece_bytes, parse, is_wanted
+        self._pending = b""
+        self._position = 0
+        self._turn: asyncio.Handle | None = None
+        self._is_dropped = False
+
+    def push(self, data: bytes) -> None:
+        """Take what was received."""
+        if self._is_dropped:
+            return
+        self._pending = self._pending[self._position :] + data
+        self._position = 0
+        if self._turn is None:
+            self._parse_for_a_turn()
+
+    def wake(self) -> None:
+        """Go on soon: more may be wanted than before."""
+        if self._turn is None and not self._is_dropped:
+            self._turn = self._loop.call_soon(self._parse_for_a_turn)
+
+    def drop(self) -> None:
+        """Parse nothing more; what is still to come is read and forgotten."""
+        self._is_dropped = True
+        self._transport.resume_reading()
+        self._pending = b""
+        if self._turn is not None:
+            self._turn.cancel()
+
+    def _parse_for_a_turn(self) -> None:
+        self._turn = None
+        try:
+            self._parse_pieces(time.perf_counter() + _TURN_SECONDS)
+        except Exception:
+            _logger.exception("parsing failed; the connection is ended")
+            self._transport.abort()
+        if not self._is_dropped:
+            self._pause_or_resume()
+
+    def _parse_pieces(self, ends_seconds: float) -> None:
+        while self._has_pending and self._is_wanted():
+            piece = self._pending[self._position : self._position + self._piece_bytes]
+            self._position += len(piece)
+            self._parse(piece)
+            if self._has_pending and time.perf_counter() > ends_seconds:
+                self._turn = self._loop.call_later(_REST_SECONDS, self._parse_for_a_turn)
+                return
+
+    @property
+    def _has_pending(self) -> bool:
+        return self._position < len(self._pending)
+
+    def _pause_or_resume(self) -> None:
+        if self._has_pending or not self._is_wanted():
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
