@@ -2,6 +2,9 @@
 
 Everything logs through the standard library and puts facts into `extra`; structlog renders. What
 is written for every request goes to structlog directly, at a third of the cost.
+
+No client's text is ever logged. An exception's message may show one, so a traceback has only the
+exception's type and its places in the code, except for loggers whose code knows no text.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_
 from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, Processor
 
+# They work with token ids only, and their messages tell an operator what a device lacks.
+LOGGERS_WITHOUT_TEXTS = ("service.crank", "service.lane")
+
 
 def configure_logs(level: str, log_format: str) -> None:
     """Send all log records of this process to stderr; "auto" is text on a terminal, else JSON."""
@@ -26,7 +32,13 @@ def configure_logs(level: str, log_format: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         ProcessorFormatter(
-            foreign_pre_chain=[ExtraAdder(), add_log_level, add_logger_name, stamp],
+            foreign_pre_chain=[
+                ExtraAdder(),
+                add_log_level,
+                add_logger_name,
+                stamp,
+                _drop_exception_messages,
+            ],
             processors=[
                 ProcessorFormatter.remove_processors_meta,
                 _drop_uvicorns_colours,
@@ -37,11 +49,37 @@ def configure_logs(level: str, log_format: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # below, it shows arguments of callbacks
     direct = [JSONRenderer(serializer=_to_json)] if is_json else renderers
     structlog.configure(
         processors=[_event_first, add_log_level, stamp, *direct],
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )
+
+
+def _drop_exception_messages(_: Any, __: str, event: EventDict) -> EventDict:
+    exc_info = event.get("exc_info")
+    if isinstance(exc_info, tuple) and event["logger"] not in LOGGERS_WITHOUT_TEXTS:
+        error = _without_message(exc_info[1])
+        event["exc_info"] = (type(error), error, error.__traceback__) if error else None
+    return event
+
+
+def _without_message(error: BaseException | None) -> BaseException | None:
+    """An exception of the same name and origin that says nothing."""
+    if error is None:
+        return None
+    names = {"__module__": type(error).__module__, "__qualname__": type(error).__qualname__}
+    bare: BaseException
+    if isinstance(error, BaseExceptionGroup):
+        kind = type(type(error).__name__, (BaseExceptionGroup,), names)
+        bare = kind("", [_without_message(part) for part in error.exceptions])
+    else:
+        bare = type(type(error).__name__, (Exception,), names)()
+    bare.__cause__ = _without_message(error.__cause__)
+    bare.__context__ = _without_message(error.__context__)
+    bare.__suppress_context__ = error.__suppress_context__
+    return bare.with_traceback(error.__traceback__)
 
 
 def _event_first(_: Any, __: str, event: EventDict) -> EventDict:

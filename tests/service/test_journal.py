@@ -203,4 +203,4 @@ def test_an_errors_traceback_is_readable_as_text(capsys: pytest.CaptureFixture[s
         raise ValueError("boom")
     except ValueError:
         logging.getLogger("x").exception("broken")
-    assert "ValueError: boom" in capsys.readouterr().err
+    assert 'raise ValueError("boom")\nValueError\n' in capsys.readouterr().err
