@@ -82,10 +82,11 @@ ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this mach
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
-bench: $(TESTING) ## measure batching policies, the server under load, and a soak (half an hour)
+bench: $(TESTING) ## measure batching policies, the server under load, attacked, and a soak (half an hour)
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
 	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.hostile
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled

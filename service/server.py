@@ -14,6 +14,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from service.memory import trim_memory
 from service.protocols.http import HttpProtocol
 from service.protocols.websocket import WebSocketProtocol
 from service.signals import end_at_once
@@ -21,6 +22,7 @@ from service.signals import end_at_once
 _logger = logging.getLogger(__name__)
 _YOUNG_OBJECTS = 10_000
 _TICKS_PER_SECOND = 10  # uvicorn's
+_TICKS_PER_TRIM = 60 * _TICKS_PER_SECOND
 _SHUTDOWN_SECONDS = 5
 _ABORT_SECONDS = (
     4  # of these, so that the app sees its clients leave before its tasks are cancelled
@@ -60,6 +62,7 @@ class Server(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: asyncio.Task[None] | None = None
         self._num_signals = 0
+        self._trimming: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
@@ -68,7 +71,10 @@ class Server(uvicorn.Server):
         _spare_what_stays()
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second; the slow are looked for once a second."""
+        """Called ten times a second; the slow are looked for once a second, and freed memory is
+        given back once a minute."""
+        if counter % _TICKS_PER_TRIM == _TICKS_PER_TRIM - 1:
+            self._trimming = asyncio.get_running_loop().run_in_executor(None, trim_memory)
         if counter % _TICKS_PER_SECOND == 0:
             now_seconds = time.monotonic()
             for connection in list(self.server_state.connections):

@@ -20,7 +20,7 @@ from service.protocols.limits import WireLimits
 from service.protocols.output import SendWatch
 from service.responses import error_response
 
-PIECE_BYTES = 2048
+_PIECE_BYTES = 2048  # a hundred pipelined requests, or a thousand empty headers
 _logger = logging.getLogger(__name__)
 uvicorn_logger = logging.getLogger(f"{__name__}.uvicorn")
 uvicorn_logger.setLevel(logging.ERROR)  # below, URLs, headers and frames would be logged
@@ -48,6 +48,7 @@ class HttpProtocol(Http10Protocol):
         self._is_in_message = self._is_refused = False
         self._is_in_head = True
         self._num_headers = self._num_body_bytes = self._step_bytes = 0
+        self._announced_bytes = 0  # of the body, if its size is
         self._num_other_bytes = 0  # of the head, or of the body's framing
         self._since_seconds = time.monotonic()
         self._error: ServiceError | None = None
@@ -56,7 +57,9 @@ class HttpProtocol(Http10Protocol):
         self, transport: asyncio.Transport
     ) -> None:
         super().connection_made(transport)
-        self._input = PacedInput(transport, self.loop, PIECE_BYTES, self._parse, self._is_wanted)
+        self._input = PacedInput(
+            transport, self.loop, self._piece_bytes, self._parse, self._is_wanted
+        )
         self._sends = SendWatch(transport, self.limits.send_seconds)
         self.flow = _PacedFlow(transport, self._input)
 
@@ -101,6 +104,8 @@ class HttpProtocol(Http10Protocol):
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
         self._begin_part(is_head=False)
+        sizes = [value for name, value in self.headers if name == b"content-length"]
+        self._announced_bytes = int(sizes[0]) if sizes else 0
 
     def on_body(self, body: bytes) -> None:
         self._num_body_bytes += len(body)
@@ -146,6 +151,13 @@ class HttpProtocol(Http10Protocol):
         cycle = self.cycle
         is_full = cycle is not None and len(cycle.body) > HIGH_WATER_LIMIT
         return not self.pipeline and (not is_full or cycle.response_complete)
+
+    def _piece_bytes(self) -> int:
+        """Of a body whose size is known all, up to what the app is to have at once."""
+        if self._is_in_head:
+            return _PIECE_BYTES
+        left = self._announced_bytes - self._num_body_bytes
+        return max(_PIECE_BYTES, min(left, HIGH_WATER_LIMIT))
 
     def _parse(self, piece: bytes) -> None:
         num_body_bytes = self._num_body_bytes

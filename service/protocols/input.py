@@ -23,10 +23,11 @@ class PacedInput:
         self,
         transport: asyncio.Transport,
         loop: asyncio.AbstractEventLoop,
-        piece_bytes: int,
+        piece_bytes: Callable[[], int],
         parse: Callable[[bytes], None],
         is_wanted: Callable[[], bool],
     ) -> None:
+        """`piece_bytes`: how many bytes may be parsed at once now."""
         self._transport, self._loop = transport, loop
         self._piece_bytes, self._parse, self._is_wanted = piece_bytes, parse, is_wanted
         self._pending = b""
@@ -68,7 +69,7 @@ class PacedInput:
 
     def _parse_pieces(self, ends_seconds: float) -> None:
         while self._has_pending and self._is_wanted():
-            piece = self._pending[self._position : self._position + self._piece_bytes]
+            piece = self._pending[self._position : self._position + self._piece_bytes()]
             self._position += len(piece)
             self._parse(piece)
             if self._has_pending and time.perf_counter() > ends_seconds:

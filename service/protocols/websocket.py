@@ -19,7 +19,7 @@ from service.protocols.limits import WireLimits
 from service.protocols.output import SendWatch
 from service.routes.stream import SERVER_LEAVES
 
-PIECE_BYTES = 512
+_PIECE_BYTES = 512  # 85 empty frames
 
 
 class FrameBudget:
@@ -94,7 +94,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._input = PacedInput(
-            self.transport, self.loop, PIECE_BYTES, self._parse, self._is_wanted
+            self.transport, self.loop, lambda: _PIECE_BYTES, self._parse, self._is_wanted
         )
         self._sends = SendWatch(self.transport, self.limits.send_seconds)
 

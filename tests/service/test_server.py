@@ -10,6 +10,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from service.server import Server
+from tests.service.fakes import eventually
 
 
 @pytest.fixture
@@ -32,6 +33,21 @@ async def _start_and_stop() -> None:
             await asyncio.sleep(0.001)
         server.should_exit = True
         await serving
+
+
+def test_freed_memory_is_given_back_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    trimmed: list[bool] = []
+    monkeypatch.setattr("service.server.trim_memory", lambda: trimmed.append(True))
+
+    async def scenario() -> None:
+        async def drain() -> None: ...
+
+        server = Server(uvicorn.Config(Starlette(), log_config=None), drain)
+        for tick in range(1200):
+            await server.on_tick(tick)
+        await eventually(lambda: len(trimmed) == 2)
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.usefixtures("_same_collector")

@@ -51,7 +51,7 @@ def run(
         paced = PacedInput(
             cast(Any, transport),
             asyncio.get_running_loop(),
-            PIECE,
+            lambda: PIECE,
             parse or parser.parse,
             lambda: parser.is_wanted,
         )
