@@ -53,7 +53,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         lifespan=lifespan,
         redirect_slashes=False,
         telemetry=_NO_TELEMETRY,  # FastAPI's own; the journal and the metrics have it all
-        responses=describe_errors(500),
+        responses=describe_errors(408, 431, 500),
     )
     app.state.server = state
     app.add_middleware(

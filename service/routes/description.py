@@ -10,10 +10,12 @@ from typing import Any
 from service.errors import (
     BodyTooLarge,
     DeadlineExceeded,
+    HeadTooLarge,
     InvalidField,
     InvalidJson,
     NotReady,
     ReplicaLost,
+    RequestTimeout,
     ServiceError,
     UnsupportedMediaType,
 )
@@ -32,9 +34,11 @@ _AUTO = "auto"
 _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
 _MEANINGS: dict[int, str] = {
     InvalidJson.status: "The body cannot be parsed, or the languages or the format are not served.",
+    RequestTimeout.status: "The request took too long to arrive.",
     BodyTooLarge.status: "The body, its texts or their number are over a limit.",
     UnsupportedMediaType.status: "The Content-Type is none of the three.",
     InvalidField.status: "A field is missing or holds what it may not, or fields contradict.",
+    HeadTooLarge.status: "The request line and headers are over a limit.",
     ServiceError.status: "Something failed here; the request may be tried again.",
     ReplicaLost.status: "On Ray: the replica was lost.",
     NotReady.status: "The server is full, is stopping, or a model is not ready.",

@@ -33,7 +33,7 @@ PATH = "/translate"
 def make_router(description: dict[str, Any]) -> APIRouter:
     """The route; `description` is what OpenAPI says about it."""
     router = APIRouter()
-    errors = describe_errors(400, 413, 415, 422, 500, 502, 503, 504)
+    errors = describe_errors(400, 408, 413, 415, 422, 431, 500, 502, 503, 504)
     router.add_api_route(
         PATH,
         translate,

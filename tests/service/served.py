@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import uvicorn
 from fastapi import FastAPI
 
-from service.http10 import Http10Protocol
+from service.server import uvicorn_config
 from tests.service.fakes import until
 
 
@@ -39,7 +39,7 @@ class Served:
 
 @contextlib.contextmanager
 def served(app: FastAPI) -> Iterator[Served]:
-    config = uvicorn.Config(app, log_config=None, access_log=False, http=Http10Protocol)
+    config = uvicorn_config(app, 2**20)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
