@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from service import __version__
-from service.commands import serve
+from service.server import _SHUTDOWN_SECONDS
 from service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def test_every_variable_of_the_server_is_a_setting(compose: dict[str, Any]) -> N
 def test_stopping_waits_until_the_server_has_drained(compose: dict[str, Any]) -> None:
     server = compose["dragoman"]
     drain = float(server["environment"]["DRAGOMAN_DRAIN_SECONDS"])
-    assert float(server["stop_grace_period"].rstrip("s")) > drain + serve._SHUTDOWN_SECONDS
+    assert float(server["stop_grace_period"].rstrip("s")) > drain + _SHUTDOWN_SECONDS
 
 
 def test_the_server_may_write_nothing_but_its_cache_and_tmp(compose: dict[str, Any]) -> None:

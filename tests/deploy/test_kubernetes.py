@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from service import __version__
-from service.commands import serve
 from service.metrics import Metrics
 from service.routes import health, metrics
+from service.server import _SHUTDOWN_SECONDS
 from service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +125,7 @@ def test_a_pod_is_killed_only_after_it_could_drain(
     drained = settings_of(manifests, tmp_path).drain_seconds
     assert (slept, drained) == (pre_stop, drain)
     grace = pod_of(manifests)["spec"]["terminationGracePeriodSeconds"]
-    assert grace > slept + drained + serve._SHUTDOWN_SECONDS
+    assert grace > slept + drained + _SHUTDOWN_SECONDS
 
 
 def test_the_probes_ask_the_routes_that_are_made_for_them(manifests: Manifests) -> None:
