@@ -148,9 +148,10 @@ class HttpProtocol(Http10Protocol):
 
     def _is_wanted(self) -> bool:
         """Whether the next request may be parsed, or the app takes more of the body."""
+        if self.pipeline or self.transport.is_closing():
+            return False
         cycle = self.cycle
-        is_full = cycle is not None and len(cycle.body) > HIGH_WATER_LIMIT
-        return not self.pipeline and (not is_full or cycle.response_complete)
+        return cycle is None or cycle.response_complete or len(cycle.body) <= HIGH_WATER_LIMIT
 
     def _piece_bytes(self) -> int:
         """Of a body whose size is known all, up to what the app is to have at once."""

@@ -102,6 +102,20 @@ def test_pipelined_requests_are_all_answered_and_block_nobody(server: ServerProc
     assert server.longest_turn_seconds() < MOST_CPU_SECONDS
 
 
+def test_no_request_is_worked_on_behind_one_that_closes_the_connection(
+    server: ServerProcess,
+) -> None:
+    def num_asked() -> float:
+        lines = server.get("/metrics").text.splitlines()
+        counted = 'dragoman_requests_total{endpoint="/languages"'
+        return sum(float(line.split()[-1]) for line in lines if line.startswith(counted))
+
+    before = num_asked()
+    ignored = b"GET /languages HTTP/1.1\r\nHost: test\r\n\r\n" * 1000
+    assert server.exchange(LIVE + LAST + ignored).count(b"HTTP/1.1 ") == 1
+    assert num_asked() - before < 200
+
+
 @pytest.mark.parametrize(
     ("sent", "part"),
     [

@@ -185,7 +185,8 @@ def test_a_shutdown_with_clients_that_neither_read_nor_send_cancels_no_task(
         events.sendall(head + b"Accept: text/event-stream\r\n" + size + body)
         halfway.sendall(head + size + body[:10])
         open_websocket(idle)
-        until(lambda: 'endpoint="/translate/stream"' not in stubborn.get("/metrics").text)
+        until(lambda: "dragoman_open_streams 2.0" in stubborn.get("/metrics").text)
+        until(lambda: 'dragoman_running{model="fake"} 0.0' in stubborn.get("/metrics").text)
         assert stubborn.terminate() == 0
         assert close_code_of(read_to_end(idle)) == 1012
     raised = [e["exception"][0]["exc_type"] for e in stubborn.errors() if "exception" in e]
