@@ -185,6 +185,7 @@ class Contest:
                     max_source_tokens=128,
                     max_target_tokens=256,
                     precision=precision,
+                    byte_ids=checkpoint.tokenizer.byte_ids(),
                 )
                 for _ in range(num_lanes)
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -135,3 +136,43 @@ def test_a_byte_order_mark_changes_no_translation(tmp_path: Path) -> None:
     assert CliRunner().invoke(dragoman, [*command, *files]).stdout == 2 * expected
     inside = (2 * marked).removeprefix(BOM_UTF8)
     assert CliRunner().invoke(dragoman, command, input=inside).stdout == 2 * expected
+
+
+def spelled(tokens: list[str]) -> bytes:
+    """The bytes among the tokens, and a letter for each of the others."""
+    bytes_of = [re.fullmatch("<0x([0-9A-F]{2})>", token) for token in tokens]
+    return b"".join(bytes.fromhex(found[1]) if found else b"w" for found in bytes_of)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"alternatives": 3, "beam_size": 6},
+        {"temperature": 4.0, "seed": 1},
+        {"temperature": 100.0, "seed": 2},
+        {"temperature": 100.0, "seed": 3, "max_length": 9, "no_repeat_ngram_size": 1},
+        {"target_prefix": "𝔇ie \N{LATIN SMALL LETTER E WITH CARON}", "beam_size": 2},
+        {"max_length": 5, "alternatives": 1},
+    ],
+)
+def test_no_answer_holds_the_character_for_what_was_lost(
+    client: TestClient, options: dict[str, object]
+) -> None:
+    texts = ["The message {0} was sent to the server.", "Costs: ½ ₿ or 𝔘.", "{}{}{}"] * 4
+    asked = texts[0] if "target_prefix" in options else texts
+    body = {"q": asked, "source": "en", "target": "de", "details": True, **options}
+    answer = client.post("/translate", json=body)
+    assert answer.status_code == 200, answer.text
+    assert "\N{REPLACEMENT CHARACTER}" not in answer.text
+    for sentence in [s for detail in answer.json()["details"] for s in detail["sentences"]]:
+        decoder = codecs.getincrementaldecoder("utf-8")("strict")
+        assert decoder.decode(spelled(sentence["tokens"]), sentence["finish_reason"] == "stop")
+    with client.websocket_connect("/translate/stream") as socket:
+        socket.send_json({**body, "id": 1, "q": texts[0]})
+        while True:
+            message = socket.receive_text()
+            assert "\N{REPLACEMENT CHARACTER}" not in message
+            if '"type":"token"' not in message:
+                break
+    assert '"type":"final"' in message
