@@ -184,5 +184,6 @@ _PREFER: Schema = {
     "in": "header",
     "required": False,
     "description": "`handling=strict` refuses unknown fields instead of naming them.",
-    "schema": {"type": "string", "enum": ["handling=strict", "handling=lenient"]},
+    "schema": {"type": "string"},  # servers ignore preferences that they do not know
+    "example": "handling=lenient",
 }
