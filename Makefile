@@ -15,7 +15,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench gpu-check gpu-bench importers-check bench bench-engines observe-test \
+.PHONY: help install serve test lint train bench native-check gpu-check gpu-bench importers-check bench bench-engines observe-test \
 	ray-serve ray-test bench-ray container-test
 
 help: ## list these targets
@@ -57,6 +57,9 @@ lint: $(LINTING) ## check style, types and who imports whom
 
 train: $(TRAINING) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
 	$(BIN)/dragoman train $(RECIPE) --run $(RUN)
+
+native-check: ## build the C++ with warnings as errors, and run it under sanitizers (6 minutes; needs g++)
+	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check
 
 gpu-check: $(TESTING) ## run the tests and benchmarks that need a GPU; without one the tests skip themselves
 	@$(BIN)/python -c 'import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else "No GPU here: the tests below skip themselves.")'

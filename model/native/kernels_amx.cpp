@@ -6,7 +6,7 @@
 
 #if defined(__x86_64__)
 #pragma GCC target("arch=x86-64-v4,avx512vnni,amx-tile,amx-int8")
-#include <immintrin.h>
+#include "intrinsics.h"
 
 #define VECTOR_BYTES 64
 #define HAS_BYTE_PRODUCTS 1

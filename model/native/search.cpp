@@ -187,12 +187,12 @@ class SlotSearch {
         room_.log_probs.resize(chosen.size() * length);
         for (size_t k = 0; k < chosen.size(); k++) {
             size_t start = chosen[k].parent * width();
-            std::copy_n(live_.tokens + start, length, &room_.tokens[k * length]);
-            std::copy_n(live_.log_probs + start, length, &room_.log_probs[k * length]);
+            std::copy_n(live_.tokens + start, length, room_.tokens.data() + k * length);
+            std::copy_n(live_.log_probs + start, length, room_.log_probs.data() + k * length);
         }
         for (size_t k = 0; k < chosen.size(); k++) {
-            std::copy_n(&room_.tokens[k * length], length, live_.tokens + k * width());
-            std::copy_n(&room_.log_probs[k * length], length, live_.log_probs + k * width());
+            std::copy_n(room_.tokens.data() + k * length, length, live_.tokens + k * width());
+            std::copy_n(room_.log_probs.data() + k * length, length, live_.log_probs + k * width());
         }
     }
 

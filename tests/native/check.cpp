@@ -1,0 +1,593 @@
+// Runs the compiled code on random shapes, with every instruction set that this machine has, for a
+// sanitizer to watch; and compares it with the same in double precision. See the Makefile beside it.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "decode.h"
+#include "network.h"
+#include "parallel.h"
+#include "search.h"
+#include "weights.h"
+
+using Held = std::shared_ptr<const Weights>;
+
+extern "C" {
+int32_t dragoman_kernels(int32_t index, const char **name);
+int32_t dragoman_is_fast_quantised();
+int32_t dragoman_pack(const Shape *, const Tables *, NextWeight, Held **packed);
+int32_t dragoman_let_go(Held *);
+int32_t dragoman_new(const Held *, const Room *, Network **network);
+int32_t dragoman_delete(Network *);
+int32_t dragoman_use_threads(Network *, int32_t threads);
+int32_t dragoman_encode(Network *, int32_t sentences, const int64_t *ids, const int32_t *lengths,
+                        const int32_t *slots, float *memory);
+int32_t dragoman_step(Network *, int32_t rows, const int64_t *tokens, const int64_t *positions,
+                      const int32_t *row, const int32_t *slot, const int32_t *order);
+int32_t dragoman_decode(Network *, const SearchState *, const StepTable *, int32_t count,
+                        int32_t length);
+int32_t dragoman_logits(Network *, float *logits);
+int32_t dragoman_rank(Network *, int32_t count, float *log_probs, int64_t *tokens);
+int32_t dragoman_reorder(Network *, int32_t rows, const int32_t *row, const int64_t *sources,
+                         int32_t length);
+int32_t dragoman_stable_lengths(const SearchState *, const int64_t *members, int32_t slots,
+                                int64_t *lengths);
+int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantised, int32_t rows,
+                        int32_t inputs, int32_t outputs, const float *weight, const float *bias,
+                        const float *x, float *y);
+}
+
+namespace {
+
+// How many more allocations succeed now, and in all of the library's calls to come; without bound
+// where it is negative.
+std::atomic<long> allocations_left{-1}, allocations_allowed{-1};
+
+void *allocate(size_t bytes, size_t alignment) {
+    long left = allocations_left;
+    while (left > 0 && !allocations_left.compare_exchange_weak(left, left - 1)) {
+    }
+    void *memory = nullptr;
+    if (left == 0 || posix_memalign(&memory, alignment, bytes)) throw std::bad_alloc();
+    return memory;
+}
+
+// Not inlined: GCC takes it for an error that memory from operator new is given to free.
+__attribute__((noinline)) void release(void *memory) { std::free(memory); }
+
+// The result of a call of the library, whose allocations count; those of this driver do not.
+template <class Call>
+int32_t counted(const Call &call) {
+    allocations_left = allocations_allowed.load();
+    int32_t result = call();
+    allocations_allowed = allocations_left.exchange(-1);
+    return result;
+}
+
+}  // namespace
+
+void *operator new(size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
+void *operator new[](size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
+void *operator new(size_t bytes, std::align_val_t a) { return allocate(bytes, size_t(a)); }
+void *operator new[](size_t bytes, std::align_val_t a) { return allocate(bytes, size_t(a)); }
+void operator delete(void *memory) noexcept { release(memory); }
+void operator delete[](void *memory) noexcept { release(memory); }
+void operator delete(void *memory, size_t) noexcept { release(memory); }
+void operator delete[](void *memory, size_t) noexcept { release(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void *memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void *memory, size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void *memory, size_t, std::align_val_t) noexcept { release(memory); }
+
+namespace {
+
+using Floats = std::vector<float>;
+
+void require(bool holds, const char *what, const char *where) {
+    if (holds) return;
+    std::printf("%s: %s\n", where, what);
+    std::exit(1);
+}
+
+void require_close(double found, double expected, double allowed, const char *what,
+                   const char *where) {
+    bool is_close = std::isnan(expected) ? std::isnan(found)
+                                         : std::abs(found - expected) <= allowed;
+    if (is_close) return;
+    std::printf("%s: %s is %.9g, expected %.9g\n", where, what, found, expected);
+    std::exit(1);
+}
+
+class Random {
+  public:
+    explicit Random(unsigned seed) : engine_(seed) {}
+    int below(int bound) { return std::uniform_int_distribution<int>(0, bound - 1)(engine_); }
+    int between(int least, int most) { return least + below(most - least + 1); }
+    float number(float size = 1) { return std::normal_distribution<float>(0, size)(engine_); }
+    Floats numbers(size_t count, float size = 1) {
+        Floats found(count);
+        for (float &x : found) x = number(size);
+        return found;
+    }
+
+  private:
+    std::mt19937 engine_;
+};
+
+// --- The kernels, each beside the same in double precision ---
+
+void check_linear(const Kernels &kernels, int index, Random &random) {
+    int rows = random.between(1, 70), inputs = random.between(1, 150);
+    int outputs = random.between(1, 120);
+    bool is_quantised = random.below(2);
+    int activation = random.below(2) ? 3 : random.below(3);
+    Floats weight = random.numbers(size_t(outputs) * inputs), bias = random.numbers(outputs);
+    Floats x = random.numbers(size_t(rows) * inputs), y(size_t(rows) * outputs);
+    require(dragoman_linear(index, activation, is_quantised, rows, inputs, outputs, weight.data(),
+                            bias.data(), x.data(), y.data()) == 0,
+            "a linear layer fails", kernels.name);
+    double allowed = is_quantised ? 0.06 * inputs + 0.05 : 1e-3;
+    for (int i = 0; i < rows; i++)
+        for (int n = 0; n < outputs; n++) {
+            double sum = bias[n];
+            for (int k = 0; k < inputs; k++) sum += double(x[i * inputs + k]) * weight[n * inputs + k];
+            if (activation == 0) sum = std::max(sum, 0.0);
+            if (activation == 1) sum *= 0.5 * std::erfc(-sum / std::sqrt(2.0));
+            if (activation == 2) sum /= 1.0 + std::exp(-sum);
+            require_close(y[i * outputs + n], sum, allowed, "a linear layer's output", kernels.name);
+        }
+}
+
+void check_normalise(const Kernels &kernels, Random &random) {
+    int width = random.between(1, 200);
+    Floats x = random.numbers(width, 5), gain = random.numbers(width), bias = random.numbers(width);
+    Floats y(width);
+    kernels.normalise(x.data(), width, gain.data(), bias.data(), y.data());
+    double mean = std::accumulate(x.begin(), x.end(), 0.0) / width, square = 0;
+    for (float number : x) square += (number - mean) * (number - mean);
+    for (int i = 0; i < width; i++)
+        require_close(y[i], (x[i] - mean) / std::sqrt(square / width + 1e-5) * gain[i] + bias[i],
+                      1e-3, "a normalised number", kernels.name);
+}
+
+// One head of one query attends to `length` keys and values (length, size).
+std::vector<double> attended(const float *query, const std::vector<const float *> &keys,
+                             const std::vector<const float *> &values, int size,
+                             const std::vector<double> &bias) {
+    std::vector<double> scores, found(size);
+    for (size_t i = 0; i < keys.size(); i++) {
+        double score = 0;
+        for (int e = 0; e < size; e++) score += double(query[e]) * keys[i][e];
+        scores.push_back(score / std::sqrt(double(size)) + bias[i]);
+    }
+    double peak = *std::max_element(scores.begin(), scores.end()), sum = 0;
+    for (double &score : scores) sum += score = std::exp(score - peak);
+    for (size_t i = 0; i < keys.size(); i++)
+        for (int e = 0; e < size; e++) found[e] += scores[i] / sum * values[i][e];
+    return found;
+}
+
+void check_attention_to_rows(const Kernels &kernels, Random &random) {
+    int length = random.between(1, 70), heads = random.between(1, 5), size = random.between(1, 70);
+    int width = heads * size, rows = random.between(1, 4);
+    float spread = random.below(2) ? 1.0f : 100.0f;
+    Floats query = random.numbers(width, spread), slopes = random.numbers(heads);
+    // (row, position, keys and values), and which row holds each position
+    Floats history = random.numbers(size_t(rows) * length * 2 * width);
+    std::vector<int32_t> index;
+    for (int i = 0; i < length; i++) index.push_back(random.below(rows));
+    size_t stride = 2 * width;
+    Floats scores(size_t(heads) * (length + kLanes)), context(width);
+    bool has_slopes = random.below(2);
+    kernels.attend_rows(query.data(), length, Rows{history.data(), stride, length * stride, index.data()},
+                        Rows{history.data() + width, stride, length * stride, index.data()},
+                        Heads{heads, size, has_slopes ? slopes.data() : nullptr}, scores.data(),
+                        context.data());
+    for (int h = 0; h < heads; h++) {
+        std::vector<const float *> keys, values;
+        std::vector<double> bias;
+        for (int i = 0; i < length; i++) {
+            const float *entry = &history[(size_t(index[i]) * length + i) * stride];
+            keys.push_back(entry + h * size);
+            values.push_back(entry + width + h * size);
+            bias.push_back(has_slopes ? -double(slopes[h]) * (length - 1 - i) : 0);
+        }
+        auto expected = attended(&query[h * size], keys, values, size, bias);
+        for (int e = 0; e < size; e++)
+            require_close(context[h * size + e], expected[e], 2e-4 * spread, "attention to rows",
+                          kernels.name);
+    }
+}
+
+void check_attention_to_columns(const Kernels &kernels, Random &random) {
+    int length = random.between(1, 70), heads = random.between(1, 5), size = random.between(1, 70);
+    int count = random.between(1, 9), width = heads * size, columns = rounded_up(length, kLanes);
+    Floats queries = random.numbers(size_t(count) * width), slopes = random.numbers(heads);
+    Floats keys = random.numbers(size_t(width) * columns), contexts(size_t(count) * width);
+    Floats values = random.numbers(size_t(length) * width);
+    Floats scores(size_t(kQueriesAtOnce) * (length + kLanes));
+    bool has_slopes = random.below(2);
+    kernels.attend_columns(
+        Queries{queries.data(), size_t(width), contexts.data(), size_t(width), count},
+        Columns{keys.data(), size_t(columns), length}, Rows{values.data(), size_t(width), 0, nullptr},
+        Heads{heads, size, has_slopes ? slopes.data() : nullptr}, scores.data());
+    for (int q = 0; q < count; q++)
+        for (int h = 0; h < heads; h++) {
+            Floats turned(size_t(length) * size);
+            std::vector<const float *> own_keys, own_values;
+            std::vector<double> bias;
+            for (int i = 0; i < length; i++) {
+                for (int e = 0; e < size; e++)
+                    turned[i * size + e] = keys[size_t(h * size + e) * columns + i];
+                own_keys.push_back(&turned[i * size]);
+                own_values.push_back(&values[size_t(i) * width + h * size]);
+                bias.push_back(has_slopes ? -double(slopes[h]) * std::abs(q - i) : 0);
+            }
+            auto expected = attended(&queries[q * width + h * size], own_keys, own_values, size, bias);
+            for (int e = 0; e < size; e++)
+                require_close(contexts[q * width + h * size + e], expected[e], 2e-4,
+                              "attention to columns", kernels.name);
+        }
+}
+
+void check_rank(const Kernels &kernels, Random &random) {
+    int width = random.between(1, 600), count = std::min(width, random.between(1, 20));
+    Floats logits = random.numbers(width, random.below(2) ? 1 : 100), best(count);
+    std::vector<int32_t> tokens(count);
+    Ranking ranking{0, 0, best.data(), tokens.data()};
+    kernels.rank(logits.data(), width, 7, count, -INFINITY, ranking);
+    std::vector<int> order(width);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return logits[a] > logits[b]; });
+    double sum = 0;
+    for (float logit : logits) sum += std::exp(double(logit) - ranking.maximum);
+    for (int i = 0; i < count; i++) {
+        require(best[i] == logits[order[i]], "the ranking is out of order", kernels.name);
+        require(logits[tokens[i] - 7] == best[i], "a ranked token is another's", kernels.name);
+    }
+    require_close(ranking.sum, sum, 1e-4 * sum, "the ranking's sum", kernels.name);
+}
+
+void check_kernels(unsigned seed) {
+    const auto &usable = usable_kernels();
+    for (size_t index = 0; index < usable.size(); index++) {
+        Random random(seed);
+        for (int i = 0; i < 40; i++) {
+            check_linear(*usable[index], static_cast<int>(index), random);
+            check_normalise(*usable[index], random);
+            check_attention_to_rows(*usable[index], random);
+            check_attention_to_columns(*usable[index], random);
+            check_rank(*usable[index], random);
+        }
+    }
+}
+
+// --- Whole networks ---
+
+// What the callback for weights takes them from, and which of them fails.
+thread_local Random *weight_source = nullptr;
+thread_local std::vector<Floats> weights_held;
+thread_local int weights_left = -1;
+
+const float *next_weight(int32_t rows, int32_t columns) {
+    if (weights_left >= 0 && weights_left-- == 0) return nullptr;
+    long left = allocations_left.exchange(-1);  // the callback is Python's
+    float size = 1.0f / std::sqrt(static_cast<float>(columns));
+    weights_held.push_back(weight_source->numbers(size_t(rows) * columns, size));
+    if (weights_held.size() > 2) weights_held.erase(weights_held.begin());
+    allocations_left = left;
+    return weights_held.back().data();
+}
+
+struct Model {
+    Shape shape{};
+    Room room{};
+    Floats source, target, source_positions, target_positions, slopes;
+    Tables tables{};
+    unsigned seed = 0;
+
+    Model(Random &random, unsigned seed_) : seed(seed_) {
+        int heads = random.between(1, 4);
+        int d = heads * random.between(1, 20);
+        shape.d_model = d;
+        shape.n_heads = heads;
+        shape.d_ff = random.between(1, 100);
+        shape.n_encoder_layers = random.between(1, 2);
+        shape.n_decoder_layers = random.between(1, 2);
+        shape.src_vocab_size = random.between(5, 50);
+        shape.tgt_vocab_size = random.between(20, 1300);
+        shape.is_pre_norm = random.below(2);
+        shape.has_embedding_norm = random.below(2);
+        shape.activation = random.below(3);
+        shape.is_quantised = random.below(2);
+        shape.embedding_scale = random.below(2) ? 1.0f : std::sqrt(float(d));
+        room = {random.between(4, 64), random.between(2, 12), random.between(1, 40),
+                random.between(4, 20), 0};
+        room.max_slots = std::min(room.max_slots, room.max_rows);
+        room.max_batch_tokens = std::max(room.max_rows, room.max_slots * room.max_source_tokens);
+        source = random.numbers(size_t(shape.src_vocab_size) * d);
+        target = random.numbers(size_t(shape.tgt_vocab_size) * d);
+        tables = {source.data(), nullptr, target.data(), nullptr, nullptr};
+        if (random.below(2)) {
+            source_positions = random.numbers(size_t(room.max_source_tokens) * d);
+            target_positions = random.numbers(size_t(room.max_target_tokens) * d);
+            tables.source_positions = source_positions.data();
+            tables.target_positions = target_positions.data();
+        } else {
+            slopes = random.numbers(heads, 0.1f);
+            tables.slopes = slopes.data();
+        }
+    }
+
+    int32_t pack(int kernels, Held **packed) {
+        Random weights(seed);
+        weight_source = &weights;
+        weights_held.clear();
+        shape.kernels = kernels;
+        return counted([&] { return dragoman_pack(&shape, &tables, next_weight, packed); });
+    }
+};
+
+void succeed(int32_t result, const char *what) { require(result >= 0, "fails", what); }
+
+// What the searches of `slots` slots keep.
+struct Searches {
+    int slots, beams, length;
+    std::vector<SlotIntegers> integers;
+    std::vector<SlotNumbers> numbers;
+    std::vector<SlotFlags> flags;
+    std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
+    Floats live_log_probs, live_score, finished_log_probs, finished_score;
+    std::vector<int64_t> last, lengths, status;
+    std::unique_ptr<bool[]> is_stuck;
+    SearchState state{};
+
+    Searches(Random &random, int slots_, int beams_, int length_)
+        : slots(slots_), beams(beams_), length(length_), is_stuck(new bool[slots_]()) {
+        size_t all = size_t(slots) * beams, places = all * length;
+        live_tokens.resize(places);
+        finished_tokens.resize(places);
+        live_log_probs.resize(places);
+        finished_log_probs.resize(places);
+        live_length.resize(all);
+        finished_length.resize(all);
+        live_score.assign(all, -INFINITY);
+        finished_score.assign(all, -INFINITY);
+        last.assign(all, 2);
+        lengths.assign(slots, 0);
+        status.assign(slots, kRunning);
+        for (int slot = 0; slot < slots; slot++) {
+            int64_t beam = random.between(1, beams), limit = random.between(1, length);
+            integers.push_back({beam, random.between(1, int(beam)), limit, random.below(5), 0, 0, 0, 0});
+            numbers.push_back({0.5f * random.below(4), 1, 1, 1});
+            flags.push_back({false, random.below(2) == 1});
+            live_score[slot * beams] = 0;
+        }
+        state.max_beam = beams;
+        state.max_length = length;
+        state.loop_span = 8;
+        state.longest_loop = 4;
+        state.eos = 3;
+        state.integers = integers.data();
+        state.numbers = numbers.data();
+        state.flags = flags.data();
+        state.live = {live_tokens.data(), live_log_probs.data(), live_score.data(), live_length.data()};
+        state.finished = {finished_tokens.data(), finished_log_probs.data(), finished_score.data(),
+                          finished_length.data()};
+        state.last = last.data();
+        state.length = lengths.data();
+        state.status = status.data();
+        state.is_stuck = is_stuck.get();
+    }
+};
+
+// Everything that a network is asked for, one call after the other, until one fails.
+class Run {
+  public:
+    Run(Model &model, unsigned seed) : model_(model), random_(seed) {
+        int rows = model.room.max_rows, slots = model.room.max_slots;
+        int beams = rows / slots;
+        searches_ = std::make_unique<Searches>(random_, slots, beams, model.room.max_target_tokens);
+        for (int slot = 0, row = 0; slot < slots; slot++) {
+            where_.push_back(slot);
+            lengths_.push_back(random_.between(1, model.room.max_source_tokens));
+            for (int i = 0; i < lengths_.back(); i++)
+                ids_.push_back(random_.below(model.shape.src_vocab_size));
+            for (int k = 0; k < searches_->integers[slot].beam_size; k++) {
+                slots_.push_back(slot);
+                rows_.push_back(row++);
+            }
+        }
+        memory_.resize(ids_.size() * model.shape.d_model);
+    }
+
+    int32_t encode(Network *network) {
+        return counted([&] {
+            return dragoman_encode(network, int32_t(where_.size()), ids_.data(), lengths_.data(),
+                                   where_.data(), memory_.data());
+        });
+    }
+
+    // A step of all rows, operation by operation; then another one that goes on from other rows.
+    int32_t step(Network *network) {
+        size_t rows = rows_.size();
+        int32_t count = std::min(4, model_.shape.tgt_vocab_size);
+        std::vector<int64_t> tokens(rows, 2), positions(rows), sources;
+        std::vector<int32_t> order(rows);
+        std::iota(order.begin(), order.end(), 0);
+        for (size_t i = 0; i < rows; i++) {
+            size_t first = std::find(slots_.begin(), slots_.end(), slots_[i]) - slots_.begin();
+            sources.push_back(int64_t(first));
+        }
+        logits.resize(rows * model_.shape.tgt_vocab_size);
+        log_probs.resize(rows * count);
+        likeliest.resize(rows * count);
+        for (int t = 0; t < 3; t++) {
+            positions.assign(rows, t);
+            int32_t result = counted([&] {
+                int32_t n = int32_t(rows), failure;
+                failure = dragoman_step(network, n, tokens.data(), positions.data(), rows_.data(),
+                                        slots_.data(), order.data());
+                if (!failure) failure = dragoman_logits(network, logits.data());
+                if (!failure) failure = dragoman_rank(network, count, log_probs.data(), likeliest.data());
+                if (!failure) failure = dragoman_reorder(network, n, rows_.data(), sources.data(), t + 1);
+                return failure;
+            });
+            if (result < 0) return result;
+        }
+        return 0;
+    }
+
+    // Whole steps until all searches have ended, or so many.
+    int32_t decode(Network *network, int most) {
+        std::vector<int64_t> members(where_.begin(), where_.end());
+        std::vector<int64_t> stable(members.size());
+        Searches &searches = *searches_;
+        for (int length = 1; !members.empty() && length <= most; length++) {
+            std::vector<int32_t> rows;
+            for (size_t i = 0; i < rows_.size(); i++)
+                if (searches.status[slots_[i]] == kRunning) rows.push_back(rows_[i]);
+            StepTable table{int32_t(members.size()), int32_t(rows.size()), members.data(), rows.data()};
+            int32_t count = std::min(2 * searches.beams, model_.shape.tgt_vocab_size);
+            int32_t ended = counted(
+                [&] { return dragoman_decode(network, &searches.state, &table, count, length); });
+            if (ended < 0) return ended;
+            int32_t result = counted([&] {
+                return dragoman_stable_lengths(&searches.state, members.data(),
+                                               int32_t(members.size()), stable.data());
+            });
+            if (result < 0) return result;
+            auto has_ended = [&](int64_t slot) { return searches.status[slot] != kRunning; };
+            members.erase(std::remove_if(members.begin(), members.end(), has_ended), members.end());
+        }
+        return 0;
+    }
+
+    Floats logits, log_probs;
+    std::vector<int64_t> likeliest;
+    const Searches &searches() const { return *searches_; }
+
+  private:
+    Model &model_;
+    Random random_;
+    std::unique_ptr<Searches> searches_;
+    std::vector<int64_t> ids_;
+    std::vector<int32_t> lengths_, where_, slots_, rows_;
+    Floats memory_;
+};
+
+void finish(Model &model, const Held *packed, int threads, Run &run) {
+    Network *network = nullptr;
+    succeed(dragoman_new(packed, &model.room, &network), "dragoman_new");
+    succeed(dragoman_use_threads(network, threads), "dragoman_use_threads");
+    succeed(run.encode(network), "dragoman_encode");
+    succeed(run.step(network), "a step");
+    succeed(run.decode(network, model.room.max_target_tokens), "dragoman_decode");
+    succeed(dragoman_delete(network), "dragoman_delete");
+}
+
+// Any number of threads, alone or beside other networks, gives the same numbers; every instruction
+// set nearly so.
+void check_networks(unsigned seed) {
+    Random random(seed);
+    Model model(random, seed);
+    Floats expected;
+    int last = static_cast<int>(usable_kernels().size()) - 1;
+    for (int kernels = last; kernels >= 0; kernels--) {
+        const char *name = usable_kernels()[kernels]->name;
+        Held *packed = nullptr;
+        succeed(model.pack(kernels, &packed), "dragoman_pack");
+        Run alone(model, seed);
+        finish(model, packed, 1, alone);
+        std::vector<Run> runs;
+        for (int i = 0; i < 3; i++) runs.emplace_back(model, seed);
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 3; i++)
+            threads.emplace_back([&, i] { finish(model, packed, 1 + i, runs[i]); });
+        for (std::thread &thread : threads) thread.join();
+        succeed(dragoman_let_go(packed), "dragoman_let_go");
+        for (const Run &run : runs) {
+            require(run.logits == alone.logits, "threads change the logits", name);
+            require(run.likeliest == alone.likeliest, "threads change the ranking", name);
+            require(run.searches().finished_tokens == alone.searches().finished_tokens,
+                    "threads change the search", name);
+        }
+        if (kernels == last) expected = alone.logits;
+        for (size_t i = 0; i < expected.size(); i++)
+            require_close(alone.logits[i], expected[i], model.shape.is_quantised ? 0.5 : 1e-2,
+                          "a logit", name);
+    }
+}
+
+// --- Failures ---
+
+// Let every allocation of a call fail, one after the other, until it needs no more of them.
+void fail_allocations(const char *what, const std::function<int32_t()> &call) {
+    for (long n = 0;; n++) {
+        allocations_allowed = n;
+        int32_t result = call();
+        allocations_allowed = -1;
+        if (result >= 0) return;
+        require(result == -1, "an allocation that fails is another failure", what);
+    }
+}
+
+void check_failures(unsigned seed) {
+    Random random(seed);
+    Model model(random, seed);
+    Held *packed = nullptr;
+    for (int n = 0;; n++) {
+        weights_left = n;
+        int32_t result = model.pack(0, &packed);
+        bool is_complete = weights_left >= 0;
+        weights_left = -1;
+        if (result >= 0 && is_complete) break;
+        require(result == -3, "a weight that fails is another failure", "dragoman_pack");
+    }
+    succeed(dragoman_let_go(packed), "dragoman_let_go");
+    fail_allocations("dragoman_pack", [&] { return model.pack(0, &packed); });
+    for (int threads : {1, 3}) {
+        Network *network = nullptr;
+        fail_allocations("dragoman_new", [&] {
+            return counted([&] { return dragoman_new(packed, &model.room, &network); });
+        });
+        fail_allocations("dragoman_use_threads", [&] {
+            return counted([&] { return dragoman_use_threads(network, threads); });
+        });
+        Run run(model, seed), expected(model, seed);
+        fail_allocations("dragoman_encode", [&] { return run.encode(network); });
+        fail_allocations("a step", [&] { return run.step(network); });
+        fail_allocations("dragoman_decode", [&] { return Run(model, seed).decode(network, 2); });
+        succeed(run.encode(network), "dragoman_encode");
+        succeed(run.step(network), "a step");
+        finish(model, packed, threads, expected);
+        require(run.logits == expected.logits, "a failure changes what comes later", "a step");
+        succeed(dragoman_delete(network), "dragoman_delete");
+    }
+    succeed(dragoman_let_go(packed), "dragoman_let_go");
+}
+
+}  // namespace
+
+int main(int count, char **arguments) {
+    unsigned rounds = count > 1 ? std::atoi(arguments[1]) : 20;
+    for (const Kernels *kernels : usable_kernels()) std::printf("%s ", kernels->name);
+    std::printf("\n");
+    for (unsigned seed = 1; seed <= rounds; seed++) {
+        check_kernels(seed);
+        check_networks(seed);
+        check_failures(seed);
+    }
+    std::printf("%u rounds of random shapes, all as expected\n", rounds);
+}
