@@ -341,6 +341,8 @@ struct Model {
 
 void succeed(int32_t result, const char *what) { require(result >= 0, "fails", what); }
 
+constexpr int kStates = 2;  // of the bytes' order
+
 // What the searches of `slots` slots keep.
 struct Searches {
     int slots, beams, length;
@@ -349,12 +351,13 @@ struct Searches {
     std::vector<SlotFlags> flags;
     std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
     Floats live_log_probs, live_score, finished_log_probs, finished_score;
-    std::vector<int64_t> last, lengths, status;
-    std::unique_ptr<bool[]> is_stuck;
+    std::vector<int64_t> last, spelling, lengths, status, spelled, next_state;
+    std::unique_ptr<bool[]> is_stuck, is_allowed;
     SearchState state{};
 
-    Searches(Random &random, int slots_, int beams_, int length_)
-        : slots(slots_), beams(beams_), length(length_), is_stuck(new bool[slots_]()) {
+    Searches(Random &random, int slots_, int beams_, int length_, int vocabulary)
+        : slots(slots_), beams(beams_), length(length_), is_stuck(new bool[slots_]()),
+          is_allowed(new bool[kStates * kSpellings]) {
         size_t all = size_t(slots) * beams, places = all * length;
         live_tokens.resize(places);
         finished_tokens.resize(places);
@@ -365,6 +368,14 @@ struct Searches {
         live_score.assign(all, -INFINITY);
         finished_score.assign(all, -INFINITY);
         last.assign(all, 2);
+        spelling.assign(all, 0);
+        // Each third token is a byte, and some bytes may not follow in one of two states.
+        for (int token = 0; token < vocabulary; token++)
+            spelled.push_back(token % 3 ? kSpellings - 1 : token % (kSpellings - 1));
+        for (int i = 0; i < kStates * kSpellings; i++) {
+            is_allowed[i] = i % kSpellings == kSpellings - 1 || random.below(2) == 1;
+            next_state.push_back(random.below(kStates));
+        }
         lengths.assign(slots, 0);
         status.assign(slots, kRunning);
         for (int slot = 0; slot < slots; slot++) {
@@ -386,6 +397,8 @@ struct Searches {
         state.finished = {finished_tokens.data(), finished_log_probs.data(), finished_score.data(),
                           finished_length.data()};
         state.last = last.data();
+        state.spelling = spelling.data();
+        state.utf8 = {spelled.data(), is_allowed.get(), next_state.data()};
         state.length = lengths.data();
         state.status = status.data();
         state.is_stuck = is_stuck.get();
@@ -398,7 +411,8 @@ class Run {
     Run(Model &model, unsigned seed) : model_(model), random_(seed) {
         int rows = model.room.max_rows, slots = model.room.max_slots;
         int beams = rows / slots;
-        searches_ = std::make_unique<Searches>(random_, slots, beams, model.room.max_target_tokens);
+        searches_ = std::make_unique<Searches>(random_, slots, beams, model.room.max_target_tokens,
+                                               model.shape.tgt_vocab_size);
         for (int slot = 0, row = 0; slot < slots; slot++) {
             where_.push_back(slot);
             lengths_.push_back(random_.between(1, model.room.max_source_tokens));
