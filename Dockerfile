@@ -38,7 +38,7 @@ RUN mkdir checkpoints
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/var/cache/pip \
     /opt/pip/bin/pip --python /opt/venv/bin/python install --no-deps --target /opt/dragoman . \
-    && test -f /opt/dragoman/model/native/_library.*.so
+    && test -f /opt/dragoman/model/backends/native/_library.*.so
 
 FROM ${BASE}
 RUN groupadd --gid 10001 dragoman \

@@ -23,12 +23,12 @@ help: ## list these targets
 
 install: $(TESTING) $(LINTING) ## create .venv with everything for serving, training and testing
 
-NATIVE := $(wildcard model/native/*.cpp model/native/*.h model/native/*.inc)
+NATIVE := $(wildcard model/backends/native/*.cpp model/backends/native/*.h model/backends/native/*.inc)
 
 $(SERVING): pyproject.toml $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
-	rm -f model/native/_library.*
+	rm -f model/backends/native/_library.*
 	$(BIN)/pip install -e .
 	touch $@
 
@@ -42,9 +42,9 @@ serve: $(SERVING) ## serve MODEL="checkpoints/zh-en checkpoints/en-de" on HOST=1
 
 ray-serve: export RAY_USAGE_STATS_ENABLED = 0
 ray-serve: export RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S = 60
-ray-serve: export RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH = service.replicas.proxy:middlewares
+ray-serve: export RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH = service.ray_serve.proxy:middlewares
 ray-serve: $(RAY) ## serve on Ray Serve with REPLICAS=2 on port 8000 (installs dragoman[ray])
-	$(BIN)/serve run service.ray_app:app replicas=$(REPLICAS)
+	$(BIN)/serve run service.ray_serve.app:app replicas=$(REPLICAS)
 
 test: $(TESTING) ## run every test; those that need a GPU skip themselves
 	$(BIN)/pytest

@@ -22,7 +22,7 @@ _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # two cores that do other work too are slow
-    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "service.replicas.proxy:middlewares",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "service.ray_serve.proxy:middlewares",
 }
 _POLL_SECONDS = 0.3
 _START_SECONDS = 60
@@ -55,7 +55,7 @@ class Cluster:
             {
                 "name": NAME,
                 "route_prefix": "/",
-                "import_path": "service.ray_app:app",
+                "import_path": "service.ray_serve.app:app",
                 "args": dict(arguments),
                 "deployments": [{"name": NAME, **options}] if options else [],
             }

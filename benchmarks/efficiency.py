@@ -15,13 +15,13 @@ import random
 import statistics
 import time
 
-from model.config import ModelConfig
+from model.backends.selection import resolve_device, resolve_precision
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, initialise
 from model.offline import translate_all
-from model.options import DecodingOptions
-from model.placement import resolve_device, resolve_precision
 from model.runner import Runner
-from model.sentence import SourceSentence
-from model.transformer import Transformer, initialise
 
 CONFIG = ModelConfig(
     src_vocab_size=32_000,

@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 from benchmarks.sentences import ROOT, real_sentences
+from model.backends.selection import resolve_precision
 from model.checkpoint import load_checkpoint
+from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
-from model.placement import resolve_precision
 from model.runner import Runner
-from model.sentence import SourceSentence
-from service.seam import SourceEncoder
-from service.text.segmentation import Document
+from service.engine.interfaces import SourceEncoder
+from service.translation.segmentation import Document
 
 
 def throughput(model: Path, texts: list[str], repeats: int) -> float:

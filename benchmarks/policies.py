@@ -32,17 +32,17 @@ from typing import NamedTuple
 import uvloop
 
 from benchmarks.sentences import ROOT, percentile, real_sentences
+from model.backends.selection import prepare, resolve_precision
 from model.checkpoint import load_checkpoint
-from model.placement import prepare, resolve_precision
+from model.decoding.sentence import SourceSentence
 from model.runner import Runner
-from model.sentence import SourceSentence
-from service.backlog import Backlog
+from service.engine.admission import Backlog
+from service.engine.scheduler import Scheduler
+from service.engine.sentence_task import Request
+from service.engine.sentence_task import Sequence as Waiting
+from service.engine.worker import Lane
 from service.errors import NotReady
-from service.lane import Lane
-from service.metrics import Metrics
-from service.scheduler import Scheduler
-from service.sequence import Request
-from service.sequence import Sequence as Waiting
+from service.observability.metrics import Metrics
 
 MAX_SLOTS = 64
 MAX_ROWS = 256

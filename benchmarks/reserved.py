@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from model.checkpoint import read_info
-from model.reserved import reserved_pieces
+from model.text.reserved import reserved_pieces
 from model.training.alignment import Pair
 from model.training.data import read_pairs
 from model.training.markup import with_placeholders, with_tags

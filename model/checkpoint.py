@@ -29,7 +29,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.config import ModelConfig
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.files import (
     FileError,
     is_regular,
@@ -38,11 +39,10 @@ from model.files import (
     reason_of,
     replacing_files,
 )
-from model.languages import Languages, parse_pairs, render_pairs
-from model.options import DecodingOptions
-from model.sentence import LEAST_SOURCE_TOKENS
-from model.tokenizer import Tokenizer, TokenizerConfig
-from model.transformer import Transformer, weight_shapes
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, weight_shapes
+from model.text.languages import Languages, parse_pairs, render_pairs
+from model.text.tokenizer import Tokenizer, TokenizerConfig
 from model.values import is_file_name, is_name, is_whole_number, shown
 
 FORMAT_VERSION = 1
@@ -146,7 +146,7 @@ class StoredWeights(Mapping[str, Tensor]):
 
 @dataclass(frozen=True)
 class StoredModel:
-    """A network that is still on disk: `model.network.Model`."""
+    """A network that is still on disk: `model.decoding.network_interface.Model`."""
 
     config: ModelConfig
     weights: StoredWeights

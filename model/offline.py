@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from model.decoding.sentence import Finished, SourceSentence
 from model.runner import Runner
-from model.sentence import Finished, SourceSentence
 
 
 def translate_all(

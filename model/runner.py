@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from model.backends.native import PackedModel
+from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
-from model.layout import FixedLayout, Layout, PackedLayout, Part
-from model.native import PackedModel
-from model.network import Extent, Members, Precision, Room
-from model.options import DecodingOptions
-from model.placement import Backend, make_step
-from model.search import Status
-from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
-from model.slots import Features
-from model.step import Progress
-from model.transfer import Pending
-from model.transformer import Transformer
+from model.decoding.network_interface import Extent, Members, Precision, Room
+from model.decoding.options import DecodingOptions
+from model.decoding.search import Status
+from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from model.decoding.slot_allocator import FixedLayout, Layout, PackedLayout, Part
+from model.decoding.slot_options import Features
+from model.decoding.step import Progress
+from model.decoding.transfer import Pending
+from model.network.transformer import Transformer
 
 _logger = logging.getLogger(__name__)
 _MAX_ENCODE_TOKENS = 8192

@@ -10,16 +10,16 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from service import __version__
-from service.journal import Journal, Tracer
+from service.http.error_handlers import install_error_handlers
+from service.http.middleware import RequestMiddleware
+from service.http.openapi import describe_errors, describe_translate
+from service.http.request_log import Journal, Tracer
+from service.http.routes import health, languages, metrics, translate, websocket
+from service.http.state import Limits, ServerState
+from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
-from service.metrics import Metrics
-from service.middleware import RequestMiddleware
-from service.responses import install_error_handlers
-from service.routes import health, languages, metrics, stream, translate
-from service.routes.description import describe_errors, describe_translate
-from service.routes.state import Limits, ServerState
+from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.unread_body import UnreadBodyMiddleware
 from service.wiring import wire
 
 _ENDPOINTS = frozenset(
@@ -69,7 +69,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     # Ahead of its twin in the router, which is its documentation: FastAPI's way to it costs more.
     app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
     description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
-    routers = [routes.router for routes in (stream, languages, health, metrics)]
+    routers = [routes.router for routes in (websocket, languages, health, metrics)]
     for router in (translate.make_router(description), *routers):
         app.include_router(router)
     app.openapi()  # it is kept: made for a request, it would block the event loop
@@ -109,7 +109,7 @@ def _make_tracer(settings: Settings) -> Tracer | None:
     if not settings.otlp_endpoint:
         return None
     try:
-        from service.tracing import OpenTelemetryTracer
+        from service.http.tracing import OpenTelemetryTracer
     except ImportError as error:
         raise StartupError(f"traces need dragoman[otel]: {error}") from error
     headers = settings.otlp_headers.get_secret_value() if settings.otlp_headers else ""

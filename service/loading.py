@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from model.options import DecodingOptions
-from service.seam import Runner, Tokenizer
+from model.decoding.options import DecodingOptions
+from service.engine.interfaces import Runner, Tokenizer
 from service.settings import Settings
 
 if TYPE_CHECKING:
+    from model.backends.selection import Backend
     from model.checkpoint import CheckpointInfo
-    from model.network import Precision, Room
-    from model.placement import Backend
+    from model.decoding.network_interface import Precision, Room
 
 _GIB = 2**30
 _USUAL_LANES = 2
@@ -66,9 +66,9 @@ class _Placement(NamedTuple):
 
 
 def _load_model(path: Path, settings: Settings) -> LoadedModel:
+    from model.backends.selection import full_bytes, prepare
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
-    from model.placement import full_bytes, prepare
     from model.runner import Runner as ModelRunner
     from model.runner import warmed_up
 
@@ -118,7 +118,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
 
 def _placement(settings: Settings) -> _Placement:
     """Raises ValueError if the settings ask for what cannot be had here."""
-    from model.placement import resolve_backend, resolve_device, resolve_precision
+    from model.backends.selection import resolve_backend, resolve_device, resolve_precision
 
     device = resolve_device(settings.device)
     precision = resolve_precision(settings.precision, device)
@@ -128,7 +128,7 @@ def _placement(settings: Settings) -> _Placement:
 
 
 def _room(settings: Settings, info: CheckpointInfo) -> Room:
-    from model.network import Room
+    from model.decoding.network_interface import Room
 
     return Room(
         settings.max_slots,
@@ -141,7 +141,7 @@ def _room(settings: Settings, info: CheckpointInfo) -> Room:
 def _num_lanes(settings: Settings, placement: _Placement) -> int:
     """As many as were asked for, or two where our own CPU code has two cores; but each must have
     room for the widest beam."""
-    from model.placement import num_cores, resolve_backend
+    from model.backends.selection import num_cores, resolve_backend
 
     backend = placement.backend or resolve_backend("auto", placement.device, placement.precision)
     wanted = settings.lanes or min(_USUAL_LANES, num_cores())
@@ -165,7 +165,7 @@ def _share(total: int, place: int, count: int) -> int:
 
 def _require_memory(models: Sequence[LoadedModel]) -> None:
     """Better now than when the server is full."""
-    from model.placement import free_bytes
+    from model.backends.selection import free_bytes
 
     needed, free = sum(model.runner_bytes for model in models), free_bytes(models[0].device)
     if needed > free:

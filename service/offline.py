@@ -15,13 +15,13 @@ from tqdm import tqdm
 
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
-from service.dispatcher import AUTO
 from service.errors import ServiceError
+from service.http.schemas import TranslateRequest
 from service.loading import load_models
-from service.metrics import Metrics
-from service.schemas import TranslateRequest
+from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translator import TextTranslation
+from service.translation.dispatcher import AUTO
+from service.translation.translator import TextTranslation
 from service.wiring import wire
 
 _BATCHES_AHEAD = 4

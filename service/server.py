@@ -14,9 +14,9 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from service.http.protocols.http import HttpProtocol
+from service.http.protocols.websocket import WebSocketProtocol
 from service.memory import trim_memory
-from service.protocols.http import HttpProtocol
-from service.protocols.websocket import WebSocketProtocol
 from service.signals import end_at_once
 
 _logger = logging.getLogger(__name__)

@@ -37,7 +37,7 @@ from pydantic_settings import (
 )
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
-from model.sentence import LEAST_SOURCE_TOKENS
+from model.decoding.sentence import LEAST_SOURCE_TOKENS
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 _MOST_FILE_BYTES = 2**20

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from service import __version__
-from service.dispatcher import Dispatcher
-from service.engine import Engine, EngineLimits
-from service.lane import Lane
+from service.engine.engine import Engine, EngineLimits
+from service.engine.worker import Lane
 from service.loading import LoadedModel, StartupError
-from service.metrics import Metrics, ModelMetrics
+from service.observability.metrics import Metrics, ModelMetrics
 from service.settings import Settings
-from service.translator import Translator
+from service.translation.dispatcher import Dispatcher
+from service.translation.translator import Translator
 
 
 class Wired(NamedTuple):

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model.config import ModelConfig
+from model.network.config import ModelConfig
 
 if TYPE_CHECKING:
-    from model.tokenizer import Tokenizer
+    from model.text.tokenizer import Tokenizer
 
 TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
 TINY_VOCAB_SIZE = 450
@@ -45,7 +45,7 @@ def tiny_tokenizer_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_tokenizer(tiny_tokenizer_file: Path) -> Tokenizer:
-    from model.tokenizer import Tokenizer
+    from model.text.tokenizer import Tokenizer
 
     return Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from model.bundled import BUNDLED_NAMES
-from service.metrics import Metrics
+from service.observability.metrics import Metrics
 from service.settings import Settings
 
 ROOT = Path(__file__).parents[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.reserved import are_kept
-from model.reserved import reserved_pieces
+from model.text.reserved import reserved_pieces
 
 PIECES = reserved_pieces(16)
 

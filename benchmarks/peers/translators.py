@@ -62,8 +62,8 @@ class Dragoman:
         )
 
     def translate(self, sources: Sequence[Ids], beam_size: int) -> list[Ids]:
+        from model.decoding.sentence import SourceSentence
         from model.offline import translate_all
-        from model.sentence import SourceSentence
 
         options = dataclasses.replace(
             self._decoding, beam_size=beam_size, n_best=1, max_length=self._length

@@ -17,7 +17,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import Activation, ModelConfig
 from model.exporters.tokenizers import (
     ExportError,
     write_json,
@@ -25,7 +24,8 @@ from model.exporters.tokenizers import (
     write_marian_tokenizer,
 )
 from model.importers.names import BIAS, SHARED, SOURCE, TARGET, foreign_names
-from model.layers import sinusoids
+from model.network.config import Activation, ModelConfig
+from model.network.layers import sinusoids
 
 _ACTIVATIONS: dict[Activation, str] = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
 

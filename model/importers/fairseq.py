@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from model.config import ModelConfig
+from model.decoding.options import DecodingOptions
 from model.files import FileError, read_text
 from model.importers.names import SOURCE, TARGET, convert
 from model.importers.pieces import padded, pairs_of
@@ -21,9 +21,9 @@ from model.importers.source import (
     read_pickle,
     tensors_of,
 )
-from model.languages import public_codes
-from model.options import DecodingOptions
-from model.tokenizer import TokenizerConfig
+from model.network.config import ModelConfig
+from model.text.languages import public_codes
+from model.text.tokenizer import TokenizerConfig
 from model.values import is_whole_number, shown
 
 _SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]

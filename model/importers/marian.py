@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from model.config import ModelConfig, Norm
 from model.importers.names import convert
 from model.importers.pieces import (
     listed,
@@ -19,8 +18,9 @@ from model.importers.pieces import (
     resolved,
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
-from model.languages import Languages, Pairs, public_codes
-from model.tokenizer import TokenizerConfig
+from model.network.config import ModelConfig, Norm
+from model.text.languages import Languages, Pairs, public_codes
+from model.text.tokenizer import TokenizerConfig
 
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 _NORMS: dict[str, Norm] = {"marian": "post", "pegasus": "pre"}

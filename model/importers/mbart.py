@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.config import ModelConfig
 from model.importers.names import convert
 from model.importers.pieces import (
     many_to_many,
@@ -12,7 +11,8 @@ from model.importers.pieces import (
     tagged_pieces,
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
-from model.tokenizer import TokenizerConfig
+from model.network.config import ModelConfig
+from model.text.tokenizer import TokenizerConfig
 from model.values import is_whole_number, shown
 
 MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig, SharedEmbeddings
 from model.importers.source import SourceError, require_numbers
-from model.transformer import weight_shapes
+from model.network.config import ModelConfig, SharedEmbeddings
+from model.network.transformer import weight_shapes
 
 SHARED, SOURCE, TARGET = (
     "shared.weight",

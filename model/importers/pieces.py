@@ -11,7 +11,7 @@ from babel import Locale
 from sentencepiece import SentencePieceProcessor
 
 from model.importers.source import SourceDirectory, SourceError, Wanted
-from model.languages import LanguageError, Languages, Pairs, every_pair, public_codes
+from model.text.languages import LanguageError, Languages, Pairs, every_pair, public_codes
 from model.values import is_whole_number, shown
 
 _FAIRSEQ_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]

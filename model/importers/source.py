@@ -16,11 +16,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model.config import Activation, ModelConfig
+from model.decoding.options import DecodingOptions
 from model.files import FileError, is_regular, read_json, reason_of
-from model.languages import Pairs
-from model.options import DecodingOptions
-from model.tokenizer import TokenizerConfig
+from model.network.config import Activation, ModelConfig
+from model.text.languages import Pairs
+from model.text.tokenizer import TokenizerConfig
 from model.values import is_file_name, is_whole_number, shown
 
 ACTIVATIONS: dict[str, Activation] = {

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 
 Pair = tuple[str, str]
 _RUN = re.compile(r"[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]{3,}")

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
 from model.training.augmentation import MadePair, augment
 from model.training.recipe import AugmentationTable, CorpusTable, DataTable, RecipeError

@@ -11,15 +11,15 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacremoses import MosesTokenizer
 
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from model.network.transformer import Transformer
 from model.offline import translate_all
-from model.options import DecodingOptions
 from model.runner import Runner
-from model.sentence import SourceSentence
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.alignment import Pair
 from model.training.data import read_pairs
 from model.training.recipe import DataTable, RecipeError, load_recipe
-from model.transformer import Transformer
 
 Translate = Callable[[list[str], str, str], list[str]]
 """Texts, their language and the one wanted -> their translations."""

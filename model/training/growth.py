@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.config import ModelConfig
-from model.reserved import reserved_pieces
-from model.tokenizer import Tokenizer
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer
+from model.text.reserved import reserved_pieces
+from model.text.tokenizer import Tokenizer
 from model.training.recipe import RecipeError
-from model.transformer import Transformer
 
 _MAY_DIFFER = {"src_vocab_size", "tgt_vocab_size", "dropout"}
 _MAY_GROW = {"n_encoder_layers", "n_decoder_layers"}

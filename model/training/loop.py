@@ -19,6 +19,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
+from model.backends.selection import free_bytes, full_bytes
 from model.checking import add_self_test
 from model.checkpoint import (
     CheckpointInfo,
@@ -27,11 +28,11 @@ from model.checkpoint import (
     open_checkpoint,
     save_checkpoint,
 )
+from model.decoding.network_interface import Room
+from model.decoding.options import DecodingOptions
 from model.files import reason_of
-from model.network import Room
-from model.options import DecodingOptions
-from model.placement import free_bytes, full_bytes
-from model.tokenizer import Tokenizer, TokenizerConfig
+from model.network.transformer import Transformer, initialise, weight_shapes
+from model.text.tokenizer import Tokenizer, TokenizerConfig
 from model.training.averaging import average_weights
 from model.training.data import BatchMaker, Examples, tokenize_corpora
 from model.training.evaluation import VALIDATION_SLOTS, dev_bleu
@@ -51,7 +52,6 @@ from model.training.saving import (
     save_state,
 )
 from model.training.vocabulary import read_word_vectors, train_tokenizer
-from model.transformer import Transformer, initialise, weight_shapes
 from model.values import is_whole_number, shown
 
 TOKENIZER_FILE = "sentencepiece.model"

@@ -9,7 +9,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from model.reserved import closing_tag, empty_tag, opening_tag, placeholder
+from model.text.reserved import closing_tag, empty_tag, opening_tag, placeholder
 from model.training.alignment import Anchor, Pair, Span
 
 Spell = Callable[[str], str]

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from model.network.transformer import Transformer
 from model.training.recipe import TrainingTable
-from model.transformer import Transformer
 
 
 def learning_rate(step: int, d_model: int, table: TrainingTable) -> float:

@@ -11,12 +11,12 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
-from model.config import ConfigError, ModelConfig
+from model.decoding.options import DecodingOptions, OptionsError
+from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.files import FileError, read_text
-from model.languages import is_code
-from model.options import DecodingOptions, OptionsError
-from model.reserved import MAX_RESERVED
-from model.sentence import LEAST_SOURCE_TOKENS
+from model.network.config import ConfigError, ModelConfig
+from model.text.languages import is_code
+from model.text.reserved import MAX_RESERVED
 from model.values import is_name, is_whole_number, shown
 
 _MOST_BYTES = 2**22
@@ -74,7 +74,7 @@ class AugmentationTable:
     """Pairs made from each training corpus and added to it, as shares of its size: `cased` without
     proper casing, `copied` with a string that stays as it is, `joined` of several sentences, `kept`
     of nothing but strings that stay, `unmarked` without final marks, `listed` as an item of a list,
-    `placeholders` and `tags` with the pieces of `model.reserved`. `short` is a share of those pairs
+    `placeholders` and `tags` with the pieces of `model.text.reserved`. `short` is a share of those pairs
     that have at most three words or six Chinese characters, and of what recurs before commas
     ("Yes, ..."): with 4.0 each of them is shown about four more times."""
 
@@ -121,7 +121,7 @@ class TokenizerTable:
     model_type: Literal["unigram", "bpe"] = "unigram"
     character_coverage: float = 0.9995
     reserved_pieces: int = 0
-    """How many placeholders, and tags of each kind, are never split (`model.reserved`)."""
+    """How many placeholders, and tags of each kind, are never split (`model.text.reserved`)."""
     word_vectors: Path | None = None
     """Embeddings to start from, in the text format: a word and its numbers on each line."""
 

@@ -10,8 +10,8 @@ import sentencepiece
 import torch
 from torch import Tensor
 
-from model.reserved import reserved_pieces
-from model.tokenizer import Tokenizer, language_tag, normalise
+from model.text.reserved import reserved_pieces
+from model.text.tokenizer import Tokenizer, language_tag, normalise
 from model.training.data import read_pairs
 from model.training.recipe import Recipe, RecipeError
 

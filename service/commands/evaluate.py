@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from model.sentence import LEAST_SOURCE_TOKENS
+from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from service.commands.arguments import DEVICES, DIRECTORY, FILE, PRECISIONS
 from service.commands.failure import fail, importing
 

@@ -57,7 +57,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     with importing():
         from service.app import create_app, drain
         from service.loading import StartupError, load_models
-        from service.logs import configure_logs
+        from service.observability.logs import configure_logs
         from service.server import Server, uvicorn_config
 
     configure_logs(settings.log_level, settings.log_format)

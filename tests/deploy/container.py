@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from benchmarks.sentences import real_sentences
-from model.native import kernel_names
+from model.backends.native import kernel_names
 from service import __version__
 from service.offline import OfflineOptions, OfflineTranslator
 from tests.deploy import image

@@ -265,7 +265,7 @@ def test_replicas_share_a_gpu(cluster: Cluster) -> None:
     ("argument", "told"), [("replicas=0", "replicas"), ("port=80", "http_options"), ("x=1", "x")]
 )
 def test_a_wrong_argument_is_one_line_and_code_2(argument: str, told: str) -> None:
-    command = [str(BIN / "serve"), "run", "service.ray_app:app", argument]
+    command = [str(BIN / "serve"), "run", "service.ray_serve.app:app", argument]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert told in done.stderr.splitlines()[-1]

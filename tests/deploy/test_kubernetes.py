@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from service import __version__
-from service.metrics import Metrics
-from service.routes import health, metrics
+from service.http.routes import health, metrics
+from service.observability.metrics import Metrics
 from service.server import _SHUTDOWN_SECONDS
 from service.settings import Settings
 

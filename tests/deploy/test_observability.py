@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.metrics import Metrics
+from service.observability.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES: dict[str, Any] = {

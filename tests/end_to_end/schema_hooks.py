@@ -7,7 +7,7 @@ from typing import Any
 
 import schemathesis
 
-from service.schemas import TranslateRequest
+from service.http.schemas import TranslateRequest
 
 _FIELDS = set(TranslateRequest.model_fields)
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from model.checkpoint import Checkpoint, load_checkpoint
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
-from model.options import DecodingOptions
 from model.runner import Runner
-from model.sentence import SourceSentence
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.options import DecodingOptions
-from model.placement import Backend
+from model.backends.selection import Backend
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence, StepResult
+from model.network.transformer import Transformer
 from model.runner import Runner
-from model.sentence import SourceSentence, StepResult
-from model.transformer import Transformer
-from service.engine import Engine, EngineLimits
+from service.engine.engine import Engine, EngineLimits
+from service.engine.sentence_task import Outcome
 from service.errors import DeadlineExceeded, TranslationFailed
-from service.metrics import Metrics
-from service.sequence import Outcome
-from tests.model.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
+from service.observability.metrics import Metrics
+from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
 from tests.service.fakes import eventually, num_restarts
 
 LIMITS = EngineLimits(10_000, max_waiting_tokens=100_000, max_prefill_tokens=64)

@@ -174,9 +174,9 @@ def _catches(pid: int, number: signal.Signals) -> bool:
 
 OFFLINE = """
 import threading
-from model.options import DecodingOptions
-from model.sentence import SourceSentence
-from tests.model.reference import EOS, tiny_model, tiny_runner
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from tests.model.network.reference import EOS, tiny_model, tiny_runner
 
 model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=20000)
 runner = tiny_runner(model, backend="native")

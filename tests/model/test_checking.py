@@ -15,7 +15,7 @@ from torch import Tensor
 from model import checking
 from model.checking import TOLERANCE, add_self_test, check_checkpoint
 from model.checkpoint import CheckpointError, load_checkpoint, open_checkpoint
-from model.config import ModelConfig
+from model.network.config import ModelConfig
 from tests.conftest import FullDisk
 from tests.model.test_checkpoint import (
     edit_config,

@@ -20,6 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model import files
+from model.backends.selection import Backend
 from model.checkpoint import (
     CheckpointError,
     CheckpointInfo,
@@ -29,14 +30,13 @@ from model.checkpoint import (
     open_checkpoint,
     save_checkpoint,
 )
-from model.config import ModelConfig
-from model.languages import every_pair
-from model.options import DecodingOptions
-from model.placement import Backend
-from model.tokenizer import TokenizerConfig
-from model.transformer import Transformer, initialise
+from model.decoding.options import DecodingOptions
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, initialise
+from model.text.languages import every_pair
+from model.text.tokenizer import TokenizerConfig
 from tests.conftest import FullDisk
-from tests.model.reference import run_to_end, tiny_runner
+from tests.model.network.reference import run_to_end, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
 Damage = Callable[[Path], None]

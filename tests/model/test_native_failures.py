@@ -13,14 +13,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.native import PackedModel, library
-from model.native.packed import _Shape
-from model.native.weights import WeightError
-from model.slots import SlotOptions
-from model.transformer import Transformer
-from tests.model.reference import CONTROL_IDS, tiny_model
-from tests.model.test_network import VARIANTS
+from model.backends.native import PackedModel, library
+from model.backends.native.packed import _Shape
+from model.backends.native.weights import WeightError
+from model.decoding.slot_options import SlotOptions
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer
+from tests.model.backends.test_networks import VARIANTS
+from tests.model.network.reference import CONTROL_IDS, tiny_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,7 +107,7 @@ def test_weights_of_another_architecture_than_the_compiled_networks_are_refused(
     def one_layer_more(**values: int) -> _Shape:
         return _Shape(**{**values, "n_decoder_layers": 3})
 
-    monkeypatch.setattr("model.native.packed._Shape", one_layer_more)
+    monkeypatch.setattr("model.backends.native.packed._Shape", one_layer_more)
     message = "a weight of 16 x 1 numbers is packed next, got 208"
     with pytest.raises(WeightError, match=message):
         PackedModel(tiny_model(), CONTROL_IDS, is_quantised=False)
@@ -119,10 +119,10 @@ import resource
 import psutil
 import torch
 
-from model.native import NativeNetwork, PackedModel
-from model.network import Room
-from tests.model.reference import CONTROL_IDS, tiny_model
-from tests.model.test_network import SOURCES, steps
+from model.backends.native import NativeNetwork, PackedModel
+from model.decoding.network_interface import Room
+from tests.model.network.reference import CONTROL_IDS, tiny_model
+from tests.model.backends.test_networks import SOURCES, steps
 
 ROOM = Room(max_slots=3, max_rows=6, max_source_tokens=600, max_target_tokens=40)
 model = tiny_model(d_model=1024, n_heads=8, d_ff=4096, positions="alibi")

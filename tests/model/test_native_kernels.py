@@ -12,14 +12,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from model.config import Activation
-from model.eager import EagerNetwork
-from model.native import NativeNetwork, PackedModel, kernel_names
-from model.native.library import address, required_library
-from model.native.packed import ACTIVATIONS
-from model.transformer import Transformer
-from tests.model.reference import CONTROL_IDS, tiny_model
-from tests.model.test_network import ROOM, steps
+from model.backends.native import NativeNetwork, PackedModel, kernel_names
+from model.backends.native.library import address, required_library
+from model.backends.native.packed import ACTIVATIONS
+from model.backends.torch_eager import EagerNetwork
+from model.network.config import Activation
+from model.network.transformer import Transformer
+from tests.model.backends.test_networks import ROOM, steps
+from tests.model.network.reference import CONTROL_IDS, tiny_model
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]

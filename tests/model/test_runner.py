@@ -12,15 +12,15 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from model.cache import MemoryCache, RowCache, StepRows
-from model.network import Extent, Precision
+from model.backends.selection import Backend, resolve_device
+from model.backends.torch_cache import MemoryCache, RowCache, StepRows
+from model.decoding.network_interface import Extent, Precision
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
-from model.options import DecodingOptions
-from model.placement import Backend, resolve_device
 from model.runner import Runner
-from model.sentence import Finished, SourceSentence
-from tests.model.reference import BOS, EOS, run_to_end, tiny_model, tiny_runner
-from tests.model.test_network import TABLE
+from tests.model.backends.test_networks import TABLE
+from tests.model.network.reference import BOS, EOS, run_to_end, tiny_model, tiny_runner
 
 BACKENDS: tuple[Backend, ...] = ("native", "eager", "graphs")
 VARIANTS: list[dict[str, object]] = [

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.sequence import Outcome, Request
+from service.engine.sentence_task import Outcome, Request
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, sentence
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from model.options import DecodingOptions
-from model.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from service.engine.sentence_task import Outcome
 from service.loading import LoadedModel
-from service.metrics import Metrics
-from service.sequence import Outcome
+from service.observability.metrics import Metrics
 
 TAG, EOS = 1, 2
 PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 import pytest
 
-import service.engine
-from service.engine import Engine, EngineLimits
+import service.engine.engine
+from service.engine.engine import Engine, EngineLimits
+from service.engine.scheduler import Scheduler
+from service.engine.sentence_task import Outcome
+from service.engine.worker import Lane
 from service.errors import ServiceError
-from service.lane import Lane
-from service.metrics import Metrics, ModelMetrics
-from service.scheduler import Scheduler
-from service.sequence import Outcome
+from service.observability.metrics import Metrics, ModelMetrics
 from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
 
 LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from model.native import is_available
+from model.backends.native import is_available
 from model.runner import Runner
 from service.loading import LoadedModel, load_models
 from service.settings import BUNDLED, Settings

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from model.checkpoint import Checkpoint, load_checkpoint
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
-from model.options import DecodingOptions
 from model.runner import Runner
-from model.sentence import SourceSentence
 from tests.model.importers.originals import padded
 
 TINY_PAIRS = Path(__file__).parents[2] / "data" / "tiny.zh-en.tsv"

@@ -74,10 +74,10 @@ def convert(source: Path) -> None:
 def translate_ours(source: Path) -> object:
     """What it returns is in memory while that is measured: as in the server, only the runner."""
     from model.checkpoint import open_checkpoint
+    from model.decoding.options import DecodingOptions
+    from model.decoding.sentence import SourceSentence
     from model.offline import translate_all
-    from model.options import DecodingOptions
     from model.runner import Runner
-    from model.sentence import SourceSentence
 
     stored = open_checkpoint(source.with_suffix(".ours"))
     tokenizer = stored.tokenizer

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.sentence import LEAST_SOURCE_TOKENS
-from model.tokenizer import Tokenizer, TokenizerConfig
-from service.seam import SourceEncoder
-from service.text.segmentation import Document
+from model.decoding.sentence import LEAST_SOURCE_TOKENS
+from model.text.tokenizer import Tokenizer, TokenizerConfig
+from service.engine.interfaces import SourceEncoder
+from service.translation.segmentation import Document
 from tests.model.importers.originals import Corpus, pieces_of
 
 ROOT = Path(__file__).parents[3]

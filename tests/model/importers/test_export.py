@@ -15,17 +15,17 @@ from model.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from model.config import ModelConfig
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
 from model.exporters.huggingface import FORMATS, export_checkpoint
 from model.exporters.tokenizers import ExportError
 from model.importers.resolve import import_source
 from model.importers.source import Wanted
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, initialise
 from model.offline import translate_all
-from model.options import DecodingOptions
 from model.runner import Runner
-from model.sentence import SourceSentence
-from model.tokenizer import TokenizerConfig
-from model.transformer import Transformer, initialise
+from model.text.tokenizer import TokenizerConfig
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 ROOT = Path(__file__).parents[3]

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
-from model.options import DecodingOptions
 from model.runner import Runner
-from model.sentence import Finished, SourceSentence
 from tests.model.importers.originals import SCRIPTS, Corpus, Original, padded
 
 FAMILIES = ["marian", "tagged marian", "m2m_100", "nllb", "mbart"]

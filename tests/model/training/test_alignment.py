@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
 from model.training.data import read_pairs
 

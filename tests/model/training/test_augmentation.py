@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.alignment import Anchor, Span
 from model.training.augmentation import MadePair, augment
 from model.training.data import BatchMaker, tokenize_corpora

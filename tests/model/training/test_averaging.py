@@ -11,10 +11,10 @@ import torch
 
 from model.checking import check_checkpoint
 from model.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
-from model.config import ModelConfig
-from model.tokenizer import Tokenizer, TokenizerConfig
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, initialise
+from model.text.tokenizer import Tokenizer, TokenizerConfig
 from model.training.averaging import average_checkpoints
-from model.transformer import Transformer, initialise
 from tests.conftest import FullDisk
 from tests.model.test_checkpoint import edit_weights, info_for, random_model, sign_again
 

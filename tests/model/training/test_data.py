@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.tokenizer import Tokenizer, TokenizerConfig
+from model.text.tokenizer import Tokenizer, TokenizerConfig
 from model.training.data import (
     BatchMaker,
     Examples,

@@ -13,9 +13,10 @@ import sentencepiece
 import torch
 
 from model.checkpoint import Checkpoint, CheckpointInfo, load_checkpoint, save_checkpoint
-from model.config import ModelConfig
-from model.options import DecodingOptions
-from model.tokenizer import Tokenizer, TokenizerConfig
+from model.decoding.options import DecodingOptions
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, initialise
+from model.text.tokenizer import Tokenizer, TokenizerConfig
 from model.training.growth import grow
 from model.training.loop import TOKENIZER_FILE, Trainer
 from model.training.recipe import (
@@ -27,7 +28,6 @@ from model.training.recipe import (
     TrainingTable,
 )
 from model.training.vocabulary import train_tokenizer
-from model.transformer import Transformer, initialise
 
 MakeRecipe = Callable[..., Recipe]
 LARGER = TokenizerTable(vocab_size=520, reserved_pieces=8)

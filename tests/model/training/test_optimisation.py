@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.config import ModelConfig
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, initialise
 from model.training.optimisation import (
     learning_rate,
     sampled_share,
@@ -13,7 +14,6 @@ from model.training.optimisation import (
     with_own_tokens,
 )
 from model.training.recipe import TrainingTable
-from model.transformer import Transformer, initialise
 
 
 @pytest.mark.parametrize("step", [1, 399, 4000, 4001, 100_000])

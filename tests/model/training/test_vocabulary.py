@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError, TokenizerTable
 from model.training.vocabulary import read_word_vectors, train_tokenizer
 

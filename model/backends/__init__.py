@@ -1,0 +1,1 @@
+"""The code that computes the network: PyTorch, CUDA graphs, C++ for CPUs."""

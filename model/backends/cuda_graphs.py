@@ -1,0 +1,122 @@
+"""Steps recorded as CUDA graphs: one launch instead of hundreds, and results read one step late.
+
+A graph works on fixed memory and fixed shapes. So tables are copied into tables of its own, numbers
+of slots and rows and lengths are rounded up, and search and sampling are part of it. What rounding
+adds reads and writes free rows and slots only. A sentence that ends is noticed while the next step
+is under way, in which its search stays as it is (`Search.advance`).
+
+On a CPU the same steps are computed one by one, which is how their logic is tested.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.decoding.network_interface import Extent, Network, Room, RowTable
+from model.decoding.search import Search
+from model.decoding.slot_options import Features
+from model.decoding.step import Outcome, Step
+
+_SHORTEST = 32
+_MOST_GRAPHS = 256
+
+
+class _Shape(NamedTuple):
+    """All that a recorded step depends on besides numbers in device memory."""
+
+    n_slots: int
+    width: int
+    n_rows: int
+    n_drawn: int
+    extent: Extent
+    features: Features
+
+
+class GraphedStep(Step):
+    """A step that is recorded the second time its shape comes, and from then on replayed."""
+
+    lag = 1
+
+    def __init__(self, network: Network, search: Search, room: Room) -> None:
+        super().__init__(network, search)
+        self._room = room
+        self._device = search.length.device
+        self._recordings: OrderedDict[_Shape, _Recording] = OrderedDict()
+        self._pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
+
+    def run(self, table: RowTable, extent: Extent, features: Features) -> Outcome:
+        shape = self._shape(table, extent, features)
+        recording = self._recordings.pop(shape, None) or _Recording(shape, self._device)
+        self._recordings[shape] = recording
+        if len(self._recordings) > _MOST_GRAPHS:
+            self._recordings.popitem(last=False)
+        recording.load(table)
+        return self._replay(recording).of_first(table.by_slot.size(0))
+
+    def _replay(self, recording: _Recording) -> Outcome:
+        shape = recording.shape
+        if recording.graph is not None and recording.outcome is not None:
+            recording.graph.replay()
+            return recording.outcome
+        if self._pool is None or not recording.was_run:
+            recording.was_run = True
+            return super().run(recording.table, shape.extent, shape.features)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
+            recording.outcome = super().run(recording.table, shape.extent, shape.features)
+        recording.graph = graph
+        return self._replay(recording)
+
+    def _shape(self, table: RowTable, extent: Extent, features: Features) -> _Shape:
+        n_slots, width = table.by_slot.shape
+        target = _rounded(max(extent.target, _SHORTEST), self._room.max_target_tokens)
+        source = _rounded(max(extent.source, _SHORTEST), self._room.max_source_tokens)
+        return _Shape(
+            n_slots=_rounded(n_slots, self._room.max_slots),
+            width=width,
+            n_rows=_rounded(len(table.rows), self._room.max_rows),
+            n_drawn=_rounded(len(table.drawn), self._room.max_rows),
+            extent=Extent(target, source),
+            features=features,
+        )
+
+
+class _Recording:
+    """A shape's own table and, once recorded, its graph and where that leaves its outcome."""
+
+    def __init__(self, shape: _Shape, device: torch.device) -> None:
+        self.shape = shape
+        self.was_run = False
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.outcome: Outcome | None = None
+        zeros = torch.zeros(shape.n_rows, dtype=torch.int64, device=device)
+        self.table = RowTable(
+            by_slot=zeros.new_zeros(shape.n_slots, shape.width),
+            slots=zeros,
+            beams=zeros.clone(),
+            members=torch.arange(shape.n_slots, device=device),
+            rows=torch.arange(shape.n_rows, device=device),
+            drawn=zeros[: shape.n_drawn].clone(),
+        )
+        self._loaded: RowTable | None = None
+
+    def load(self, table: RowTable) -> None:
+        """Copy a table into its own. Places beyond it keep what they had, which is harmless: only
+        what is drawn at random has to be a row that is."""
+        if table is self._loaded:
+            return
+        self._loaded = table
+        for name in ("by_slot", "slots", "beams", "drawn"):
+            given: Tensor = getattr(table, name)
+            getattr(self.table, name)[: len(given)] = given
+        if len(table.drawn):
+            self.table.drawn[len(table.drawn) :] = table.drawn[0]
+
+
+def _rounded(count: int, most: int) -> int:
+    """The next power of two, but no more than `most`; 0 stays 0."""
+    return min(1 << (count - 1).bit_length(), most) if count else 0

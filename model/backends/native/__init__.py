@@ -1,0 +1,23 @@
+"""The network as our own CPU code: one call a step, float32 or int8.
+
+The C++ beside this file is compiled when the package is installed. `parallel` shares loops among
+threads, `kernels` is the arithmetic for each instruction set, `linear` the linear layers, `weights`
+all layers of a Transformer, `network` what it computes with them and its caches, `search` one step
+of the searches, `decode` one step of both, `api` what is called from here.
+"""
+
+from model.backends.native.library import has_fast_int8, is_available, kernel_names
+from model.backends.native.network import NativeNetwork
+from model.backends.native.packed import PackedModel
+from model.backends.native.search import NativeSearch
+from model.backends.native.step import NativeStep
+
+__all__ = [
+    "NativeNetwork",
+    "NativeSearch",
+    "NativeStep",
+    "PackedModel",
+    "has_fast_int8",
+    "is_available",
+    "kernel_names",
+]

@@ -1,0 +1,176 @@
+"""Find and load the compiled library."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import itertools
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+_MODULE = "model.backends.native._library"
+_pointer = ctypes.c_void_p
+_int = ctypes.c_int32
+_MOST_KERNELS = 8
+_SHORT = {"dragoman_stable_lengths"}
+"""Over so soon that other Python threads need not run meanwhile."""
+NextWeight = ctypes.CFUNCTYPE(_pointer, _int, _int)
+_ARGUMENTS: dict[str, list[object]] = {
+    "dragoman_kernels": [_int, _pointer],
+    "dragoman_is_fast_quantised": [],
+    "dragoman_pack": [_pointer, _pointer, NextWeight, _pointer],
+    "dragoman_let_go": [_pointer],
+    "dragoman_new": [_pointer, _pointer, _pointer],
+    "dragoman_delete": [_pointer],
+    "dragoman_use_threads": [_pointer, _int],
+    "dragoman_encode": [_pointer, _int, *[_pointer] * 4],
+    "dragoman_step": [_pointer, _int, *[_pointer] * 5],
+    "dragoman_decode": [_pointer, _pointer, _pointer, _int, _int],
+    "dragoman_logits": [_pointer, _pointer],
+    "dragoman_rank": [_pointer, _int, _pointer, _pointer],
+    "dragoman_reorder": [_pointer, _int, _pointer, _pointer, _int],
+    "dragoman_advance": [_pointer, _pointer, _int, _int, _pointer, _int, *[_pointer] * 4],
+    "dragoman_stable_lengths": [_pointer, _pointer, _int, _pointer],
+    "dragoman_linear": [*[_int] * 6, *[_pointer] * 4],
+}
+_NO_MEMORY, _NO_THREAD = -1, -2
+"""What api.cpp returns for failures; there are others."""
+
+
+class Mirrored(ctypes.Structure):
+    """A struct of the compiled library, which calls it the same without the underscore."""
+
+
+class _Field(ctypes.Structure):
+    """`Field` of api.cpp: one field of one of its structs, or a struct as a whole."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("offset", ctypes.c_int64),
+        ("size", ctypes.c_int64),
+    )
+
+
+@functools.cache
+def load_library() -> ctypes.CDLL | None:
+    """The library with its signatures; None where it was not compiled.
+
+    Raises OSError if it was compiled from other sources than those here.
+    """
+    spec = importlib.util.find_spec(_MODULE)
+    if spec is None or spec.origin is None:
+        return None
+    library, keeping_lock = ctypes.CDLL(spec.origin), ctypes.PyDLL(spec.origin)
+    try:
+        _declare(library, keeping_lock)
+        compiled = _compiled_layout(library)
+    except AttributeError as error:
+        raise _outdated(spec.origin, str(error)) from error
+    for name, expected in _mirrored_layout().items():
+        if (found := compiled.get(name)) != expected:
+            raise _outdated(spec.origin, f"{name} has offset and size {found}, expected {expected}")
+    return library
+
+
+def required_library() -> ctypes.CDLL:
+    """The library; RuntimeError where it was not compiled."""
+    library = load_library()
+    if library is None:
+        raise RuntimeError("model/native was not compiled")
+    return library
+
+
+def _outdated(path: str, reason: str) -> OSError:
+    return OSError(
+        f"{path} does not fit the Python code beside it ({reason}); "
+        "compile it again by installing the package again"
+    )
+
+
+def _declare(library: ctypes.CDLL, keeping_lock: ctypes.PyDLL) -> None:
+    """Signatures, and failures as exceptions."""
+    library.dragoman_fields.restype = ctypes.POINTER(_Field)
+    for name, arguments in _ARGUMENTS.items():
+        function = getattr(keeping_lock if name in _SHORT else library, name)
+        function.restype, function.argtypes = _int, arguments
+        function.errcheck = functools.partial(_checked, name)
+        setattr(library, name, function)
+
+
+def _checked(name: str, result: int, function: object, arguments: object) -> int:
+    """The result of the library's function `name`, unless it is a failure."""
+    if result >= 0:
+        return result
+    if result == _NO_MEMORY:
+        raise MemoryError(f"memory ran out in {name}")
+    if result == _NO_THREAD:
+        raise OSError("no more threads can be started")
+    raise RuntimeError(f"{name} failed")
+
+
+def _compiled_layout(library: ctypes.CDLL) -> dict[str, tuple[int, int]]:
+    """Offset and size of all structs and fields, by name."""
+    fields = itertools.takewhile(lambda field: field.name, iter(library.dragoman_fields()))
+    return {field.name.decode(): (field.offset, field.size) for field in fields}
+
+
+def _mirrored_layout() -> dict[str, tuple[int, int]]:
+    """The same of their mirrors."""
+    layout = {}
+    for mirror in Mirrored.__subclasses__():
+        struct = mirror.__name__.removeprefix("_")
+        layout[struct] = (0, ctypes.sizeof(mirror))
+        for name, *_ in mirror._fields_:
+            field = getattr(mirror, name)
+            layout[f"{struct}.{name}"] = (field.offset, field.size)
+    return layout
+
+
+def free_with(
+    owner: object, free: Callable[[ctypes.c_void_p], object], handle: ctypes.c_void_p
+) -> None:
+    """Call `free(handle)` when the owner is collected, but not when the interpreter ends: daemon
+    threads may still compute with it then, and the process's memory goes anyway."""
+    weakref.finalize(owner, free, handle).atexit = False
+
+
+def is_available() -> bool:
+    """Whether the library was compiled when the package was installed."""
+    return load_library() is not None
+
+
+def has_fast_int8() -> bool:
+    """Whether this CPU multiplies bytes faster than floats (AVX-512 VNNI or AMX)."""
+    library = load_library()
+    return library is not None and bool(library.dragoman_is_fast_quantised())
+
+
+def kernel_names() -> list[str]:
+    """The instruction sets that this CPU runs, the fastest first; none without the library."""
+    library = load_library()
+    if library is None:
+        return []
+    names = (_kernel_name(library, index) for index in range(_MOST_KERNELS))
+    return [name.decode() for name in names if name]
+
+
+def _kernel_name(library: ctypes.CDLL, index: int) -> bytes | None:
+    name = ctypes.c_char_p()
+    library.dragoman_kernels(index, ctypes.byref(name))
+    return name.value
+
+
+def address(numbers: Tensor | NDArray[np.generic] | None) -> int | None:
+    """Where the numbers of a contiguous tensor or array lie; None, the null pointer, for none."""
+    if numbers is None:
+        return None
+    if isinstance(numbers, Tensor):
+        assert numbers.is_contiguous()
+        return numbers.data_ptr()
+    assert numbers.flags.c_contiguous
+    return numbers.ctypes.data

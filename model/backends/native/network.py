@@ -1,0 +1,146 @@
+"""`model.decoding.network_interface.Network` by our own CPU code.
+
+Nobody moves from row to row: a hypothesis that goes on from another one copies only the list of
+which row holds which position.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.backends.native.library import Mirrored, address, free_with, required_library
+from model.backends.native.packed import PackedModel
+from model.decoding.network_interface import Extent, Room, RowCandidates, RowTable
+from model.decoding.slot_allocator import Moves, Part
+
+_BATCH_TOKENS = 1024
+
+
+class _Room(Mirrored):
+    """`Room` of network.h."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_int32)
+        for name in (
+            *("max_rows", "max_slots", "max_source_tokens", "max_target_tokens"),
+            "max_batch_tokens",
+        )
+    )
+
+
+class _StepTable(Mirrored):
+    """`StepTable` of decode.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("slots", "rows")),
+        *((name, ctypes.c_void_p) for name in ("members", "row")),
+    )
+
+
+class CompiledPart:
+    """A part as the compiled library reads it: its slots (N,) and all their rows (R,)."""
+
+    def __init__(self, part: Part) -> None:
+        self.slots = np.array(part.slots, dtype=np.int64)
+        self._rows = np.array(part.rows, dtype=np.int32)
+        self.width = max(map(len, part.groups))
+        sizes = (len(self.slots), len(self._rows))
+        self._table = _StepTable(*sizes, address(self.slots), address(self._rows))
+        self.table = ctypes.byref(self._table)
+
+
+class NativeNetwork:
+    """Computes with the weights of a packed model, and keeps what it has read and written."""
+
+    can_leave_out = True
+
+    def __init__(self, packed: PackedModel, room: Room) -> None:
+        """Raises MemoryError if the caches do not fit, OSError if no threads can be had."""
+        self._library = library = required_library()
+        self._packed, self._config = packed, packed.config
+        self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
+        compiled_room = ctypes.byref(_Room(**room._asdict(), max_batch_tokens=self._batch_tokens))
+        self._network = ctypes.c_void_p()
+        try:
+            library.dragoman_new(packed.handle, compiled_room, ctypes.byref(self._network))
+        except MemoryError as error:
+            raise MemoryError("the caches do not fit into memory") from error
+        free_with(self, library.dragoman_delete, self._network)
+        self._stepped_rows = torch.empty(0, dtype=torch.int32)
+        self._num_threads = 1
+        self.share_cores(1)
+
+    def share_cores(self, sharers: int) -> None:
+        self.use_threads(max(1, torch.get_num_threads() // sharers))
+
+    def use_threads(self, num_threads: int) -> None:
+        """Compute with so many threads from now on."""
+        if num_threads != self._num_threads:
+            self._library.dragoman_use_threads(self._network, num_threads)
+            self._num_threads = num_threads
+
+    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """In batches that fit the compiled network's buffers; nothing is padded."""
+        start, num_tokens = 0, 0
+        for end, source in enumerate(sources):
+            if num_tokens + len(source) > self._batch_tokens:
+                self._encode(slots[start:end], sources[start:end])
+                start, num_tokens = end, 0
+            num_tokens += len(source)
+        self._encode(slots[start:], sources[start:])
+
+    def encoded(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> Tensor:
+        """As `encode`, and the encoder's output (all tokens, D)."""
+        num_tokens = sum(map(len, sources))
+        memory = torch.empty(num_tokens, self._config.d_model)
+        self._encode(slots, sources, memory)
+        return memory
+
+    def _encode(
+        self,
+        slots: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        memory: Tensor | None = None,
+    ) -> None:
+        ids = np.array(list(chain.from_iterable(sources)), dtype=np.int64)
+        lengths = np.array([len(source) for source in sources], dtype=np.int32)
+        where = np.array(slots, dtype=np.int32)
+        arguments = (address(ids), address(lengths), address(where), address(memory))
+        self._library.dragoman_encode(self._network, len(sources), *arguments)
+
+    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+        rows, slots, order = table.rows.int(), table.slots.int(), table.slots.argsort().int()
+        addresses = [address(tensor) for tensor in (tokens, positions, rows, slots, order)]
+        self._library.dragoman_step(self._network, len(rows), *addresses)
+        self._stepped_rows = rows
+
+    def decode(self, search: object, part: CompiledPart, length: int) -> int:
+        """A whole step, searches included, whose state is `NativeSearch.state` -> how many of them
+        have ended."""
+        count = min(2 * part.width, self._config.tgt_vocab_size)
+        return self._library.dragoman_decode(self._network, search, part.table, count, length)
+
+    def logits(self) -> Tensor:
+        logits = torch.empty(len(self._stepped_rows), self._config.tgt_vocab_size)
+        self._library.dragoman_logits(self._network, address(logits))
+        return logits
+
+    def rank(self, count: int) -> RowCandidates:
+        count = min(count, self._config.tgt_vocab_size)
+        log_probs = torch.empty(len(self._stepped_rows), count)
+        tokens = torch.empty(len(self._stepped_rows), count, dtype=torch.int64)
+        self._library.dragoman_rank(self._network, count, address(log_probs), address(tokens))
+        return RowCandidates(log_probs, tokens, log_probs[:, 0].isnan())
+
+    def reorder(self, sources: Tensor, length: int) -> None:
+        addresses = (address(self._stepped_rows), address(sources))
+        self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
+
+    def move(self, moves: Moves, length: int) -> None:
+        """Where a step may be of any rows, nobody has to."""

@@ -1,0 +1,99 @@
+"""A model's weights as our own CPU code computes with them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from model.backends.native.library import (
+    Mirrored,
+    NextWeight,
+    address,
+    free_with,
+    required_library,
+)
+from model.backends.native.weights import Tables, WeightSupply, packed_weights, tables_of
+from model.decoding.network_interface import Model
+from model.network.config import Activation, ModelConfig
+
+ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
+_INTEGERS = (
+    *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
+    *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
+)
+
+
+class _Shape(Mirrored):
+    """`Shape` of weights.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in _INTEGERS),
+        ("embedding_scale", ctypes.c_float),
+        ("kernels", ctypes.c_int32),
+    )
+
+
+class _Tables(Mirrored):
+    """`Tables` of weights.h."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in Tables._fields)
+
+
+class PackedModel:
+    """A packed copy of a model's weights: bytes if `is_quantised`, else float32.
+
+    It is only read, so that any number of networks compute with it, each in a thread of its own.
+    """
+
+    def __init__(
+        self, model: Model, control_ids: Sequence[int], is_quantised: bool, kernels: int = 0
+    ) -> None:
+        """`kernels`: which of `kernel_names` computes. Raises MemoryError if the copy does not
+        fit, WeightError, or what reading a weight raises."""
+        self.config, self.device = model.config, model.device
+        shape = _shape(model.config, is_quantised, kernels)
+        try:
+            self._tables = tables_of(model.config, model.weights)
+            weights = packed_weights(model.config, model.weights, self._tables, control_ids)
+            self.handle = _pack(shape, self._tables, WeightSupply(weights))
+            """The compiled library's name for it."""
+        except (MemoryError, RuntimeError) as error:
+            if _is_out_of_memory(error):
+                raise MemoryError("the model's weights do not fit into memory") from error
+            raise
+        free_with(self, required_library().dragoman_let_go, self.handle)
+
+
+def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_p:
+    packed, addresses = ctypes.c_void_p(), _Tables(*map(address, tables))
+    arguments = (ctypes.byref(shape), ctypes.byref(addresses), NextWeight(supply))
+    try:
+        required_library().dragoman_pack(*arguments, ctypes.byref(packed))
+    except Exception:
+        if supply.error is not None:
+            raise supply.error from None
+        raise
+    return packed
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """PyTorch has no exception of its own for the CPU's memory."""
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+
+
+def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:
+    return _Shape(
+        d_model=config.d_model,
+        n_heads=config.n_heads,
+        d_ff=config.d_ff,
+        n_encoder_layers=config.n_encoder_layers,
+        n_decoder_layers=config.n_decoder_layers,
+        src_vocab_size=config.src_vocab_size,
+        tgt_vocab_size=config.tgt_vocab_size,
+        is_pre_norm=config.norm == "pre",
+        has_embedding_norm=config.embedding_norm,
+        activation=ACTIVATIONS[config.activation],
+        is_quantised=is_quantised,
+        embedding_scale=config.embedding_scale,
+        kernels=kernels,
+    )

@@ -1,0 +1,172 @@
+"""`model.decoding.search.Search` whose steps our own CPU code takes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.backends.native.library import Mirrored, address, required_library
+from model.decoding.hypotheses import Hypotheses, spelled_out
+from model.decoding.logits_processors import LONGEST_LOOP, LOOP_SPAN
+from model.decoding.network_interface import RowCandidates, RowTable
+from model.decoding.search import Search, Status
+from model.decoding.sentence import Hypothesis, SourceSentence
+from model.decoding.slot_options import option_rows
+from model.decoding.transfer import Here, Pending
+from model.decoding.utf8 import Utf8Tables
+
+Array = NDArray[Any]
+
+
+class _Hypotheses(Mirrored):
+    """`Hypotheses` of search.h."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("tokens", "log_probs", "score", "length"))
+
+
+class _Utf8(Mirrored):
+    """`Utf8` of search.h."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state"))
+
+
+class _SearchState(Mirrored):
+    """`SearchState` of search.h."""
+
+    _fields_ = (
+        *(
+            (name, ctypes.c_int32)
+            for name in ("max_beam", "max_length", "loop_span", "longest_loop")
+        ),
+        ("eos", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("integers", "numbers", "flags")),
+        *((name, _Hypotheses) for name in ("live", "finished")),
+        *((name, ctypes.c_void_p) for name in ("last", "spelling", "length", "status", "is_stuck")),
+        ("utf8", _Utf8),
+    )
+
+
+class NativeSearch(Search):
+    """The same state and the same rules; only for the CPU. `advance` may be of any slots.
+
+    Where only a few numbers are read or written, the tables are taken as NumPy's, which is quicker.
+    """
+
+    def __init__(
+        self,
+        n_slots: int,
+        max_beam: int,
+        max_length: int,
+        eos_id: int,
+        filler_id: int,
+        utf8: Utf8Tables | None = None,
+    ) -> None:
+        device = torch.device("cpu")
+        super().__init__(n_slots, max_beam, max_length, eos_id, filler_id, device, utf8)
+        self._library = required_library()
+        options = (address(table) for table in self.options.tables)
+        hypotheses = (_addresses(self.live), _addresses(self.finished))
+        others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
+        sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, eos_id)
+        tables = (address(table) for table in others)
+        self._state = _SearchState(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
+        self.state = ctypes.byref(self._state)
+        """The compiled library's view of all this."""
+        self._option_tables = [table.numpy() for table in self.options.tables]
+        self._prefix = self.prefix.numpy()
+        self._live, self._finished = _arrays(self.live), _arrays(self.finished)
+        self._last, self._spelling, self._length, self._status, self._is_stuck = (
+            table.numpy() for table in others
+        )
+
+    def admit(
+        self,
+        slots: Sequence[int],
+        sentences: Sequence[SourceSentence],
+        limits: Sequence[int],
+        start: int,
+    ) -> None:
+        for slot, sentence, limit in zip(slots, sentences, limits, strict=True):
+            rows = option_rows(sentence, limit)
+            for table, row in zip(self._option_tables, rows, strict=True):
+                table[slot] = row
+            self._prefix[slot, : len(sentence.prefix)] = sentence.prefix
+            self._begin(slot, start)
+
+    def _begin(self, slot: int, start: int) -> None:
+        self._live.score[slot] = self._finished.score[slot] = float("-inf")
+        self._live.score[slot, 0] = 0.0
+        self._last[slot] = start
+        self._spelling[slot] = 0
+        self._length[slot] = 0
+        self._status[slot] = Status.RUNNING
+        self._is_stuck[slot] = False
+
+    def ended(self, slots: Array) -> list[tuple[int, Status]]:
+        """Which of the slots (N,) have ended: their places among them, and how."""
+        codes = enumerate(self._status[slots].tolist())
+        return [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
+
+    def settled(self, slots: Array, length: int) -> tuple[list[int], Array]:
+        """`stable_lengths` of slots (N,), and the tokens (N, length) of which those are settled."""
+        lengths = np.empty(len(slots), dtype=np.int64)
+        arguments = (address(slots), len(slots), address(lengths))
+        self._library.dragoman_stable_lengths(self.state, *arguments)
+        return lengths.tolist(), self._live.tokens[slots, 0, :length]
+
+    def results(
+        self, slots: Sequence[int], limits: Sequence[int], n_best: int
+    ) -> Pending[list[list[Hypothesis]]]:
+        pairs = zip(slots, limits, strict=True)
+        found = self._finished
+        return Here([list(spelled_out(found, slot, limit, self.eos_id)) for slot, limit in pairs])
+
+    def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
+        n_slots, width = rows.by_slot.shape
+        log_probs, tokens, is_failed = row_candidates
+        sources = torch.empty(len(rows.slots), dtype=torch.int64)
+        self._library.dragoman_advance(
+            self.state,
+            address(rows.members),
+            n_slots,
+            width,
+            address(rows.by_slot),
+            log_probs.size(1),
+            *(address(log_probs), address(tokens), address(is_failed), address(sources)),
+        )
+        return sources
+
+    def stable_lengths(self, rows: RowTable, max_length: int) -> Tensor:
+        lengths = torch.empty(len(rows.members), dtype=torch.int64)
+        members = (address(rows.members), len(lengths))
+        self._library.dragoman_stable_lengths(self.state, *members, address(lengths))
+        return lengths
+
+
+class _Arrays(NamedTuple):
+    """`Hypotheses.tables` as NumPy's."""
+
+    tokens: Array
+    log_probs: Array
+    score: Array
+    length: Array
+
+
+def _arrays(hypotheses: Hypotheses) -> _Arrays:
+    return _Arrays(*(table.numpy() for table in hypotheses.tables))
+
+
+def _utf8(tables: Utf8Tables | None) -> _Utf8:
+    if tables is None:
+        return _Utf8()
+    return _Utf8(*(address(t) for t in (tables.spelled, tables.is_allowed, tables.next_state)))
+
+
+def _addresses(hypotheses: Hypotheses) -> _Hypotheses:
+    return _Hypotheses(*(address(table) for table in hypotheses.tables))

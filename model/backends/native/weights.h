@@ -1,0 +1,58 @@
+// A Transformer's weights, packed once and then only read: by any number of networks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "linear.h"
+
+// What model.network.config.ModelConfig says, as far as arithmetic is concerned.
+struct Shape {
+    int32_t d_model, n_heads, d_ff, n_encoder_layers, n_decoder_layers;
+    int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, has_embedding_norm;
+    int32_t activation, is_quantised;
+    float embedding_scale;
+    int32_t kernels;  // which of usable_kernels
+};
+
+// Matrices that are read where they lie, (V, D) and (P, D): null for no such positions or slopes.
+struct Tables {
+    const float *source, *source_positions, *target, *target_positions, *slopes;
+};
+
+// The next weight (rows, columns), a vector in one column, in the order that Weights' constructor
+// packs them; null if it cannot be had. It lies there until the next but one is asked for.
+using NextWeight = const float *(*)(int32_t rows, int32_t columns);
+
+struct Norm {
+    std::vector<float> gain, bias;
+    explicit operator bool() const { return !gain.empty(); }  // whether there is such a norm
+};
+
+struct Embedding {
+    const float *tokens, *positions;  // of Tables
+    Norm norm;
+};
+
+struct EncoderLayer {
+    Norm attention_norm, feed_forward_norm;
+    Linear qkv, out, expand, contract;
+};
+
+struct DecoderLayer {
+    Norm attention_norm, memory_norm, feed_forward_norm;
+    Linear qkv, out, memory_query, memory_kv, memory_out, expand, contract;
+};
+
+struct Weights {
+    // Throws std::bad_alloc if there is no room, std::runtime_error if a weight cannot be had.
+    Weights(const Shape &shape, const Tables &tables, NextWeight next);
+
+    Shape shape;
+    Embedding source, target;
+    const float *slopes;
+    std::vector<EncoderLayer> encoder;
+    std::vector<DecoderLayer> decoder;
+    Norm encoder_norm, decoder_norm;
+    Linear output;
+};

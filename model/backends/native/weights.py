@@ -1,0 +1,170 @@
+"""A model's weights as network.cpp takes them: one after the other, in float32.
+
+Each is asked for when it is packed and may be gone afterwards, so that a model never lies in memory
+whole besides its packed copy.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.backends.native.library import address
+from model.network.config import ModelConfig
+from model.network.layers import alibi_slopes, sinusoids
+
+_SOURCE_TOKENS, _TARGET_TOKENS = "src_embedding.tokens.weight", "tgt_embedding.tokens.weight"
+Weights = Mapping[str, Tensor]
+
+
+class WeightError(ValueError):
+    """A weight that is missing or does not fit the architecture; the message says which."""
+
+
+class Tables(NamedTuple):
+    """`Tables` of weights.h, which is read where it lies: tokens (V, D), positions (P, D), (H,)."""
+
+    source: Tensor
+    source_positions: Tensor | None
+    target: Tensor
+    target_positions: Tensor | None
+    slopes: Tensor | None
+
+
+def tables_of(config: ModelConfig, weights: Weights) -> Tables:
+    """What is shared stays one."""
+    width = config.d_model
+    source = target = _read(weights, _SOURCE_TOKENS, config.src_vocab_size, width)
+    if config.shared_embeddings != "all":
+        target = _read(weights, _TARGET_TOKENS, config.tgt_vocab_size, width)
+    positions: tuple[Tensor | None, Tensor | None] = (None, None)
+    if config.positions == "sinusoidal":
+        table = sinusoids(config.max_positions, width, config.sinusoids, config.position_offset)
+        positions = (table, table)
+    elif config.positions == "learned":
+        size = config.max_positions
+        positions = (
+            _read(weights, "src_embedding.learned.weight", size, width),
+            _read(weights, "tgt_embedding.learned.weight", size, width),
+        )
+    slopes = alibi_slopes(config.n_heads) if config.positions == "alibi" else None
+    return Tables(source, positions[0], target, positions[1], slopes)
+
+
+class WeightSupply:
+    """What the compiled network calls for the address of its next weight (rows, columns).
+
+    The last two stay alive. `error` is why one could not be had; then there are no more.
+    """
+
+    def __init__(self, weights: Iterator[Tensor]) -> None:
+        self._weights = weights
+        self._held: deque[Tensor] = deque(maxlen=2)
+        self.error: BaseException | None = None
+
+    def __call__(self, rows: int, columns: int) -> int | None:
+        try:
+            return address(self._next(rows, columns))
+        except BaseException as error:  # must not reach the compiled caller, not even an interrupt
+            self.error = error
+            return None
+
+    def _next(self, rows: int, columns: int) -> Tensor:
+        weight = next(self._weights, None)
+        size = 0 if weight is None else weight.numel()
+        if weight is None or size != rows * columns:
+            raise WeightError(f"a weight of {rows} x {columns} numbers is packed next, got {size}")
+        self._held.append(weight)
+        return weight
+
+
+def packed_weights(
+    config: ModelConfig, weights: Weights, tables: Tables, control_ids: Sequence[int]
+) -> Iterator[Tensor]:
+    """In the order in which weights.cpp packs them; raises WeightError, or what `weights` does."""
+    stack = _Stack(config, weights)
+    if config.embedding_norm:
+        yield from stack.norm("src_embedding.norm")
+        yield from stack.norm("tgt_embedding.norm")
+    for i in range(config.n_encoder_layers):
+        yield from stack.encoder_layer(f"encoder.{i}")
+    if config.norm == "pre":
+        yield from stack.norm("encoder_norm")
+    for i in range(config.n_decoder_layers):
+        yield from stack.decoder_layer(f"decoder.{i}")
+    if config.norm == "pre":
+        yield from stack.norm("decoder_norm")
+    is_own = config.shared_embeddings == "none"
+    sizes = (config.tgt_vocab_size, config.d_model)
+    yield _read(weights, "output.weight", *sizes) if is_own else tables.target
+    yield _output_bias(config, weights, control_ids)
+
+
+class _Stack:
+    """Reads the layers of an architecture, each as weight and bias."""
+
+    def __init__(self, config: ModelConfig, weights: Weights) -> None:
+        self._weights, self._width, self._hidden = weights, config.d_model, config.d_ff
+
+    def encoder_layer(self, layer: str) -> Iterator[Tensor]:
+        yield from self.norm(f"{layer}.self_attention_residual.norm")
+        yield from self._self_attention(f"{layer}.self_attention")
+        yield from self._feed_forward(layer)
+
+    def decoder_layer(self, layer: str) -> Iterator[Tensor]:
+        memory = f"{layer}.memory_attention"
+        yield from self.norm(f"{layer}.self_attention_residual.norm")
+        yield from self._self_attention(f"{layer}.self_attention")
+        yield from self.norm(f"{layer}.memory_attention_residual.norm")
+        yield from self._projections(f"{memory}.q_proj")
+        yield from self._projections(f"{memory}.k_proj", f"{memory}.v_proj")
+        yield from self._projections(f"{memory}.out_proj")
+        yield from self._feed_forward(layer)
+
+    def norm(self, name: str) -> Iterator[Tensor]:
+        for kind in ("weight", "bias"):
+            yield _read(self._weights, f"{name}.{kind}", self._width)
+
+    def _feed_forward(self, layer: str) -> Iterator[Tensor]:
+        yield from self.norm(f"{layer}.feed_forward_residual.norm")
+        yield from self._joined([f"{layer}.feed_forward.expand"], self._hidden, self._width)
+        yield from self._joined([f"{layer}.feed_forward.contract"], self._width, self._hidden)
+
+    def _self_attention(self, attention: str) -> Iterator[Tensor]:
+        yield from self._projections(*(f"{attention}.{side}_proj" for side in "qkv"))
+        yield from self._projections(f"{attention}.out_proj")
+
+    def _projections(self, *layers: str) -> Iterator[Tensor]:
+        yield from self._joined(layers, self._width, self._width)
+
+    def _joined(self, layers: Sequence[str], outputs: int, inputs: int) -> Iterator[Tensor]:
+        """Layers with the same input as one."""
+        for kind, shape in (("weight", (outputs, inputs)), ("bias", (outputs,))):
+            parts = [_read(self._weights, f"{layer}.{kind}", *shape) for layer in layers]
+            yield parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def _output_bias(config: ModelConfig, weights: Weights, control_ids: Sequence[int]) -> Tensor:
+    """A bias of -inf keeps control ids from ever being chosen."""
+    bias = torch.zeros(config.tgt_vocab_size)
+    if config.output_bias:
+        bias += _read(weights, "output.bias", config.tgt_vocab_size)
+    bias[list(control_ids)] = float("-inf")
+    return bias
+
+
+def _read(weights: Weights, name: str, *shape: int) -> Tensor:
+    """In float32; raises WeightError."""
+    try:
+        weight = weights[name]
+    except KeyError as error:
+        raise WeightError(f"the model lacks the weight {name}") from error
+    if tuple(weight.shape) != shape:
+        raise WeightError(f"the weight {name} has shape {tuple(weight.shape)}, expected {shape}")
+    if not weight.is_floating_point():
+        raise WeightError(f"the weight {name} holds {weight.dtype}, expected floating point")
+    return weight.detach().to(torch.float32).contiguous()

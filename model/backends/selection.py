@@ -1,0 +1,178 @@
+"""Which device computes, how precisely, by which code, and whether it has the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+import psutil
+import torch
+
+from model.backends.control_groups import free_in_control_groups
+from model.backends.cuda_graphs import GraphedStep
+from model.backends.native import (
+    NativeNetwork,
+    NativeSearch,
+    NativeStep,
+    PackedModel,
+    has_fast_int8,
+    is_available,
+)
+from model.backends.torch_eager import EagerNetwork
+from model.checkpoint import StoredModel
+from model.decoding.network_interface import Network, Precision, Room
+from model.decoding.search import Search
+from model.decoding.step import Step
+from model.decoding.utf8 import Utf8Tables
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer
+
+Backend = Literal["native", "eager", "graphs"]
+"""Who computes: our own code on the CPU; PyTorch; PyTorch with steps recorded (`model.backends.cuda_graphs`)."""
+
+_HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
+
+
+def resolve_device(name: str) -> str:
+    """ "auto" becomes "cuda" where there is one, else "cpu"; ValueError if it cannot be had."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device 'cuda' was asked for, but torch finds no usable CUDA GPU")
+    return name
+
+
+def num_cores() -> int:
+    """Threads that compute on the CPU."""
+    return torch.get_num_threads()
+
+
+def default_precision(device: str) -> Precision:
+    """What is fastest on the device and loses next to no quality."""
+    if device.startswith("cuda"):
+        return "float16"
+    return "int8" if has_fast_int8() else "float32"
+
+
+def resolve_precision(name: str, device: str) -> Precision:
+    """ "auto" becomes the device's default; ValueError if the device cannot compute so."""
+    if name == "auto":
+        return default_precision(device)
+    for precision in get_args(Precision):
+        if precision == name:
+            _check(name, device)
+            checked: Precision = precision
+            return checked
+    allowed = ", ".join(get_args(Precision))
+    raise ValueError(f"precision must be one of auto, {allowed}, got {name!r}")
+
+
+def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
+    """ "auto" becomes graphs on a GPU, and on the CPU our own code if it was compiled and has the
+    precision; ValueError if it cannot be had."""
+    is_cpu = device == "cpu"
+    has_native = is_cpu and is_available() and precision in ("float32", "int8")
+    if name == "auto":
+        name = "native" if has_native else "eager" if is_cpu else "graphs"
+    if name == "native" and not has_native:
+        raise ValueError(
+            "backend native needs a CPU, precision float32 or int8, and model/native compiled; "
+            f"here are {device} and {precision}"
+        )
+    if name == "graphs" and is_cpu:
+        raise ValueError("backend graphs needs a GPU; on the CPU use native or eager")
+    if name == "eager" and precision == "int8":
+        raise ValueError("backend eager cannot compute in int8; use another precision or native")
+    for backend in get_args(Backend):
+        if backend == name:
+            known: Backend = backend
+            return known
+    allowed = ", ".join(get_args(Backend))
+    raise ValueError(f"backend must be one of auto, {allowed}, got {name!r}")
+
+
+def _check(precision: str, device: str) -> None:
+    if precision == "int8" and device != "cpu":
+        raise ValueError(f"precision int8 is for the CPU; on {device} use float16 or bfloat16")
+    if precision == "float16" and device == "cpu":
+        raise ValueError("precision float16 needs a GPU; on the CPU use int8 or float32")
+    if precision == "int8" and not is_available():
+        raise ValueError("precision int8 needs model/native, which was not compiled here")
+
+
+def full_bytes(config: ModelConfig, room: Room, max_beam: int, precision: Precision) -> int:
+    """Memory of all caches and hypotheses when every slot and row is full to its end."""
+    number = 2 if precision in ("float16", "bfloat16") else 4
+    positions = room.max_rows * room.max_target_tokens + room.max_slots * room.max_source_tokens
+    keys_and_values = 2 * config.n_decoder_layers * config.d_model * number * positions
+    hypotheses = 2 * room.max_slots * max_beam * room.max_target_tokens  # live and finished ones
+    return keys_and_values + hypotheses * _HYPOTHESIS_TOKEN_BYTES
+
+
+def free_bytes(device: str) -> int:
+    """Memory that can still be had on the device; the bounds of containers hold too."""
+    if device.startswith("cuda"):
+        free, _ = torch.cuda.mem_get_info(device)
+        return free
+    return min([psutil.virtual_memory().available, *free_in_control_groups()])
+
+
+def prepare(
+    model: Transformer | StoredModel | PackedModel,
+    control_ids: Sequence[int],
+    precision: Precision,
+    backend: Backend | None,
+) -> Transformer | StoredModel | PackedModel:
+    """What several runners of a model can share; as for `make_step`. Raises MemoryError."""
+    backend = backend or resolve_backend("auto", model.device.type, precision)
+    if isinstance(model, PackedModel) or backend != "native":
+        return model
+    return PackedModel(model, control_ids, is_quantised=precision == "int8")
+
+
+def make_step(
+    model: Transformer | StoredModel | PackedModel,
+    control_ids: Sequence[int],
+    room: Room,
+    max_beam: int,
+    precision: Precision,
+    backend: Backend | None,
+    byte_ids: Mapping[int, int],
+) -> tuple[Network, Search, Step]:
+    """Who computes (None: the best), the searches that it goes on with, and a step of both.
+
+    `byte_ids`: the tokens that spell one byte each, and their bytes.
+    Raises MemoryError if it does not fit.
+    """
+    backend = backend or resolve_backend("auto", model.device.type, precision)
+    sizes = (room.max_slots, max_beam, room.max_target_tokens, model.config.eos_id, control_ids[0])
+    shared = prepare(model, control_ids, precision, backend)
+    generated = {i: byte for i, byte in byte_ids.items() if i not in control_ids}
+    vocab_size, device = model.config.tgt_vocab_size, model.device
+    utf8 = Utf8Tables.of(generated, vocab_size, device) if generated else None
+    if isinstance(shared, PackedModel):
+        network = NativeNetwork(shared, room)
+        own_search = NativeSearch(*sizes, utf8)
+        return network, own_search, NativeStep(network, own_search)
+    is_recorded = backend == "graphs"
+    eager = _eager_network(shared, control_ids, room, precision, is_recorded)
+    search = Search(*sizes, eager.device, utf8)
+    step = GraphedStep(eager, search, room) if is_recorded else Step(eager, search)
+    return eager, search, step
+
+
+def _eager_network(
+    model: Transformer | StoredModel,
+    control_ids: Sequence[int],
+    room: Room,
+    precision: Precision,
+    is_recorded: bool,
+) -> EagerNetwork:
+    if precision == "int8":
+        raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
+    dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    try:
+        loaded = model if isinstance(model, Transformer) else model.load()
+        return EagerNetwork(loaded.to(dtypes[precision]), control_ids, room, is_recorded)
+    except torch.OutOfMemoryError as error:
+        raise MemoryError("the model's weights and caches do not fit into memory") from error

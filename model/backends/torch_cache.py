@@ -1,0 +1,115 @@
+"""What decoding remembers: decoder self-attention keys and values by row, memory's by slot.
+
+A running sentence holds one slot and one row for each hypothesis of its beam. Both stores are
+allocated once; live rows are 0..R-1 and live slots 0..N-1, so that steps read plain slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from model.decoding.network_interface import Extent, RowTable
+from model.network.config import ModelConfig
+from model.network.layers import KV, Attention
+
+
+class RowCache:
+    """Decoder self-attention keys and values; one row holds one live hypothesis.
+
+    keys, values: (n_layers, n_rows, H, max_length, E).
+    """
+
+    def __init__(self, config: ModelConfig, n_rows: int, max_length: int, like: Tensor) -> None:
+        """Device and precision are those of `like`."""
+        shape = (config.n_decoder_layers, n_rows, config.n_heads, max_length, config.head_dim)
+        self.keys = like.new_zeros(shape)
+        self.values = like.new_zeros(shape)
+
+    def append(self, layer: int, positions: Tensor, new: KV, length: int) -> KV:
+        """Store one position of each live row and return the first `length` of the history.
+
+        positions (R,), new (R, H, 1, E) -> (R, H, length, E), views of the cache.
+        """
+        rows = torch.arange(positions.size(0), device=positions.device)
+        self.keys[layer, rows, :, positions] = new.keys.squeeze(2)
+        self.values[layer, rows, :, positions] = new.values.squeeze(2)
+        live = slice(0, positions.size(0))
+        return KV(self.keys[layer, live, :, :length], self.values[layer, live, :, :length])
+
+    def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
+        """Rows `targets` (n,) become copies of rows `sources` (n,), as these were before."""
+        for store in (self.keys, self.values):
+            store[:, targets, :, :length] = store[:, sources, :, :length]
+
+
+class MemoryCache:
+    """The memory's keys and values, projected once per layer; one slot holds one sentence.
+
+    keys, values: (n_layers, n_slots, H, max_length, E); lengths: (n_slots,) source tokens.
+    """
+
+    def __init__(self, config: ModelConfig, n_slots: int, max_length: int, like: Tensor) -> None:
+        """Device and precision are those of `like`."""
+        shape = (config.n_decoder_layers, n_slots, config.n_heads, max_length, config.head_dim)
+        self.keys = like.new_zeros(shape)
+        self.values = like.new_zeros(shape)
+        self.lengths = like.new_zeros(n_slots, dtype=torch.int64)
+
+    def store(self, slots: Tensor, projected: Sequence[KV], lengths: Tensor) -> None:
+        """Keep each layer's (B, H, S, E) for the slots (B,), whose lengths (B,) mask padding."""
+        for layer, kv in enumerate(projected):
+            self.keys[layer, slots, :, : kv.keys.size(2)] = kv.keys
+            self.values[layer, slots, :, : kv.values.size(2)] = kv.values
+        self.lengths[slots] = lengths
+
+    def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
+        """Slots `targets` (n,) take over the sentences of slots `sources` (n,), which have at most
+        `length` tokens."""
+        for store in (self.keys, self.values):
+            store[:, targets, :, :length] = store[:, sources, :, :length]
+        self.lengths[targets] = self.lengths[sources]
+
+
+class StepRows:
+    """One decoding step's view of the caches: `transformer.StepContext`.
+
+    positions (R,): where each row's new token goes. `extent` bounds what is read.
+    """
+
+    def __init__(
+        self,
+        rows: RowCache,
+        memory: MemoryCache,
+        table: RowTable,
+        positions: Tensor,
+        extent: Extent,
+    ) -> None:
+        self._rows, self._memory, self._table = rows, memory, table
+        self.positions = positions
+        self._target_length, self._source_length = extent
+        sources = torch.arange(extent.source, device=positions.device)
+        lengths = memory.lengths[: table.by_slot.size(0)]
+        self._memory_mask = (sources < lengths[:, None])[:, None, None, :]
+
+    def key_positions(self) -> Tensor:
+        return torch.arange(self._target_length, device=self.positions.device)
+
+    def remember(self, layer: int, new: KV) -> KV:
+        return self._rows.append(layer, self.positions, new, self._target_length)
+
+    def attend_memory(self, layer: int, attention: Attention, x: Tensor) -> Tensor:
+        """Hypotheses of one sentence are queries over one memory, so none is ever copied.
+
+        x (R, 1, D) is grouped to (N, K, D), attends to (N, H, S, E), and is spread again.
+        """
+        table = self._table
+        live = slice(0, table.by_slot.size(0))
+        kv = KV(
+            self._memory.keys[layer, live, :, : self._source_length],
+            self._memory.values[layer, live, :, : self._source_length],
+        )
+        grouped = attention(x.squeeze(1)[table.by_slot], kv, self._memory_mask)
+        return grouped[table.slots, table.beams][:, None]

@@ -1,0 +1,85 @@
+"""The network as PyTorch operations, one by one: every device, every architecture option."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from model.backends.torch_cache import MemoryCache, RowCache, StepRows
+from model.decoding.network_interface import Extent, Room, RowCandidates, RowTable, likeliest
+from model.decoding.slot_allocator import Moves
+from model.decoding.transfer import send
+from model.network.transformer import Transformer
+
+
+class EagerNetwork:
+    """`model.decoding.network_interface.Network` by `Transformer` and the caches of `model.backends.torch_cache`."""
+
+    can_leave_out = False
+
+    def __init__(
+        self,
+        model: Transformer,
+        control_ids: Sequence[int],
+        room: Room,
+        is_recorded: bool = False,
+    ) -> None:
+        """`is_recorded`: steps do the same work whatever the numbers in their tensors, so that
+        `model.backends.cuda_graphs` can record them."""
+        self._is_recorded = is_recorded
+        self._model = model.eval()
+        weight = next(model.parameters())
+        self.device = weight.device
+        self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self.device)
+        self._rows = RowCache(model.config, room.max_rows, room.max_target_tokens, weight)
+        self._memory = MemoryCache(model.config, room.max_slots, room.max_source_tokens, weight)
+        self._lengths = [0] * room.max_slots
+        self._logits = torch.empty(0)
+
+    def share_cores(self, sharers: int) -> None:
+        """PyTorch's threads are the whole process's, and stay as many as they are."""
+
+    @torch.inference_mode()
+    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        lengths = [len(ids) for ids in sources]
+        pad_id = self._model.config.pad_id
+        padded = [[*ids, *[pad_id] * (max(lengths) - len(ids))] for ids in sources]
+        projected = self._model.project_memory(self._model.encode(send(padded, self.device)))
+        where = send(slots, self.device)
+        self._memory.store(where, projected, send(lengths, self.device))
+        for slot, length in zip(slots, lengths, strict=True):
+            self._lengths[slot] = length
+
+    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+        """A row whose search has ended may stand at the very end, and stays there."""
+        places = positions.clamp_max(extent.target - 1)
+        context = StepRows(self._rows, self._memory, table, places, extent)
+        self._logits = self._model.step(tokens, context).float()
+        self._logits.index_fill_(1, self._control_ids, float("-inf"))
+
+    def logits(self) -> Tensor:
+        return self._logits
+
+    def rank(self, count: int) -> RowCandidates:
+        return likeliest(self._logits, count)
+
+    def reorder(self, sources: Tensor, length: int) -> None:
+        """Those that go on from themselves stay where they are, unless steps are recorded."""
+        targets = torch.arange(len(sources), device=self.device)
+        if not self._is_recorded:
+            is_moved = sources != targets
+            targets, sources = targets[is_moved], sources[is_moved]
+        self._rows.copy(targets, sources, length)
+
+    def move(self, moves: Moves, length: int) -> None:
+        if moves.rows:
+            targets, sources = zip(*moves.rows, strict=True)
+            self._rows.copy(send(targets, self.device), send(sources, self.device), length)
+        if moves.slots:
+            targets, sources = zip(*moves.slots, strict=True)
+            longest = max(self._lengths[source] for source in sources)
+            self._memory.copy(send(targets, self.device), send(sources, self.device), longest)
+        for target, source in moves.slots:
+            self._lengths[target] = self._lengths[source]

@@ -1,0 +1,1 @@
+"""Beam search and sampling for many sentences at once."""

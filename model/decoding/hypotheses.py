@@ -1,0 +1,97 @@
+"""Hypotheses of all slots as tensors, and how candidates extend and replace them.
+
+Shapes as in `model.decoding.search`: N live slots, K hypotheses a slot, C candidates, L tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.decoding.sentence import Hypothesis
+
+HostTable = Tensor | NDArray[np.generic]
+"""Numbers that the host can read without waiting."""
+
+
+@dataclass
+class Hypotheses:
+    """Ranked hypotheses of each slot: tokens and their log_probs (n_slots, K, max_length),
+    score (n_slots, K): -inf where there is none, length (n_slots, K) in tokens."""
+
+    tokens: Tensor
+    log_probs: Tensor
+    score: Tensor
+    length: Tensor
+
+    @property
+    def tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """All that is kept, one row a slot."""
+        return self.tokens, self.log_probs, self.score, self.length
+
+    @classmethod
+    def empty(
+        cls, n_slots: int, max_beam: int, max_length: int, device: torch.device
+    ) -> Hypotheses:
+        shape = (n_slots, max_beam, max_length)
+        return cls(
+            tokens=torch.zeros(shape, dtype=torch.int64, device=device),
+            log_probs=torch.zeros(shape, device=device),
+            score=torch.full(shape[:2], float("-inf"), device=device),
+            length=torch.zeros(shape[:2], dtype=torch.int64, device=device),
+        )
+
+
+class Candidates(NamedTuple):
+    """Extensions of live hypotheses, best first: parent beam, token, sum of log-probabilities
+    and the token's own log-probability, (N, C) each; tokens and log_probs (N, C, L) spelled out."""
+
+    parent: Tensor
+    token: Tensor
+    total: Tensor
+    tokens: Tensor
+    log_probs: Tensor
+
+
+def extend(history: Tensor, parent: Tensor, new: Tensor, length: Tensor, max_length: int) -> Tensor:
+    """Parents' histories with one more entry: (n_slots, K, max), (N, C) -> (N, C, L).
+
+    Slots that have ended may be as long as L already; what they get is of no use to anybody.
+    """
+    n_slots, count = parent.shape
+    chosen = parent[..., None].expand(-1, -1, max_length)
+    extended = history[:n_slots, :, :max_length].gather(1, chosen)
+    place = length[:n_slots, None, None].clamp_max(max_length - 1).expand(-1, count, 1)
+    return extended.scatter(2, place, new[..., None])
+
+
+def keep(store: Tensor, candidates: Tensor, index: Tensor) -> None:
+    """Keep in store[:N, :K, :L] what index (N, K) picks of it and of candidates (N, C, L)."""
+    n_slots, width = index.shape
+    columns = candidates.size(2)
+    both = torch.cat([store[:n_slots, :width, :columns], candidates], 1)
+    store[:n_slots, :width, :columns] = both.gather(1, index[..., None].expand(-1, -1, columns))
+
+
+def spelled_out(
+    tables: Sequence[HostTable], slot: int, limit: int, eos_id: int
+) -> Iterator[Hypothesis]:
+    """The hypotheses of one slot of `Hypotheses.tables`, best first; limit: the most tokens that
+    one could have."""
+    all_tokens, all_log_probs, scores, lengths = (table[slot] for table in tables)
+    for rank, (score, length) in enumerate(zip(scores.tolist(), lengths.tolist(), strict=True)):
+        if score == float("-inf"):
+            return
+        tokens = all_tokens[rank, :length].tolist()
+        log_probs = all_log_probs[rank, :length].tolist()
+        if tokens[-1] == eos_id:
+            yield Hypothesis(tokens[:-1], log_probs, score, "stop")
+        else:
+            is_limit = length == limit
+            yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")

@@ -1,0 +1,324 @@
+"""Beam search, greedy search and sampling for all running sentences at once, as device tensors.
+
+Shapes: N live slots (sentences), K hypotheses a slot (the widest live beam), C candidates,
+R live rows, L tokens of the longest live hypothesis, V vocabulary.
+A greedy or sampled sentence is a beam of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+from model.decoding.hypotheses import Candidates, Hypotheses, extend, keep, spelled_out
+from model.decoding.logits_processors import (
+    LOOP_SPAN,
+    forbid_repeated_ngrams,
+    force,
+    is_looping,
+    penalise_repetition,
+)
+from model.decoding.network_interface import RowCandidates, RowTable, likeliest
+from model.decoding.sampling import gumbel_at, sample
+from model.decoding.sentence import Hypothesis, SourceSentence
+from model.decoding.slot_options import Features, SlotOptions
+from model.decoding.transfer import Arrival, Pending, send
+from model.decoding.utf8 import Utf8Tables
+
+_NEVER = float("-inf")
+
+
+class Status(IntEnum):
+    """How a slot stands after a step."""
+
+    RUNNING = 0
+    DONE = 1
+    FAILED = 2
+
+
+class Search:
+    """The state of every running search, and one step of all of them."""
+
+    def __init__(
+        self,
+        n_slots: int,
+        max_beam: int,
+        max_length: int,
+        eos_id: int,
+        filler_id: int,
+        device: torch.device,
+        utf8: Utf8Tables | None = None,
+    ) -> None:
+        """`filler_id`: a token that is never generated, whose logits are -inf. `utf8`: None if the
+        vocabulary has no bytes."""
+        self.eos_id, self.filler_id = eos_id, filler_id
+        self.utf8 = utf8
+        self.options = SlotOptions(n_slots, device)
+        self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
+        self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
+        self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
+        self.last = torch.zeros(n_slots, max_beam, dtype=torch.int64, device=device)
+        self.spelling = torch.zeros_like(self.last)
+        self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
+        self.status = torch.zeros_like(self.length)
+        self.is_stuck = torch.zeros_like(self.length).bool()
+
+    def admit(
+        self,
+        slots: Sequence[int],
+        sentences: Sequence[SourceSentence],
+        limits: Sequence[int],
+        start: int,
+    ) -> None:
+        """Begin searches in `slots`, of at most `limits` tokens, from the token `start`."""
+        device = self.length.device
+        where = send(slots, device)
+        self.options.set(where, sentences, limits)
+        for slot, sentence in zip(slots, sentences, strict=True):
+            if sentence.prefix:
+                self.prefix[slot, : len(sentence.prefix)] = send(sentence.prefix, device)
+        self.live.score[where] = _NEVER
+        self.live.score[where, 0] = 0.0
+        self.finished.score[where] = _NEVER
+        self.last[where] = start
+        self.spelling[where] = 0
+        self.length[where] = 0
+        self.status[where] = Status.RUNNING
+        self.is_stuck[where] = False
+
+    def results(
+        self, slots: Sequence[int], limits: Sequence[int], n_best: int
+    ) -> Pending[list[list[Hypothesis]]]:
+        """The finished hypotheses of each of these slots as they are now, best first: at most
+        `n_best`, of at most `limits` tokens."""
+        found, where, length = self.finished, send(slots, self.length.device), max(limits)
+        tables = (
+            *(found.tokens[:, :n_best, :length], found.log_probs[:, :n_best, :length]),
+            *(found.score[:, :n_best], found.length[:, :n_best]),
+        )
+
+        def read(*tables: Tensor) -> list[list[Hypothesis]]:
+            rows = enumerate(limits)
+            return [list(spelled_out(tables, row, limit, self.eos_id)) for row, limit in rows]
+
+        return Arrival([table.index_select(0, where) for table in tables], read)
+
+    def move(self, moves: Sequence[tuple[int, int]]) -> None:
+        """For each (target, source), slot `target` takes over the search of slot `source`."""
+        targets, sources = (send(slots, self.length.device) for slots in zip(*moves, strict=True))
+        for table in self.tables:
+            table[targets] = table[sources]
+
+    @property
+    def tables(self) -> tuple[Tensor, ...]:
+        """All that is kept, one row a slot."""
+        groups = (*self.options.tables, *self.live.tables, *self.finished.tables)
+        hypotheses = (self.last, self.spelling)
+        return (*groups, self.prefix, *hypotheses, self.length, self.status, self.is_stuck)
+
+    def frontier(self, rows: RowTable) -> tuple[Tensor, Tensor]:
+        """The token that each row goes on from and its position, (R,) each."""
+        return self.last[rows.slots, rows.beams], self.length[rows.slots]
+
+    def choose(
+        self, logits: Tensor, rows: RowTable, max_length: int, features: Features
+    ) -> RowCandidates:
+        """What the slots' options make of logits (R, V): guarded, forced, sampled or the best.
+
+        `max_length` is L after this step. `features` says what any of the slots uses, which the
+        caller knows without asking the device.
+        """
+        logits = self._guard(logits, rows, max_length - 1, features)
+        own = logits[rows.drawn]
+        candidates = likeliest(
+            logits, 2 * rows.by_slot.size(1), self._forbidden_bytes(rows, features)
+        )
+        if not features.has_sampling:
+            return candidates
+        return self._sample(own, logits[rows.drawn], candidates, rows)
+
+    def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
+        """Extend every live hypothesis by one token -> the row that each row goes on from (R,).
+
+        Each row offers its candidates, at least 2K where the vocabulary has so many. A search that
+        has ended stays as it is.
+        """
+        n_slots, width = rows.by_slot.shape
+        is_running = self.status[:n_slots] == Status.RUNNING
+        candidates = self._slot_candidates(row_candidates, rows.by_slot, max_length)
+        self.length[:n_slots] += is_running
+        self._settle(candidates, width, is_running)
+        parents = self._survive(candidates, width)
+        status = self._is_done(n_slots, width).long() * Status.DONE
+        if max_length >= LOOP_SPAN:
+            self._notice_loops(n_slots)
+        status.masked_fill_(row_candidates.is_failed[rows.by_slot].any(1), Status.FAILED)
+        self.status[:n_slots] = status.where(is_running, self.status[:n_slots])
+        return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
+
+    def stable_lengths(self, rows: RowTable, max_length: int) -> Tensor:
+        """How many tokens all hypotheses share that can still win, live or finished -> (N,)."""
+        n_slots, width = rows.by_slot.shape
+        reference = self.live.tokens[:n_slots, :1, :max_length]
+        lengths = self.length[:n_slots]
+        within = torch.arange(max_length, device=lengths.device) < lengths[:, None]
+        for group in (self.live, self.finished):
+            same = group.tokens[:n_slots, :width, :max_length] == reference
+            absent = group.score[:n_slots, :width, None] == _NEVER
+            within = within & (same | absent).all(1)
+        return within.long().cumprod(-1).sum(-1)
+
+    def _guard(self, logits: Tensor, rows: RowTable, max_length: int, features: Features) -> Tensor:
+        """Apply what the slots forbid and force; max_length: L before this step."""
+        length = self.length[rows.slots]
+        if features.has_guards and max_length:
+            history = self.live.tokens[rows.slots, rows.beams, :max_length]
+            is_real = torch.arange(max_length, device=length.device) < length[:, None]
+            history = history.where(is_real, self.filler_id)
+            penalty = self.options.repetition_penalty[rows.slots]
+            logits = penalise_repetition(logits, history, penalty)
+            is_between_characters = self.spelling[rows.slots, rows.beams] == 0
+            size = self.options.ngram_size[rows.slots] * is_between_characters
+            logits = forbid_repeated_ngrams(
+                logits, history, length, size, features.max_ngram_size, self.filler_id
+            )
+        if features.has_prefix:
+            place = length.clamp_max(self.prefix.size(1) - 1)
+            logits = force(logits, self.prefix[rows.slots, place], self._is_forced(rows))
+        return logits
+
+    def _is_forced(self, rows: RowTable) -> Tensor:
+        """Which rows are still within their prefix (R,)."""
+        return self.length[rows.slots] < self.options.prefix_length[rows.slots]
+
+    def _forbidden_bytes(self, rows: RowTable, features: Features) -> Tensor | None:
+        """Tokens that cannot go on what each row has spelled (R, V); a prefix may force them."""
+        if self.utf8 is None:
+            return None
+        spelling = self.spelling[rows.slots, rows.beams]
+        is_forbidden = self.utf8.is_forbidden.index_select(0, spelling)
+        if features.has_prefix:
+            is_forbidden &= ~self._is_forced(rows)[:, None]
+        return is_forbidden
+
+    def _sample(
+        self, own: Tensor, allowed: Tensor, likeliest: RowCandidates, rows: RowTable
+    ) -> RowCandidates:
+        """Replace a sampling row's candidates by its one draw from the `allowed` of its logits."""
+        log_probs, tokens, is_failed = likeliest
+        drawn = self._draw(allowed, rows.slots[rows.drawn])
+        tokens[rows.drawn, 0] = drawn
+        log_probs.index_fill_(0, rows.drawn, _NEVER)
+        chosen = own.gather(1, drawn[:, None]).squeeze(1)
+        log_probs[rows.drawn, 0] = chosen - own.logsumexp(-1)
+        return RowCandidates(log_probs, tokens, is_failed)
+
+    def _draw(self, logits: Tensor, slots: Tensor) -> Tensor:
+        options = self.options
+        noise = gumbel_at(options.seed[slots], self.length[slots], logits.size(1))
+        settings = (options.temperature[slots], options.top_k[slots], options.top_p[slots])
+        return sample(logits, *settings, noise)
+
+    def _slot_candidates(
+        self, row_candidates: RowCandidates, by_slot: Tensor, max_length: int
+    ) -> Candidates:
+        """The best 2K extensions of each slot's live hypotheses.
+
+        Twice the beam: each hypothesis can offer the end of sentence once, so at least K go on.
+        """
+        n_slots, width = by_slot.shape
+        own = row_candidates.log_probs[by_slot]
+        totals = (self.live.score[:n_slots, :width, None] + own).flatten(1)
+        total, index = totals.topk(min(2 * width, totals.size(1)))
+        parent = index // own.size(2)
+        token = row_candidates.tokens[by_slot].flatten(1).gather(1, index)
+        spelled = extend(self.live.tokens, parent, token, self.length, max_length)
+        own_log_prob = own.flatten(1).gather(1, index)
+        scored = extend(self.live.log_probs, parent, own_log_prob, self.length, max_length)
+        return Candidates(parent, token, total, spelled, scored)
+
+    def _settle(self, candidates: Candidates, width: int, is_running: Tensor) -> None:
+        """Move hypotheses that end into the finished ones, of which the n_best stay.
+
+        A hypothesis ends with eos, if it is among the beam's best; where none did by the length
+        limit or before a loop, the beam's best end as they are.
+        """
+        n_slots, count = candidates.token.shape
+        length = self.length[:n_slots]
+        is_best = _ranks(count, length) < self.options.beam_size[:n_slots, None]
+        is_ending = is_best & (candidates.total > _NEVER) & (candidates.token == self.eos_id)
+        has_ended = is_ending.any(1) | (self.finished.score[:n_slots, 0] > _NEVER)
+        is_over = (length >= self.options.limit[:n_slots]) | self.is_stuck[:n_slots]
+        is_cut = is_over & ~has_ended
+        is_ending |= is_best & is_cut[:, None]
+        is_ending &= is_running[:, None]
+        score = candidates.total / self._penalty(n_slots, length)[:, None]
+        score = score.masked_fill(~is_ending, _NEVER)
+
+        all_scores = torch.cat([self.finished.score[:n_slots, :width], score], 1)
+        best, index = all_scores.topk(width)
+        is_kept = _ranks(width, length) < self.options.n_best[:n_slots, None]
+        self.finished.score[:n_slots, :width] = best.where(is_kept, _NEVER)
+        old_lengths = self.finished.length[:n_slots, :width]
+        lengths = torch.cat([old_lengths, length[:, None].expand(-1, count)], 1)
+        self.finished.length[:n_slots, :width] = lengths.gather(1, index)
+        keep(self.finished.tokens, candidates.tokens, index)
+        keep(self.finished.log_probs, candidates.log_probs, index)
+
+    def _survive(self, candidates: Candidates, width: int) -> Tensor:
+        """The best candidates that do not end become the live hypotheses -> parents (N, K)."""
+        n_slots = candidates.token.size(0)
+        length = self.length[:n_slots]
+        open_totals = candidates.total.masked_fill(candidates.token == self.eos_id, _NEVER)
+        total, index = open_totals.topk(width)
+        is_in_beam = _ranks(width, length) < self.options.beam_size[:n_slots, None]
+        self.live.score[:n_slots, :width] = total.where(is_in_beam, _NEVER)
+        parents, last = candidates.parent.gather(1, index), candidates.token.gather(1, index)
+        self.last[:n_slots, :width] = last
+        if self.utf8 is not None:
+            spelling = self.spelling[:n_slots, :width].gather(1, parents)
+            self.spelling[:n_slots, :width] = self.utf8.after(spelling, last)
+        columns = candidates.tokens.size(2)
+        chosen = index[..., None].expand(-1, -1, columns)
+        self.live.tokens[:n_slots, :width, :columns] = candidates.tokens.gather(1, chosen)
+        self.live.log_probs[:n_slots, :width, :columns] = candidates.log_probs.gather(1, chosen)
+        return parents
+
+    def _is_done(self, n_slots: int, width: int) -> Tensor:
+        """A slot is done when no live hypothesis can enter its n_best any more -> (N,).
+
+        Log-probabilities only fall and the penalty only grows with length, so a live
+        hypothesis scores at most what it would at the greatest length it is trusted to need. A
+        beam of one is greedy by definition and stops at its first end.
+        """
+        options, length = self.options, self.length[:n_slots]
+        last = options.n_best[:n_slots, None].clamp(1, width) - 1
+        worst = self.finished.score[:n_slots, :width].gather(1, last)
+        needed = torch.minimum(length + options.lookahead[:n_slots], options.limit[:n_slots])
+        bound = self.live.score[:n_slots, 0] / self._penalty(n_slots, needed)
+        is_greedy = options.beam_size[:n_slots] == 1
+        has_ended = self.finished.score[:n_slots, 0] > _NEVER
+        is_done = (worst.squeeze(1) >= bound) | (is_greedy & has_ended)
+        return is_done | (length >= options.limit[:n_slots]) | self.is_stuck[:n_slots]
+
+    def _notice_loops(self, n_slots: int) -> None:
+        """Where the best live hypothesis only repeats itself, the next step is the last. The prefix
+        that was asked for may repeat what it likes."""
+        lengths = self.length[:n_slots, None]
+        places = lengths - LOOP_SPAN + _ranks(LOOP_SPAN, lengths)
+        tail = self.live.tokens[:n_slots, 0].gather(1, places.clamp_min(0))
+        num_chosen = lengths[:, 0] - self.options.prefix_length[:n_slots]
+        self.is_stuck[:n_slots] = is_looping(tail) & (num_chosen >= LOOP_SPAN)
+
+    def _penalty(self, n_slots: int, length: Tensor) -> Tensor:
+        """What log-probabilities are divided by, (N,): ((5 + |Y|) / 6)^alpha (Wu et al. 2016,
+        eq. 14) or |Y|^alpha."""
+        base = torch.where(self.options.is_wu[:n_slots], (5.0 + length) / 6.0, length.float())
+        return base ** self.options.length_penalty[:n_slots]
+
+
+def _ranks(count: int, like: Tensor) -> Tensor:
+    return torch.arange(count, device=like.device)

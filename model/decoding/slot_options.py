@@ -1,0 +1,86 @@
+"""The options of the sentences in the slots, as tensors that a step can index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.decoding.sentence import SourceSentence
+from model.decoding.transfer import send
+
+
+class Features(NamedTuple):
+    """What any running sentence uses, so that a step leaves out what none does."""
+
+    has_sampling: bool
+    has_guards: bool
+    has_prefix: bool
+    has_streams: bool
+    max_ngram_size: int
+
+    @property
+    def needs_logits(self) -> bool:
+        """Whether choosing the next token takes more than the likeliest ones."""
+        return self.has_sampling or self.has_guards or self.has_prefix
+
+    @classmethod
+    def of(cls, sentence: SourceSentence) -> Features:
+        return cls(
+            has_sampling=sentence.options.sampling,
+            has_guards=sentence.options.is_guarded,
+            has_prefix=len(sentence.prefix) > 0,
+            has_streams=sentence.is_streamed,
+            max_ngram_size=sentence.options.no_repeat_ngram_size,
+        )
+
+    @classmethod
+    def union(cls, features: Iterable[Features]) -> Features:
+        """What any of some sentences uses."""
+        sampling, guards, prefixes, streams, ngram_sizes = zip(*features, strict=True)
+        return cls(any(sampling), any(guards), any(prefixes), any(streams), max(ngram_sizes))
+
+
+class SlotOptions:
+    """The options of each slot: columns (n_slots,) of three tables, which `model.backends.native` reads."""
+
+    def __init__(self, n_slots: int, device: torch.device) -> None:
+        self.integers = torch.zeros(n_slots, 8, dtype=torch.int64, device=device)
+        self.numbers = torch.zeros(n_slots, 4, device=device)
+        self.flags = torch.zeros(n_slots, 2, dtype=torch.bool, device=device)
+        integers, numbers = self.integers.unbind(1), self.numbers.unbind(1)
+        self.beam_size, self.n_best, self.limit, self.lookahead = integers[:4]
+        self.top_k, self.seed, self.ngram_size, self.prefix_length = integers[4:]
+        self.length_penalty, self.temperature, self.top_p, self.repetition_penalty = numbers
+        self.is_sampling, self.is_wu = self.flags.unbind(1)
+
+    @property
+    def tables(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All that is kept, one row a slot."""
+        return self.integers, self.numbers, self.flags
+
+    def set(
+        self, slots: Tensor, sentences: Sequence[SourceSentence], limits: Sequence[int]
+    ) -> None:
+        """Write the options of the sentences that go into `slots` (B,)."""
+        pairs = zip(sentences, limits, strict=True)
+        rows = [option_rows(sentence, limit) for sentence, limit in pairs]
+        for table, values in zip(self.tables, zip(*rows, strict=True), strict=True):
+            table[slots] = send(values, table.device, table.dtype)
+
+
+def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:
+    """One sentence's row of each table of `SlotOptions`."""
+    options = sentence.options
+    lookahead = limit if options.lookahead is None else options.lookahead
+    integers = [
+        *(options.beam_size, options.n_best, limit, lookahead, options.top_k, options.seed),
+        *(options.no_repeat_ngram_size, len(sentence.prefix)),
+    ]
+    numbers = [
+        *(options.length_penalty, options.temperature, options.top_p),
+        options.repetition_penalty,
+    ]
+    return integers, numbers, [options.sampling, options.normalization == "wu"]

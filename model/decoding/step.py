@@ -1,0 +1,88 @@
+"""One decoding step: the network, then the search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.decoding.hypotheses import HostTable
+from model.decoding.network_interface import Extent, Members, Network, RowCandidates, RowTable
+from model.decoding.search import Search, Status
+from model.decoding.slot_options import Features
+from model.decoding.transfer import Arrival, Pending
+
+
+class Outcome(NamedTuple):
+    """How the slots of a table stand after a step: their `model.decoding.search.Status` (N,); where any is
+    streamed the length of what is settled (N,) and the tokens of the best hypothesis (N, L)."""
+
+    status: Tensor
+    stable: Tensor | None = None
+    tokens: Tensor | None = None
+
+    def of_first(self, n_slots: int) -> Outcome:
+        """Without the slots after them."""
+        if self.stable is None or self.tokens is None:
+            return Outcome(self.status[:n_slots])
+        return Outcome(self.status[:n_slots], self.stable[:n_slots], self.tokens[:n_slots])
+
+
+class Progress(NamedTuple):
+    """The same as the host is told of it: the places of slots whose searches have ended among those
+    that took part; where any is streamed, what is settled of each as in `Outcome`."""
+
+    ended: list[tuple[int, Status]]
+    stable: Sequence[int] = ()
+    tokens: HostTable | None = None
+
+    @classmethod
+    def of(
+        cls, status: Tensor, stable: Tensor | None = None, tokens: Tensor | None = None
+    ) -> Progress:
+        """Of an outcome that has arrived."""
+        codes = enumerate(status.tolist())
+        ended = [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
+        return cls(ended, () if stable is None else stable.tolist(), tokens)
+
+
+class Step:
+    """Extends the hypotheses of a table by one token each, as one operation after the other.
+
+    `lag`: how many steps later its outcomes should be read, so that nobody waits for them.
+    """
+
+    lag = 0
+
+    def __init__(self, network: Network, search: Search) -> None:
+        self._network, self._search = network, search
+
+    @torch.inference_mode()
+    def take(self, members: Members, extent: Extent, features: Features) -> Pending[Progress]:
+        """As `run`, for the host to be told of."""
+        outcome = self.run(members.table, extent, features)
+        return Arrival([tensor for tensor in outcome if tensor is not None], Progress.of)
+
+    def run(self, table: RowTable, extent: Extent, features: Features) -> Outcome:
+        """`features`: what any of the sentences uses. `extent` may be more than is needed."""
+        self.extend(table, extent, features)
+        status = self._search.status.index_select(0, table.members)
+        if not features.has_streams:
+            return Outcome(status)
+        tokens = self._search.live.tokens[table.members, 0, : extent.target]
+        return Outcome(status, self._search.stable_lengths(table, extent.target), tokens)
+
+    def extend(self, table: RowTable, extent: Extent, features: Features) -> None:
+        """The step itself, without a look at what it brought."""
+        self._network.step(*self._search.frontier(table), table, extent)
+        candidates = self._candidates(table, extent, features)
+        sources = self._search.advance(candidates, table, extent.target)
+        if table.by_slot.size(1) > 1:
+            self._network.reorder(sources, extent.target)
+
+    def _candidates(self, table: RowTable, extent: Extent, features: Features) -> RowCandidates:
+        if features.needs_logits or self._search.utf8 is not None:
+            return self._search.choose(self._network.logits(), table, extent.target, features)
+        return self._network.rank(2 * table.by_slot.size(1))

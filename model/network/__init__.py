@@ -1,0 +1,1 @@
+"""The Transformer: configuration, layers, and the whole network."""

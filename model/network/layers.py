@@ -1,0 +1,253 @@
+"""The Transformer's building blocks: attention, feed-forward, positions, encoder and decoder layer.
+
+Shape letters, used throughout `model/`:
+B rows of a batch, S source length, T target length, Q / K query / key positions, D d_model,
+H heads, E head_dim (D / H), V vocabulary.
+Masks are boolean and True means "may attend" (the convention of scaled_dot_product_attention).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.network.config import Activation, ModelConfig, Sinusoids
+
+_ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+}
+
+
+class KV(NamedTuple):
+    """Projected keys and values, each (B, H, K, E)."""
+
+    keys: Tensor
+    values: Tensor
+
+
+class Attention(nn.Module):
+    """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
+
+    The caller says where keys and values come from, so one class serves the encoder, the cached
+    decoder and attention to the memory alike.
+    """
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def project_kv(self, x: Tensor) -> KV:
+        """(B, K, D) -> keys and values, each (B, H, K, E)."""
+        return KV(self._split_heads(self.k_proj(x)), self._split_heads(self.v_proj(x)))
+
+    def forward(self, x: Tensor, kv: KV, mask: Tensor) -> Tensor:
+        """Attend from x (B, Q, D) to kv -> (B, Q, D).
+
+        mask broadcasts to (B, H, Q, K): boolean, or the float bias added to the scores (ALiBi).
+        """
+        q = self._split_heads(self.q_proj(x))
+        context = F.scaled_dot_product_attention(q, kv.keys, kv.values, attn_mask=mask)
+        return self.out_proj(context.transpose(1, 2).flatten(2))
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        """(B, K, D) -> (B, H, K, E)."""
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+
+class FeedForward(nn.Module):
+    """Position-wise feed-forward network (section 3.3): D -> d_ff -> D."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.expand = nn.Linear(config.d_model, config.d_ff)
+        self.contract = nn.Linear(config.d_ff, config.d_model)
+        self.activation = _ACTIVATIONS[config.activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, Q, D) -> (B, Q, D)."""
+        return self.contract(self.activation(self.expand(x)))
+
+
+class Residual(nn.Module):
+    """The connection around each sublayer, with its layer norm and dropout.
+
+    Post-norm is the paper's LayerNorm(x + Sublayer(x)) (section 3.1), with dropout on the
+    sublayer's output (section 5.4); pre-norm is x + Sublayer(LayerNorm(x)) (Xiong et al. 2020).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        self.is_pre_norm = config.norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """x (B, Q, D) -> (B, Q, D)."""
+        if self.is_pre_norm:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward (Figure 1, left)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = Attention(config.d_model, config.n_heads)
+        self.feed_forward = FeedForward(config)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (B, S, D), mask broadcasting to (B, H, S, S) -> (B, S, D)."""
+        attend = self.self_attention
+        x = self.self_attention_residual(x, lambda y: attend(y, attend.project_kv(y), mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, attention to the memory, then feed-forward (Figure 1, right)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = Attention(config.d_model, config.n_heads)
+        self.memory_attention = Attention(config.d_model, config.n_heads)
+        self.feed_forward = FeedForward(config)
+        self.self_attention_residual = Residual(config)
+        self.memory_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor, memory: KV, memory_mask: Tensor) -> Tensor:
+        """All target positions at once, as in training.
+
+        x (B, T, D), mask broadcasting to (B, H, T, T), memory projected to (B, H, S, E),
+        memory_mask (B, 1, 1, S) -> (B, T, D).
+        """
+        return self._sublayers(
+            x,
+            lambda y: self.self_attention(y, self.self_attention.project_kv(y), mask),
+            lambda y: self.memory_attention(y, memory, memory_mask),
+        )
+
+    def step(
+        self,
+        x: Tensor,
+        remember: Callable[[KV], KV],
+        mask: Tensor,
+        attend_memory: Callable[[Attention, Tensor], Tensor],
+    ) -> Tensor:
+        """One new position per row: x (B, 1, D) -> (B, 1, D).
+
+        remember stores the new keys and values (B, H, 1, E) and returns the whole history
+        (B, H, K, E); attend_memory applies the given attention to the memory of each row's
+        sentence. mask broadcasts to (B, H, 1, K).
+        """
+        return self._sublayers(
+            x,
+            lambda y: self.self_attention(y, remember(self.self_attention.project_kv(y)), mask),
+            lambda y: attend_memory(self.memory_attention, y),
+        )
+
+    def _sublayers(
+        self,
+        x: Tensor,
+        attend_self: Callable[[Tensor], Tensor],
+        attend_memory: Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        x = self.self_attention_residual(x, attend_self)
+        x = self.memory_attention_residual(x, attend_memory)
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class Embedding(nn.Module):
+    """Token embeddings plus absolute positions (sections 3.4, 3.5), with dropout on their sum.
+
+    The sum has a layer norm of its own where the configuration says so. Tables are made in memory
+    even under the meta device, so that a model built there only lacks its parameters.
+    """
+
+    def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.scale = config.embedding_scale
+        self.norm = nn.LayerNorm(config.d_model) if config.embedding_norm else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout)
+        self.learned: nn.Embedding | None = None
+        if config.positions == "learned":
+            self.learned = random_table(config.max_positions, config.d_model)
+        if config.positions == "sinusoidal":
+            table = sinusoids(
+                config.max_positions, config.d_model, config.sinusoids, config.position_offset
+            )
+        else:
+            table = torch.empty(0, device="cpu")
+        self.table: Tensor
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """ids (B, T), positions broadcasting to (B, T) -> (B, T, D)."""
+        x = self.tokens(ids) * self.scale
+        if self.learned is not None:
+            x = x + self.learned(positions)
+        elif self.table.numel():
+            x = x + self.table[positions]
+        return self.dropout(self.norm(x))
+
+
+def random_table(size: int, d_model: int) -> nn.Embedding:
+    """Embeddings (size, D) drawn uniformly: PyTorch's own draw from a normal distribution imports
+    70 MB of modules under the meta device."""
+    bound = d_model**-0.5
+    weight = torch.empty(size, d_model).uniform_(-bound, bound)
+    return nn.Embedding.from_pretrained(weight, freeze=False)
+
+
+def sinusoids(
+    n_positions: int, d_model: int, layout: Sinusoids = "interleaved", first: int = 0
+) -> Tensor:
+    """Sinusoidal positions (section 3.5) first, first + 1, ... -> (n_positions, D).
+
+    "interleaved": PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)).
+    "halves" has the sines in the first D/2 places and the cosines in the last. "tensor2tensor" has
+    halves too, with the exponent i / (D/2 - 1): the paper's authors' code, which fairseq follows.
+    """
+    half = d_model // 2
+    steps = max(half - 1, 1) if layout == "tensor2tensor" else half
+    places = torch.arange(first, first + n_positions, dtype=torch.float64, device="cpu")
+    exponents = torch.arange(half, dtype=torch.float64, device="cpu") / steps
+    angles = places[:, None] / 10000.0**exponents
+    if layout == "interleaved":
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
+
+
+def alibi_slopes(n_heads: int) -> Tensor:
+    """One slope per head (Press et al. 2022, section 3) -> (H,).
+
+    For a power of two: 2^(-8/H), 2^(-16/H), ...; otherwise the nearest lower power of two's
+    slopes, then every second slope of the next one, as in the authors' code.
+    """
+    power = 2 ** math.floor(math.log2(n_heads))
+    slopes = [2.0 ** (-8.0 * (i + 1) / power) for i in range(power)]
+    slopes += [2.0 ** (-4.0 * (2 * i + 1) / power) for i in range(n_heads - power)]
+    return torch.tensor(slopes, device="cpu")
+
+
+def alibi_bias(slopes: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    """Linear penalty by distance: (H,), (B, Q), (B, K) -> (B, H, Q, K), all <= 0.
+
+    Press et al. 2022 define it for the decoder; the encoder uses the absolute distance.
+    """
+    distance = (query_positions[:, :, None] - key_positions[:, None, :]).abs()
+    return -slopes[None, :, None, None] * distance[:, None]

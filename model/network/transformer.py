@@ -1,0 +1,176 @@
+"""The encoder-decoder Transformer: encode a source once, then decode it step by step.
+
+`forward` (teacher-forced, all positions at once) is the reference that training uses and that
+cached decoding must agree with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from model.network.config import ModelConfig
+from model.network.layers import (
+    KV,
+    Attention,
+    DecoderLayer,
+    Embedding,
+    EncoderLayer,
+    alibi_bias,
+    alibi_slopes,
+    random_table,
+)
+
+
+class StepContext(Protocol):
+    """What one decoding step needs to know of the past: implemented by `model.backends.torch_cache`."""
+
+    positions: Tensor
+    """(B,): the position that each row's new token takes."""
+
+    def remember(self, layer: int, new: KV) -> KV:
+        """Store new (B, H, 1, E) and return the history (B, H, K, E)."""
+
+    def attend_memory(self, layer: int, attention: Attention, x: Tensor) -> Tensor:
+        """Attend from x (B, 1, D) to the memory of each row's sentence -> (B, 1, D)."""
+
+    def key_positions(self) -> Tensor:
+        """(K,): positions held by the history that `remember` returns."""
+
+
+class Transformer(nn.Module):
+    """Vaswani et al. 2017, Figure 1, with the variants that `ModelConfig` names."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        src_tokens = random_table(config.src_vocab_size, config.d_model)
+        is_shared = config.shared_embeddings == "all"
+        tgt_tokens = (
+            src_tokens if is_shared else random_table(config.tgt_vocab_size, config.d_model)
+        )
+        self.src_embedding = Embedding(config, src_tokens)
+        self.tgt_embedding = Embedding(config, tgt_tokens)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.encoder_norm = _final_norm(config)
+        self.decoder_norm = _final_norm(config)
+        self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
+        self.share_output()
+        n_slopes = config.n_heads if config.positions == "alibi" else 0
+        slopes = alibi_slopes(n_slopes) if n_slopes else torch.empty(0, device="cpu")
+        self.slopes: Tensor
+        self.register_buffer("slopes", slopes, persistent=False)
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """By name; what is shared only by its first one."""
+        return {name: parameter.detach() for name, parameter in self.named_parameters()}
+
+    @property
+    def device(self) -> torch.device:
+        return self.src_embedding.tokens.weight.device
+
+    def share_output(self) -> None:
+        """Make the target embeddings the output matrix, where the configuration says so."""
+        if self.config.shared_embeddings != "none":
+            self.output.weight = self.tgt_embedding.tokens.weight
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Teacher-forced logits: src (B, S), tgt (B, T) starting with bos -> (B, T, V)."""
+        return self.output(self.decode(tgt, self.encode(src), self.src_mask(src)))
+
+    def src_mask(self, src: Tensor) -> Tensor:
+        """src (B, S) -> (B, 1, 1, S): padding may not be attended to."""
+        return (src != self.config.pad_id)[:, None, None, :]
+
+    def encode(self, src: Tensor) -> Tensor:
+        """src (B, S), padded on the right -> memory (B, S, D)."""
+        positions = torch.arange(src.size(1), device=src.device)[None]
+        mask = self._bias(self.src_mask(src), positions, positions)
+        x = self.src_embedding(src, positions)
+        for layer in self.encoder:
+            x = layer(x, mask)
+        return self.encoder_norm(x)
+
+    def decode(self, tgt: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+        """All positions at once: tgt (B, T), memory (B, S, D) -> decoder states (B, T, D)."""
+        length = tgt.size(1)
+        positions = torch.arange(length, device=tgt.device)[None]
+        causal_mask = positions[0, :, None] >= positions[0, None, :]
+        mask = self._bias(causal_mask[None, None], positions, positions)
+        x = self.tgt_embedding(tgt, positions)
+        for layer, kv in zip(self.decoder, self.project_memory(memory), strict=True):
+            x = layer(x, mask, kv, memory_mask)
+        return self.decoder_norm(x)
+
+    def project_memory(self, memory: Tensor) -> list[KV]:
+        """memory (B, S, D) -> each decoder layer's keys and values, (B, H, S, E)."""
+        return [layer.memory_attention.project_kv(memory) for layer in self._decoder_layers()]
+
+    def step(self, tokens: Tensor, context: StepContext) -> Tensor:
+        """Extend every row by one token: tokens (B,) -> logits of the next one (B, V)."""
+        positions = context.positions[:, None]
+        keys = context.key_positions()[None]
+        mask = self._bias((keys <= positions)[:, None, None, :], positions, keys)
+        x = self.tgt_embedding(tokens[:, None], positions)
+        for i, layer in enumerate(self._decoder_layers()):
+            x = layer.step(x, _remember(context, i), mask, _attend_memory(context, i))
+        return self.output(self.decoder_norm(x)).squeeze(1)
+
+    def _bias(self, mask: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """The boolean mask as it is, or with ALiBi's distances added as a float bias."""
+        if not self.slopes.numel():
+            return mask
+        bias = alibi_bias(self.slopes, query_positions, key_positions)
+        return bias.masked_fill(~mask, float("-inf"))
+
+    def _decoder_layers(self) -> list[DecoderLayer]:
+        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+
+
+def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The shape of each of a network's weights by its name, without making any."""
+    if config.positions == "sinusoidal":  # a table, which is no weight
+        config = dataclasses.replace(config, max_positions=1)
+    with torch.device("meta"):
+        model = Transformer(config)
+    return {name: tuple(weight.shape) for name, weight in model.weights.items()}
+
+
+def initialise(model: Transformer, scheme: Literal["xavier", "kaiming"]) -> None:
+    """Random weights to train from.
+
+    Matrices are Xavier uniform (Glorot and Bengio 2010); with "kaiming" the layer before the
+    activation is Kaiming uniform (He et al. 2015). Embeddings have deviation D^-0.5, so that
+    scaled by sqrt(D) they have unit variance.
+    """
+    for name, parameter in model.named_parameters():
+        if "tokens" in name or "learned" in name:
+            nn.init.normal_(parameter, std=model.config.d_model**-0.5)
+        elif parameter.dim() < 2:
+            continue
+        elif scheme == "kaiming" and name.endswith("expand.weight"):
+            nn.init.kaiming_uniform_(parameter, nonlinearity="relu")
+        else:
+            nn.init.xavier_uniform_(parameter)
+    for module in model.modules():
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def _final_norm(config: ModelConfig) -> nn.Module:
+    """Pre-norm stacks end with a norm of their own (Xiong et al. 2020)."""
+    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+
+def _remember(context: StepContext, layer: int) -> Callable[[KV], KV]:
+    return lambda new: context.remember(layer, new)
+
+
+def _attend_memory(context: StepContext, layer: int) -> Callable[[Attention, Tensor], Tensor]:
+    return lambda attention, x: context.attend_memory(layer, attention, x)

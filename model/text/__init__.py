@@ -1,0 +1,1 @@
+"""Tokens, vocabularies and language codes."""

@@ -1,0 +1,317 @@
+"""Text to token ids and back: sentencepiece, language tags, incremental detokenisation.
+
+Knows nothing of tensors or of the network.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sentencepiece import SentencePieceProcessor
+
+from model.files import read_json
+from model.text.invisible import without_invisible
+from model.text.reserved import MAX_RESERVED, reserved_pieces
+from model.text.vocabulary import Vocabulary
+from model.values import is_file_name, is_whole_number, shown
+
+Part = Literal["source_tag", "target_tag", "text", "eos"]
+Normalization = Literal["nfc", "none"]
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_MOST_VOCABULARY_BYTES = 2**28
+
+
+class TokenizerError(ValueError):
+    """A tokenizer that cannot be built; the message says what was got and what is allowed."""
+
+
+def language_tag(language: str) -> str:
+    """The control symbol that asks a many-target model for `language` (Johnson et al. 2017)."""
+    return f"<2{language}>"
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """The `tokenizer` table of a checkpoint's config.json. Files are named, not paths.
+
+    `source` and `target` are sentencepiece models. Where their ids are not the network's, the
+    `..._vocabulary` files are JSON lists that hold each id's piece. `tags` maps languages to their
+    pieces, which are `<2language>` where it is empty. A source sentence is written as
+    `source_layout` says, without the tags that the model lacks; a translation begins with the tags
+    of `target_layout`. `control` lists pieces that are no text besides the tags and the usual four.
+    `reserved` is how many placeholders, and how many tags of each kind, both vocabularies have
+    (`model.text.reserved`).
+    """
+
+    source: str
+    target: str
+    source_vocabulary: str | None = None
+    target_vocabulary: str | None = None
+    normalization: Normalization = "nfc"
+    source_layout: tuple[Part, ...] = ("target_tag", "text", "eos")
+    target_layout: tuple[Part, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    control: tuple[str, ...] = ()
+    reserved: int = 0
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TokenizerConfig:
+        """Build from parsed JSON; raises TokenizerError, or KeyError if a file is not named."""
+        if not isinstance(values, Mapping):
+            raise TokenizerError(f"tokenizer must be a table of options, got {shown(values)}")
+        known = [f.name for f in dataclasses.fields(cls)]
+        if unknown := sorted(set(values) - set(known)):
+            raise TokenizerError(f"unknown tokenizer option {shown(unknown[0])}; known: {known}")
+        lists: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
+        config = cls(lists.pop("source"), lists.pop("target"), **lists)
+        config._check()
+        return config
+
+    def to_dict(self) -> dict[str, Any]:
+        """What differs from the defaults, for JSON."""
+        defaults = TokenizerConfig("", "")
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {k: v for k, v in values.items() if v != getattr(defaults, k)}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every file that the tokenizer is read from, each once."""
+        names = [self.source, self.target]
+        names += [n for n in (self.source_vocabulary, self.target_vocabulary) if n is not None]
+        return tuple(name for i, name in enumerate(names) if name not in names[:i])
+
+    def _check(self) -> None:
+        for name in self.files:
+            if not is_file_name(name):
+                raise TokenizerError(
+                    f"tokenizer files must lie in the directory itself, got {shown(name)}"
+                )
+        if self.normalization not in get_args(Normalization):
+            allowed = list(get_args(Normalization))
+            raise TokenizerError(
+                f"normalization must be one of {allowed}, got {shown(self.normalization)}"
+            )
+        self._check_layouts()
+        if not isinstance(self.tags, Mapping) or not isinstance(self.control, tuple):
+            raise TokenizerError("tags must map languages to pieces, and control must be a list")
+        for piece in (*self.tags, *self.tags.values(), *self.control):
+            if not isinstance(piece, str) or not piece:
+                raise TokenizerError(f"tags and control must hold pieces, got {shown(piece)}")
+        if not is_whole_number(self.reserved) or not 0 <= self.reserved <= MAX_RESERVED:
+            raise TokenizerError(
+                f"reserved must be a number from 0 to {MAX_RESERVED}, got {shown(self.reserved)}"
+            )
+
+    def _check_layouts(self) -> None:
+        for layout in (self.source_layout, self.target_layout):
+            parts = list(get_args(Part))
+            if not isinstance(layout, tuple) or not all(part in parts for part in layout):
+                raise TokenizerError(f"a layout is a list of {parts}, got {shown(layout)}")
+        layout = self.source_layout
+        if "text" not in layout or len(set(layout)) < len(layout):
+            raise TokenizerError(
+                f"source_layout must have 'text', and no part twice, got {shown(layout)}"
+            )
+        if self.target_layout not in ((), ("target_tag",)):
+            raise TokenizerError(
+                f"target_layout must be empty or ['target_tag'], got {shown(self.target_layout)}"
+            )
+
+
+class Tokenizer:
+    """A sentencepiece model for each side, which may be the same file.
+
+    Source sentences are written as the configuration's `source_layout` says; target sentences are
+    plain pieces, after the tags of its `target_layout` where it has any. Tags are control symbols,
+    so no text can spell one.
+    """
+
+    def __init__(
+        self, source_model: Path, target_model: Path, config: TokenizerConfig | None = None
+    ) -> None:
+        """Vocabulary files lie beside the models. Raises OSError, RuntimeError or ValueError."""
+        self._config = config or TokenizerConfig(source_model.name, target_model.name)
+        files = [
+            (source_model, self._config.source_vocabulary),
+            (target_model, self._config.target_vocabulary),
+        ]
+        control = (*self._config.tags.values(), *self._config.control)
+        sides = {file: _read_vocabulary(*file, control) for file in dict.fromkeys(files)}
+        self._source, self._target = sides[files[0]], sides[files[1]]
+        for piece in reserved_pieces(self._config.reserved):
+            if not all(side.has_text(piece) for side in sides.values()):
+                raise TokenizerError(
+                    f"reserved is {self._config.reserved}, but the vocabulary has no {piece!r}"
+                )
+
+    @property
+    def reserved(self) -> int:
+        """How many placeholders, and tags of each kind, a text may have: numbers 0, 1, ... below
+        it. 0 if the model never learned any."""
+        return self._config.reserved
+
+    @property
+    def source_vocab_size(self) -> int:
+        return len(self._source.pieces)
+
+    @property
+    def target_vocab_size(self) -> int:
+        return len(self._target.pieces)
+
+    @property
+    def source_pieces(self) -> list[str]:
+        """The source vocabulary in the order of its ids."""
+        return self._source.pieces
+
+    @property
+    def target_pieces(self) -> list[str]:
+        """The target vocabulary in the order of its ids."""
+        return self._target.pieces
+
+    @property
+    def pad_id(self) -> int:
+        return self._target.pad_id
+
+    @property
+    def bos_id(self) -> int:
+        return self._target.bos_id
+
+    @property
+    def eos_id(self) -> int:
+        return self._target.eos_id
+
+    @property
+    def has_own_ids(self) -> bool:
+        """Whether the target ids are sentencepiece's own, as those of models trained here are."""
+        return self._config.target_vocabulary is None
+
+    def tag_id(self, language: str) -> int | None:
+        """Source id of the language's tag; None if the model has none (a one-pair model)."""
+        return self._source.ids.get(self.tag(language))
+
+    def encode_source(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[int]:
+        """Source ids with tags and eos in their places.
+
+        The source language matters only to models whose layout has its tag. Invisible characters
+        are left out, unless the tokenizer normalizes as another project's does.
+        """
+        is_own = self._config.normalization == "nfc"
+        (ids,) = self.encode_source_batch([without_invisible(text) if is_own else text])
+        parts = {
+            "text": ids,
+            "eos": [self._source.eos_id],
+            "source_tag": self._tags(self._source, source_language),
+            "target_tag": self._tags(self._source, target_language),
+        }
+        return [token for part in self._config.source_layout for token in parts[part]]
+
+    def target_start(self, target_language: str) -> list[int]:
+        """Target ids that every translation into this language must begin with."""
+        tags = self._tags(self._target, target_language)
+        return [token for _ in self._config.target_layout for token in tags]
+
+    def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Bare source ids of many texts, without tag and eos."""
+        return self._source.encode([self._normalise(text) for text in texts])
+
+    def encode_target_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Bare target ids of many texts, without bos and eos."""
+        return self._target.encode([self._normalise(text) for text in texts])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Target ids to text; control symbols vanish, byte pieces join into characters."""
+        if self._target.raw_bytes.keys().isdisjoint(ids):
+            return "".join([self._target.texts[token] for token in ids]).removeprefix(" ")
+        stream = self.stream()
+        return "".join([stream.push(token) for token in ids]) + stream.flush()
+
+    def stream(self) -> StreamDecoder:
+        """A decoder for one sentence whose ids come little by little."""
+        return StreamDecoder(self)
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The target vocabulary's spelling of each id."""
+        return [self._target.pieces[token] for token in ids]
+
+    def control_ids(self) -> list[int]:
+        """Target ids that must never be generated: pad, bos, unknown, the language tags, and text
+        with U+FFFD, which says that something was lost."""
+        silent = [token for token in self._target.silent_ids if token != self._target.eos_id]
+        texts = enumerate(self._target.texts)
+        return silent + [token for token, text in texts if _REPLACEMENT in text]
+
+    def byte_ids(self) -> dict[int, int]:
+        """Target ids that spell one byte of UTF-8 each, and their bytes."""
+        return {token: raw[0] for token, raw in self._target.raw_bytes.items()}
+
+    def text_of(self, token: int) -> str | bytes:
+        """What one target id spells: text with spaces, a raw byte, or "" for control symbols."""
+        return self._target.raw_bytes.get(token) or self._target.texts[token]
+
+    def tag(self, language: str) -> str:
+        """The piece that stands for the language, if the vocabulary has it."""
+        return self._config.tags.get(language, language_tag(language))
+
+    def _tags(self, side: Vocabulary, language: str | None) -> list[int]:
+        """The language's tag, or nothing where the model has no tags."""
+        if language is None or (tag := self.tag(language)) not in side.ids:
+            return []
+        return [side.ids[tag]]
+
+    def _normalise(self, text: str) -> str:
+        return normalise(text) if self._config.normalization == "nfc" else text
+
+
+class StreamDecoder:
+    """Token ids in, text out, so that the pieces joined are exactly the whole text.
+
+    Bytes of an unfinished character are held back; bytes that never become one are left out.
+    The space that sentencepiece puts before the first word is dropped.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="ignore")
+        self._has_started = False
+
+    def push(self, token: int) -> str:
+        """The text that this token settles, possibly empty."""
+        spelled = self._tokenizer.text_of(token)
+        if isinstance(spelled, bytes):
+            return self._begin(self._utf8.decode(spelled))
+        return self._begin(self._utf8.decode(b"", final=True) + spelled) if spelled else ""
+
+    def flush(self) -> str:
+        """What is still held back when the sentence ends."""
+        return self._begin(self._utf8.decode(b"", final=True))
+
+    def _begin(self, text: str) -> str:
+        if text and not self._has_started:
+            self._has_started = True
+            return text.removeprefix(" ")
+        return text
+
+
+def normalise(text: str) -> str:
+    """Unicode NFC; full-width punctuation is kept, because Chinese is written with it."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _read_vocabulary(model: Path, pieces_file: str | None, control: Sequence[str]) -> Vocabulary:
+    processor = SentencePieceProcessor(model_file=str(model))
+    if pieces_file is None:
+        return Vocabulary(processor, None, control)
+    pieces = read_json(model.parent / pieces_file, _MOST_VOCABULARY_BYTES)
+    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+        raise TokenizerError(f"{pieces_file} must hold one JSON list of strings")
+    return Vocabulary(processor, pieces, control)

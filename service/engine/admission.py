@@ -1,0 +1,53 @@
+"""How much waits for a slot, and how much may. The event loop and the engine's thread share it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+
+from service.engine.sentence_task import Sequence
+from service.errors import Overloaded
+
+
+class Backlog:
+    """Counts of waiting sentences and of their source tokens, with a bound for each."""
+
+    def __init__(self, max_sentences: int, max_tokens: int) -> None:
+        self.max_sentences, self.max_tokens = max_sentences, max_tokens
+        self.num_sentences = 0
+        self.num_tokens = 0
+        self._waiting: set[Sequence] = set()
+        self._lock = threading.Lock()
+
+    def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
+        """Raise Overloaded if this many more may not wait now.
+
+        An empty line takes any one request, whose size the server bounds by characters; so the
+        line can be kept short without refusing long texts. Called with texts before they are cut
+        and tokenized, then with what they became.
+        """
+        for noun, added, waiting, limit in (
+            ("sentences", num_sentences, self.num_sentences, self.max_sentences),
+            ("source tokens", num_tokens, self.num_tokens, self.max_tokens),
+        ):
+            if waiting and waiting + added > limit:
+                raise Overloaded(
+                    f"{waiting} {noun} are waiting, and of {added} more not all fit: "
+                    f"at most {limit} may wait; try again later"
+                )
+
+    def enter(self, sequences: Collection[Sequence]) -> None:
+        with self._lock:
+            self._waiting.update(sequences)
+            self._count(sequences, 1)
+
+    def leave(self, sequences: Collection[Sequence]) -> None:
+        """They were admitted, or nobody wants them any more; those that do not wait are ignored."""
+        with self._lock:
+            gone = self._waiting.intersection(sequences)
+            self._waiting -= gone
+            self._count(gone, -1)
+
+    def _count(self, sequences: Collection[Sequence], sign: int) -> None:
+        self.num_sentences += sign * len(sequences)
+        self.num_tokens += sign * sum(sequence.num_tokens for sequence in sequences)

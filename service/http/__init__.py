@@ -1,0 +1,1 @@
+"""The HTTP surface. Nothing below it knows HTTP."""

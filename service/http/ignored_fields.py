@@ -1,0 +1,53 @@
+"""Fields of a request that mean nothing here: named in a header, or refused if the client asks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from fastapi import Request
+
+from service.errors import InvalidField, shown
+from service.http.schemas import TranslateRequest
+
+IGNORED_FIELDS_HEADER = "X-Ignored-Fields"
+_MAX_HEADER_CHARACTERS = 256
+_AND_MORE = "..."
+
+
+def report_ignored(request: Request, names: Iterable[str]) -> None:
+    """Name the fields in the answer's header; raises InvalidField with `Prefer: handling=strict`.
+
+    Every answer has the header, an error too: the field may be a required one, misspelt.
+    """
+    names = iter(names)
+    first = next(names, None)
+    if first is None:
+        return
+    if _wants_strict_handling(request):
+        known = ", ".join(TranslateRequest.model_fields)
+        raise InvalidField(f"unknown field {shown(first)}; known fields: {known}")
+    request.state.response_headers[IGNORED_FIELDS_HEADER] = _listed(first, names)
+
+
+def _listed(first: str, others: Iterable[str]) -> str:
+    """Percent-encoded names separated by commas, as many as fit; "..." says that there are more."""
+    listed: list[str] = []
+    room = _MAX_HEADER_CHARACTERS - len(_AND_MORE)
+    for name in itertools.chain([first], others):
+        encoded = quote(name[:room], safe="")
+        room -= len(encoded) + len(", ")
+        if room < 0 or not encoded:
+            return ", ".join([*listed, _AND_MORE])
+        listed.append(encoded)
+    return ", ".join(listed)
+
+
+def _wants_strict_handling(request: Request) -> bool:
+    """By the header Prefer of RFC 7240."""
+    preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
+    return any(
+        preference.partition(";")[0].replace(" ", "").replace('"', "") == "handling=strict"
+        for preference in preferences
+    )

@@ -1,0 +1,89 @@
+"""Around every request: its id, its record, and an answer even if something unforeseen breaks.
+
+Plain ASGI, because a wrapper of Starlette's kind hides the client's disconnection from the route.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.errors import ClientGone, ServiceError
+from service.http.error_handlers import error_response
+from service.http.request_log import REQUEST_ID_HEADER, Journal, Record, request_id_of
+from service.observability.metrics import Metrics
+
+_logger = logging.getLogger(__name__)
+
+
+class RequestMiddleware:
+    """Gives each request an id and a record, adds the headers that belong into every answer,
+    catches what nobody caught.
+
+    `refusal` says why a POST to `work_path` cannot be taken now, or None; a full server so says no
+    before it reads and parses anything, and its rejections cost next to nothing.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        journal: Journal,
+        metrics: Metrics,
+        endpoints: frozenset[str],
+        work_path: str,
+        refusal: Callable[[], ServiceError | None],
+    ) -> None:
+        self._app, self._journal, self._metrics = app, journal, metrics
+        self._endpoints = endpoints
+        self._work_path, self._refusal = work_path, refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        record = self._record(scope)
+        extra = {REQUEST_ID_HEADER: record.request_id}
+        state = scope.setdefault("state", {})
+        state.update(record=record, request_id=record.request_id, response_headers=extra)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                record.status = message["status"]
+                added = [(name.lower().encode(), value.encode()) for name, value in extra.items()]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        try:
+            app = self._app_or_refusal(scope, record.request_id)
+            await app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            record.status = None
+        except Exception:
+            _logger.exception("request failed", extra={"request_id": record.request_id})
+            if record.status is None:
+                error = ServiceError("something went wrong here; the request may be tried again")
+                answer = error_response(error, record.request_id)
+                await answer(scope, receive, send_with_headers)
+            record.status = 500
+        finally:
+            if record.status is None:
+                record.status = ClientGone.status
+            self._journal.enter(record)
+
+    def _record(self, scope: Scope) -> Record:
+        headers, path = Headers(scope=scope), scope["path"]
+        endpoint = path if path in self._endpoints else "other"
+        traceparent = headers.get("traceparent")
+        return Record(request_id_of(headers), scope["method"], endpoint, traceparent)
+
+    def _app_or_refusal(self, scope: Scope, request_id: str) -> ASGIApp:
+        is_work = scope["method"] == "POST" and scope["path"] == self._work_path
+        error = self._refusal() if is_work else None
+        if error is None:
+            return self._app
+        self._metrics.count_rejected(error.code)
+        return error_response(error, request_id)

@@ -1,0 +1,189 @@
+"""What OpenAPI says about POST /translate, which reads its body by itself: fields with the
+server's own bounds, languages and models, content types, and every status with its body."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from service.errors import (
+    BodyTooLarge,
+    DeadlineExceeded,
+    HeadTooLarge,
+    InvalidField,
+    InvalidJson,
+    NotReady,
+    ReplicaLost,
+    RequestTimeout,
+    ServiceError,
+    UnsupportedMediaType,
+)
+from service.http.error_handlers import ErrorBody
+from service.http.fields import value_schema
+from service.http.ignored_fields import IGNORED_FIELDS_HEADER
+from service.http.request_body import FORM, JSON, PLAIN
+from service.http.schemas import TranslateRequest, TranslateResponse
+from service.http.server_sent_events import EVENT_STREAM
+from service.http.state import Limits
+
+Schema = dict[str, Any]
+EXAMPLE = {"q": "图书馆在哪里？", "source": "zh", "target": "en"}
+EXAMPLE_TRANSLATION = "Where is the library?"
+_AUTO = "auto"
+_SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
+_MEANINGS: dict[int, str] = {
+    InvalidJson.status: "The body cannot be parsed, or the languages or the format are not served.",
+    RequestTimeout.status: "The request took too long to arrive.",
+    BodyTooLarge.status: "The body, its texts or their number are over a limit.",
+    UnsupportedMediaType.status: "The Content-Type is none of the three.",
+    InvalidField.status: "A field is missing or holds what it may not, or fields contradict.",
+    HeadTooLarge.status: "The request line and headers are over a limit.",
+    ServiceError.status: "Something failed here; the request may be tried again.",
+    ReplicaLost.status: "On Ray: the replica was lost.",
+    NotReady.status: "The server is full, is stopping, or a model is not ready.",
+    DeadlineExceeded.status: "The deadline has passed.",
+}
+
+
+def describe_translate(
+    limits: Limits, languages: Sequence[str], models: Sequence[str]
+) -> dict[str, Any]:
+    """What goes into FastAPI's `openapi_extra`."""
+    fields = _fields(limits, languages, models)
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                JSON: {"schema": _object(_with_null(fields)), "example": EXAMPLE},
+                FORM: {"schema": _object(_spelled(fields)), "example": EXAMPLE},
+                PLAIN: {"schema": _text(limits), "example": EXAMPLE["q"]},
+            },
+        },
+        "parameters": [*_query(fields), _PREFER],
+        "responses": _responses(),
+    }
+
+
+def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What goes into FastAPI's `responses`."""
+    return {
+        status: {"model": ErrorBody, "description": _MEANINGS[status]}
+        | ({"headers": _RETRY_AFTER} if status in (502, 503) else {})
+        for status in statuses
+    }
+
+
+def _fields(limits: Limits, languages: Sequence[str], models: Sequence[str]) -> dict[str, Schema]:
+    """The schema of each field, none of them null, with this server's bounds and names."""
+    written = TranslateRequest.model_json_schema()["properties"]
+    fields = {name: _not_null(schema) for name, schema in copy.deepcopy(written).items()}
+    texts: Schema = {
+        "anyOf": [
+            _text(limits),
+            {"type": "array", "items": _text(limits), "maxItems": limits.max_texts},
+        ]
+    }
+    for name in ("q", "target_prefix"):
+        fields[name] = {"description": fields[name]["description"], **texts}
+    fields["source"] = _choice(fields["source"], [_AUTO, *languages], _SPELLINGS)
+    fields["target"] = _choice(fields["target"], languages, _SPELLINGS)
+    fields["model"] = _choice(fields["model"], models)
+    fields["beam_size"]["maximum"] = limits.max_beam_size
+    fields["alternatives"]["maximum"] = min(
+        fields["alternatives"]["maximum"], limits.max_beam_size - 1
+    )
+    return fields
+
+
+def _not_null(schema: Schema) -> Schema:
+    described = {"description": schema["description"]}
+    return {**value_schema(schema), **described}
+
+
+def _choice(schema: Schema, values: Sequence[str], remark: str = "") -> Schema:
+    description = f"{schema['description']} {remark}".strip()
+    return {"type": "string", "description": description, "enum": list(values)}
+
+
+def _text(limits: Limits) -> Schema:
+    return {"type": "string", "maxLength": limits.max_characters}
+
+
+def _object(fields: Mapping[str, Schema]) -> Schema:
+    required = ["q", "source", "target"]
+    return {"type": "object", "required": required, "properties": dict(fields)}
+
+
+def _with_null(fields: Mapping[str, Schema]) -> dict[str, Schema]:
+    """In JSON, null is as if the field were absent."""
+    return {
+        name: schema
+        if name in EXAMPLE
+        else {
+            "description": schema["description"],
+            "anyOf": [
+                {key: value for key, value in schema.items() if key != "description"},
+                {"type": "null"},
+            ],
+        }
+        for name, schema in fields.items()
+    }
+
+
+def _spelled(fields: Mapping[str, Schema]) -> dict[str, Schema]:
+    """In a form a list is a field that comes more than once; one without texts cannot be told."""
+    spelled = copy.deepcopy(dict(fields))
+    for name in ("q", "target_prefix"):
+        spelled[name]["anyOf"][1]["minItems"] = 2
+    return spelled
+
+
+def _query(fields: Mapping[str, Schema]) -> list[Schema]:
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "description": f"With a text/plain body: {schema['description']}",
+            "schema": schema,
+            **({"example": EXAMPLE[name]} if name in EXAMPLE else {}),
+        }
+        for name, schema in _spelled(fields).items()
+        if name != "q"
+    ]
+
+
+def _responses() -> dict[str, Any]:
+    events = "Events `token`, then `final` with the whole answer, or `error`; with Accept."
+    answer = {"$ref": f"#/components/schemas/{TranslateResponse.__name__}"}
+    return {
+        "200": {
+            "description": "The translation: JSON for JSON and forms, plain text for plain text.",
+            "headers": _IGNORED_FIELDS,
+            "content": {
+                JSON: {"schema": answer, "example": {"translatedText": EXAMPLE_TRANSLATION}},
+                PLAIN: {"schema": {"type": "string"}, "example": EXAMPLE_TRANSLATION},
+                EVENT_STREAM: {"schema": {"type": "string", "description": events}},
+            },
+        }
+    }
+
+
+_RETRY_AFTER: Schema = {
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}
+}
+_IGNORED_FIELDS: Schema = {
+    IGNORED_FIELDS_HEADER: {
+        "description": "Names of unknown fields, percent-encoded, as many as fit.",
+        "schema": {"type": "string", "maxLength": 256},
+    }
+}
+_PREFER: Schema = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`handling=strict` refuses unknown fields instead of naming them.",
+    "schema": {"type": "string"},  # servers ignore preferences that they do not know
+    "example": "handling=lenient",
+}

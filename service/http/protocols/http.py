@@ -1,0 +1,227 @@
+"""HTTP/1.1 as uvicorn speaks it, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from typing import Any, ClassVar
+
+from uvicorn import Config
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+from uvicorn.server import ServerState
+
+from service.errors import HeadTooLarge, InvalidHttp, RequestTimeout, ServiceError
+from service.http.error_handlers import error_response
+from service.http.protocols.http10 import Http10Protocol
+from service.http.protocols.input import PacedInput
+from service.http.protocols.limits import WireLimits
+from service.http.protocols.output import SendWatch
+
+_PIECE_BYTES = 2048  # a hundred pipelined requests, or a thousand empty headers
+_logger = logging.getLogger(__name__)
+uvicorn_logger = logging.getLogger(f"{__name__}.uvicorn")
+uvicorn_logger.setLevel(logging.ERROR)  # below, URLs, headers and frames would be logged
+
+
+class HttpProtocol(Http10Protocol):
+    """Bounds what a request's head and a body's framing may be, how long both may take, how many
+    requests wait on one connection, and how long an answer may stay unread.
+
+    What is wrong is answered with 400, 408 or 431 if an answer can be told from that to an earlier
+    request; the connection ends in any case.
+    """
+
+    limits: ClassVar[WireLimits] = WireLimits()
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.logger = uvicorn_logger
+        self._is_in_message = self._is_refused = False
+        self._is_in_head = True
+        self._num_headers = self._num_body_bytes = self._step_bytes = 0
+        self._announced_bytes = 0  # of the body, if its size is
+        self._num_other_bytes = 0  # of the head, or of the body's framing
+        self._since_seconds = time.monotonic()
+        self._error: ServiceError | None = None
+
+    def connection_made(  # type: ignore[override]
+        self, transport: asyncio.Transport
+    ) -> None:
+        super().connection_made(transport)
+        self._input = PacedInput(
+            transport, self.loop, self._piece_bytes, self._parse, self._is_wanted
+        )
+        self._sends = SendWatch(transport, self.limits.send_seconds)
+        self.flow = _PacedFlow(transport, self._input)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._input.drop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._input.push(data)
+
+    def check(self, now_seconds: float) -> None:
+        """End the connection if its client is too slow; called about every second."""
+        seconds = now_seconds - self._since_seconds
+        if self._sends.is_stalled(now_seconds):
+            self.transport.abort()
+        elif self._is_refused:
+            return
+        elif not self._is_wanted():
+            self._since_seconds = now_seconds
+        elif self._is_in_message and seconds > self.limits.receive_seconds:
+            part = "head" if self._is_in_head else "body"
+            self._refuse(RequestTimeout(f"the request's {part} took too long to arrive"))
+        elif self._is_idle and seconds > self.limits.idle_seconds:
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        self._is_in_message = True
+        self._begin_part(is_head=True)
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, or ignore a trailer, which nobody asks for."""
+        self._num_headers += 1
+        if self._num_headers > self.limits.headers:
+            self._error = HeadTooLarge(
+                f"the request has more than the {self.limits.headers} headers that are allowed"
+            )
+            raise self._error
+        if self._is_in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._begin_part(is_head=False)
+        sizes = [value for name, value in self.headers if name == b"content-length"]
+        self._announced_bytes = int(sizes[0]) if sizes else 0
+
+    def on_body(self, body: bytes) -> None:
+        self._num_body_bytes += len(body)
+        self._step_bytes += len(body)
+        if self._step_bytes >= self.limits.body_step_bytes:
+            self._step_bytes = 0
+            self._since_seconds = time.monotonic()
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._is_in_message = False
+        self._begin_part(is_head=True)
+
+    def on_response_complete(self) -> None:
+        if not self._is_in_message:
+            self._since_seconds = time.monotonic()
+        super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Called for what the parser refuses, and for what `on_header` does."""
+        self._refuse(self._error or InvalidHttp("this is not a valid HTTP/1.1 request"))
+
+    def handle_websocket_upgrade(self) -> None:
+        if not all(value.isascii() for _, value in self.headers):
+            self._refuse(InvalidHttp("the headers of a websocket's handshake must be ASCII"))
+            return
+        self._input.drop()
+        super().handle_websocket_upgrade()
+
+    def _begin_part(self, *, is_head: bool) -> None:
+        self._is_in_head = is_head
+        self._num_headers = self._num_body_bytes = self._num_other_bytes = self._step_bytes = 0
+        self._since_seconds = time.monotonic()
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether nothing is asked for and nothing is answered."""
+        return not self._is_in_message and (self.cycle is None or self.cycle.response_complete)
+
+    def _is_wanted(self) -> bool:
+        """Whether the next request may be parsed, or the app takes more of the body."""
+        if self.pipeline or self.transport.is_closing():
+            return False
+        cycle = self.cycle
+        return cycle is None or cycle.response_complete or len(cycle.body) <= HIGH_WATER_LIMIT
+
+    def _piece_bytes(self) -> int:
+        """Of a body whose size is known all, up to what the app is to have at once."""
+        if self._is_in_head:
+            return _PIECE_BYTES
+        left = self._announced_bytes - self._num_body_bytes
+        return max(_PIECE_BYTES, min(left, HIGH_WATER_LIMIT))
+
+    def _parse(self, piece: bytes) -> None:
+        num_body_bytes = self._num_body_bytes
+        super().data_received(piece)
+        if self._is_refused or self.transport.is_closing():
+            return
+        self._num_other_bytes += len(piece) - max(0, self._num_body_bytes - num_body_bytes)
+        if self._is_in_message and self._num_other_bytes > self._most_other_bytes:
+            part = "head is" if self._is_in_head else "body's chunk sizes and trailers are"
+            self._refuse(HeadTooLarge(f"the request's {part} larger than is allowed"))
+
+    @property
+    def _most_other_bytes(self) -> int:
+        if self._is_in_head:
+            return self.limits.head_bytes
+        return self.limits.spare_framing_bytes + self._num_body_bytes
+
+    def _refuse(self, error: ServiceError) -> None:
+        """Answer if possible, and end the connection once the client may have read it: closed
+        while the client still sends, it would be reset, and the answer lost."""
+        self._is_refused = True
+        self._input.drop()
+        request_id = secrets.token_hex(16)
+        facts = {"request_id": request_id, "status": error.status, "code": error.code}
+        _logger.info("a connection was refused", extra=facts)
+        if not self._may_answer:
+            self.transport.close()
+            return
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self._unset_keepalive_if_required()
+        self.transport.write(self._answer(error, request_id))
+        self.transport.write_eof()
+        self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
+
+    @property
+    def _may_answer(self) -> bool:
+        """Whether what is sent now is taken for the answer to the request that is refused."""
+        if self.transport.is_closing():
+            return False
+        if self.cycle is None or self.cycle.response_complete:
+            return self._is_in_head
+        return not self._is_in_head and not self.cycle.response_started and not self.pipeline
+
+    def _answer(self, error: ServiceError, request_id: str) -> bytes:
+        response = error_response(error, request_id)
+        body = bytes(response.body)
+        headers = [*self.server_state.default_headers, *response.raw_headers]
+        headers += [(b"x-request-id", request_id.encode()), (b"connection", b"close")]
+        lines = [name + b": " + value + b"\r\n" for name, value in headers]
+        return b"".join([STATUS_LINE[error.status], *lines, b"\r\n", body])
+
+
+class _PacedFlow(FlowControl):
+    """uvicorn's flow control; when to read is decided by the input."""
+
+    def __init__(self, transport: asyncio.Transport, paced: PacedInput) -> None:
+        super().__init__(transport)
+        self._input = paced
+
+    def pause_reading(self) -> None:
+        """The input asks for itself whether more is wanted."""
+
+    def resume_reading(self) -> None:
+        self._input.wake()

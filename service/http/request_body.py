@@ -1,0 +1,173 @@
+"""Read a request's body within bounds, and parse the three types that it may have."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from codecs import BOM_UTF8
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic_core import from_json
+from starlette.requests import ClientDisconnect
+
+from service.errors import (
+    BodyTooLarge,
+    ClientGone,
+    InvalidJson,
+    InvalidText,
+    UnsupportedMediaType,
+    printable,
+    shown,
+)
+from service.http.state import Limits
+
+JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
+_MAX_OTHER_VALUES = 10_000
+_JUDGED_BYTES = 4096
+_MAX_OTHER_FIELDS = 1000
+_MAX_OTHER_ESCAPES, _MOST_UTF8_BYTES = 50_000, 4
+_MAX_LONE_PERCENTS = 20_000
+_PLUS_TO_SPACE = bytes.maketrans(b"+", b" ")
+_LONE_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_T = TypeVar("_T")
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """The whole body; raises BodyTooLarge before more than `max_bytes` are held, and ClientGone."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > max_bytes:
+        raise BodyTooLarge(f"the body has {announced[:20]} bytes, at most {max_bytes} are allowed")
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > max_bytes:
+                raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise ClientGone("the client hung up while it sent the body") from None
+    return b"".join(chunks)
+
+
+def media_type_of(request: Request) -> str:
+    """One of JSON, FORM and PLAIN; raises UnsupportedMediaType."""
+    given = request.headers.get("content-type", "")
+    media_type = given.partition(";")[0].strip().lower()
+    if media_type not in (JSON, FORM, PLAIN):
+        raise UnsupportedMediaType(
+            f"Content-Type must be {JSON}, {FORM} or {PLAIN}, got {shown(given)}"
+        )
+    return media_type
+
+
+def parse_json(body: bytes, limits: Limits, name: str = "body") -> object:
+    """The value; raises BodyTooLarge if it has too many parts, or InvalidJson.
+
+    A byte order mark before it is dropped.
+
+    Making objects of a megabyte of small values would block the event loop for 100 ms.
+    """
+    body = body.removeprefix(BOM_UTF8)
+    max_values = _MAX_OTHER_VALUES + limits.max_texts
+    num_values = _count_values(body, max_values)
+    try:
+        if num_values <= max_values:
+            return from_json(body, allow_inf_nan=False)
+        beginning = body[:_JUDGED_BYTES].decode("utf-8", "ignore")
+        from_json(beginning, allow_inf_nan=False, allow_partial=True)
+    except ValueError as error:
+        raise InvalidJson(f"the {name} is not valid JSON: {printable(str(error))}") from error
+    raise BodyTooLarge(f"the {name} has {num_values} JSON values, at most {max_values} are allowed")
+
+
+def parse_form(form: bytes, limits: Limits) -> dict[str, str | list[str]]:
+    """The fields of a form or a query string; a field that comes more than once is a list.
+
+    Raises BodyTooLarge or InvalidText.
+    """
+    max_fields = _MAX_OTHER_FIELDS + limits.max_texts
+    num_fields = form.count(b"&") + 1
+    if num_fields > max_fields:
+        raise BodyTooLarge(f"the form has {num_fields} fields, at most {max_fields} are allowed")
+    max_escapes = _MAX_OTHER_ESCAPES + _MOST_UTF8_BYTES * limits.max_characters
+    num_escapes = form.count(b"%") + form.count(b"\\")
+    if num_escapes > max_escapes:
+        raise BodyTooLarge(
+            f"the form has {num_escapes} bytes spelled with % and backslashes, "
+            f"at most {max_escapes} are allowed"
+        )
+    fields: dict[str, list[str]] = {}
+    for field in filter(None, form.split(b"&")):
+        name, _, value = field.partition(b"=")
+        fields.setdefault(_unquote(name), []).append(_unquote(value))
+    return {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
+
+
+def decode_text(text: bytes, name: str = "body") -> str:
+    """The text; raises InvalidText."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidText(f"the {name} is not UTF-8: byte {error.start} is wrong") from error
+
+
+async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """Await `work`; if the client hangs up first, cancel it and raise ClientGone."""
+    task = asyncio.current_task()
+    assert task is not None
+    leaving = asyncio.ensure_future(_cancel_on_disconnect(task, request))
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if leaving.done() and not task.uncancel():
+            raise ClientGone("the client hung up") from None
+        raise
+    finally:
+        leaving.cancel()
+
+
+async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> None:
+    """A connection that cannot be listened to is lost as well."""
+    with contextlib.suppress(Exception):
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+    task.cancel()
+
+
+def _count_values(body: bytes, max_values: int) -> int:
+    """What separates values, not counting what stands in strings; exact only above the bound."""
+    num_values = _count_separators(body)
+    if num_values <= max_values:
+        return num_values
+    unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    num_strings = unescaped.count(b'"') // 2
+    if num_strings > 2 * max_values:  # each value has a key at most
+        return num_strings // 2
+    return _count_separators(b"".join(unescaped.split(b'"')[::2]))
+
+
+def _count_separators(text: bytes) -> int:
+    return 1 + sum(text.count(separator) for separator in (b",", b"[", b"{"))
+
+
+def _unquote(text: bytes) -> str:
+    """As urllib's unquote_plus, at a tenth of its time: half a megabyte of %41 would block the
+    event loop for 20 ms."""
+    text = text.translate(_PLUS_TO_SPACE)
+    return decode_text(_unquote_bytes(text) if b"%" in text else text, "form's field")
+
+
+def _unquote_bytes(text: bytes) -> bytes:
+    """Python decodes \\xNN fast, so that each %NN is made one; other backslashes are doubled."""
+    escaped = text.replace(b"\\", rb"\\")
+    escaped = _LONE_PERCENT.sub(rb"\\x25", escaped, _MAX_LONE_PERCENTS).replace(b"%", rb"\x")
+    try:
+        return escaped.decode("unicode_escape").encode("latin-1")
+    except UnicodeDecodeError as error:
+        raise InvalidText(
+            f"the form has more than {_MAX_LONE_PERCENTS} % without two hexadecimal digits after it"
+        ) from error

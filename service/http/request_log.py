@@ -1,0 +1,126 @@
+"""What remains of a request once it has ended: its metrics, a line in the log, and its trace.
+
+None of them ever holds a text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import structlog
+from starlette.datastructures import Headers
+
+from service.errors import Overloaded, outcome_of
+from service.observability.metrics import Metrics
+from service.translation.translator import SentenceTranslation, TextTranslation
+
+REQUEST_ID_HEADER = "X-Request-ID"
+_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_PROBES = ("/health", "/metrics")
+_logger = logging.getLogger(__name__)
+_lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+
+@dataclass
+class Record:
+    """One request. Its route adds the translations; `status` is None until it is answered, and
+    499 in the end if the client left. Times are monotonic seconds."""
+
+    request_id: str
+    method: str
+    endpoint: str
+    traceparent: str | None = None
+    started_seconds: float = field(default_factory=time.monotonic)
+    ended_seconds: float = 0.0
+    status: int | None = None
+    translations: Sequence[TextTranslation] = ()
+
+    @property
+    def seconds(self) -> float:
+        return self.ended_seconds - self.started_seconds
+
+    @property
+    def outcome(self) -> str:
+        return outcome_of(self.status)
+
+    def sentences(self) -> Iterator[tuple[str, SentenceTranslation]]:
+        """Every sentence and the model that translated it, those on the way through English too."""
+        for translation in self.translations:
+            if half := translation.through:
+                yield from ((half.model, sentence) for sentence in half.sentences)
+            yield from ((translation.model, sentence) for sentence in translation.sentences)
+
+
+class Tracer(Protocol):
+    """Sends a trace of a request somewhere."""
+
+    def trace(self, record: Record) -> None: ...
+
+    def close(self) -> None:
+        """Send what has not been sent yet."""
+        ...
+
+
+class Journal:
+    """Enters each request once, when it has ended."""
+
+    def __init__(self, metrics: Metrics, tracer: Tracer | None = None) -> None:
+        self._metrics, self._tracer = metrics, tracer
+
+    def enter(self, record: Record) -> None:
+        record.ended_seconds = time.monotonic()
+        self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
+        level = logging.DEBUG if _is_frequent(record) else logging.INFO
+        if _logger.isEnabledFor(level):
+            with contextlib.suppress(OSError):  # nobody reads the log any more, or its disk is full
+                _lines.log(level, "request", **_facts(record), logger=__name__)
+        if self._tracer is not None:
+            self._tracer.trace(record)
+
+    def close(self) -> None:
+        if self._tracer is not None:
+            self._tracer.close()
+
+
+def _is_frequent(record: Record) -> bool:
+    """Probes; and what a full server turns away, which must cost next to nothing."""
+    return record.endpoint.startswith(_PROBES) or record.status == Overloaded.status
+
+
+def request_id_of(headers: Headers) -> str:
+    """The client's own if it is short and plain, so that it may stand in logs and headers."""
+    given = headers.get(REQUEST_ID_HEADER, "")
+    return given if _SANE_ID.fullmatch(given) else secrets.token_hex(16)
+
+
+def _facts(record: Record) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "request_id": record.request_id,
+        "endpoint": record.endpoint,
+        "outcome": record.outcome,
+        "status": record.status,
+        "seconds": round(record.seconds, 6),
+    }
+    return facts | _work_facts(list(record.sentences()))
+
+
+def _work_facts(sentences: Sequence[tuple[str, SentenceTranslation]]) -> dict[str, object]:
+    """Of translated sentences: who did them, how much it was, and where the slowest ones were."""
+    if not sentences:
+        return {}
+    times = [sentence.times for _, sentence in sentences]
+    return {
+        "models": list(dict.fromkeys(model for model, _ in sentences)),
+        "sentences": len(sentences),
+        "target_tokens": sum(len(sentence.tokens) for _, sentence in sentences),
+        "max_queue_seconds": round(max(t.queue for t in times), 6),
+        "max_encode_seconds": round(max(t.encode for t in times), 6),
+        "max_decode_seconds": round(max(t.decode for t in times), 6),
+    }

@@ -1,0 +1,38 @@
+"""Probes: is the process alive, does it take requests."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from service.http.openapi import describe_errors
+from service.http.state import StateDep
+
+router = APIRouter()
+
+
+class Health(BaseModel):
+    status: str = "ok"
+
+
+@router.get("/health", responses=describe_errors(503))
+@router.head("/health", responses=describe_errors(503))
+async def health(state: StateDep) -> Health:
+    """LibreTranslate's probe: the same answer as /health/ready."""
+    return await ready(state)
+
+
+@router.get("/health/live")
+@router.head("/health/live")
+async def live() -> Health:
+    """200 as long as the process answers at all."""
+    return Health()
+
+
+@router.get("/health/ready", responses=describe_errors(503))
+@router.head("/health/ready", responses=describe_errors(503))
+async def ready(state: StateDep) -> Health:
+    """200 if every model takes requests, else 503."""
+    for name, engine in state.engines.items():
+        engine.require_ready(name)
+    return Health()

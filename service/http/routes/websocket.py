@@ -1,0 +1,255 @@
+"""WS /translate/stream: many requests on one connection, told apart by id."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from pydantic import BaseModel
+from starlette.types import Message
+
+from service.errors import (
+    Cancelled,
+    ClientGone,
+    DuplicateId,
+    InvalidMessage,
+    ServiceError,
+    TooManyStreams,
+    UnknownId,
+    shown,
+)
+from service.http.request_body import parse_json
+from service.http.request_log import Record, request_id_of
+from service.http.schemas import ErrorMessage, TranslateRequest
+from service.http.server_sent_events import message_of, render, unforeseen
+from service.http.state import Limits, ServerState, StateDep
+from service.translation.dispatcher import Job
+
+router = APIRouter()
+_logger = logging.getLogger(__name__)
+
+PATH = "/translate/stream"
+RequestId = str | int
+_MAX_ID_CHARACTERS, _MAX_ID_NUMBER = 128, 2**63 - 1
+LEAVING = 1012
+_IDLE, _TOO_LARGE, _BROKEN = 1001, 1009, 1011
+_GONE = (WebSocketDisconnect, RuntimeError)  # the latter if the connection was closed before
+SERVER_LEAVES: Message = {
+    "type": "websocket.disconnect",
+    "code": LEAVING,
+    "reason": "",
+    "is_server_leaving": True,  # a client can close with this code, but not send this
+}
+
+
+@router.websocket(PATH)
+async def translate_stream(socket: WebSocket, state: StateDep) -> None:
+    """Answer requests until the client leaves; leaving cancels what it still had running."""
+    await socket.accept()
+    with state.metrics.open_streams.track_inprogress():
+        await Connection(socket, state).serve()
+
+
+@dataclass
+class _Request:
+    """A request in progress. It can be cancelled until it is ending: then its last message, which
+    says how it ended, is on its way."""
+
+    wanted: TranslateRequest
+    job: Job
+    record: Record
+    task: asyncio.Task[None] | None = None
+    is_ending: bool = False
+
+    def cancel(self) -> None:
+        if not self.is_ending and self.task is not None:
+            self.is_ending = True
+            self.task.cancel()
+
+
+class Connection:
+    """One websocket and its requests in progress, each a task of its own.
+
+    A reader that is slow stops its tasks at the send, so that what waits for it is bounded by the
+    translations themselves. Every request ends with a message; if that cannot be, the connection
+    ends.
+    """
+
+    def __init__(self, socket: WebSocket, state: ServerState) -> None:
+        self._socket, self._state = socket, state
+        self._id = request_id_of(socket.headers)
+        self._numbers = itertools.count(1)
+        self._requests: dict[RequestId, _Request] = {}
+        self._sending = asyncio.Lock()
+
+    async def serve(self) -> None:
+        """Take messages until the client leaves, is idle for too long or breaks the limits."""
+        try:
+            while (message := await self._receive()) is not None:
+                await self._take(message)
+                await asyncio.sleep(0)  # however many there are, others have their turn in between
+        except ClientGone:
+            pass
+        except Exception:
+            _logger.exception("a websocket failed", extra={"request_id": self._id})
+            await self._close(_BROKEN, "something went wrong here")
+        finally:
+            tasks = self._tasks
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+
+    @property
+    def _tasks(self) -> list[asyncio.Task[None]]:
+        return [request.task for request in self._requests.values() if request.task is not None]
+
+    async def _receive(self) -> str | bytes | None:
+        """The next message; None at the end. If it is the server that leaves, what is in progress
+        is finished first."""
+        limits = self._state.limits
+        while True:
+            try:
+                async with asyncio.timeout(limits.stream_idle_seconds):
+                    frame = await self._socket.receive()
+            except TimeoutError:
+                if self._requests:
+                    continue
+                await self._close(_IDLE, "nothing was asked for too long")
+                return None
+            if frame["type"] == "websocket.disconnect":
+                if frame.get("is_server_leaving") and self._requests:
+                    await asyncio.wait(self._tasks)
+                return None
+            content: str | bytes = frame.get("text") or frame.get("bytes") or ""
+            if len(content) > limits.max_body_bytes:
+                await self._close(_TOO_LARGE, f"over {limits.max_body_bytes} bytes")
+                return None
+            return content
+
+    async def _take(self, message: str | bytes) -> None:
+        """Start or cancel a request; what is wrong with a message is answered, not fatal."""
+        request_id: RequestId | None = None
+        try:
+            values = _parse(message, self._state.limits)
+            request_id = _id_of(values)
+            if values.get("cancel") is True:
+                self._cancel(request_id)
+            else:
+                self._start(request_id, values)
+                await asyncio.sleep(0)  # a task cancelled before it began would never answer
+        except ServiceError as error:
+            await self._send_error(error, request_id)
+        except Exception as error:
+            await self._send_error(unforeseen(error, self._id), request_id)
+
+    def _cancel(self, request_id: RequestId) -> None:
+        request = self._requests.get(request_id)
+        if request is None:
+            raise UnknownId(f"no request with id {shown(request_id)} is in progress")
+        request.cancel()
+
+    def _start(self, request_id: RequestId, values: dict[str, Any]) -> None:
+        if request_id in self._requests:
+            raise DuplicateId(f"a request with id {shown(request_id)} is still in progress")
+        if len(self._requests) >= self._state.limits.max_streams:
+            raise TooManyStreams(
+                f"{len(self._requests)} requests are in progress on this connection, "
+                f"at most {self._state.limits.max_streams} are allowed"
+            )
+        fields = {name: value for name, value in values.items() if name not in ("id", "cancel")}
+        wanted = TranslateRequest.from_json(fields)
+        request = _Request(wanted, self._state.job(wanted), self._record())
+        self._requests[request_id] = request
+        request.task = asyncio.create_task(self._answer(request_id, request))
+
+    def _record(self) -> Record:
+        """In the log a request has the connection's id and its number on it, not what the client
+        calls it, which may be anything."""
+        own_id = f"{self._id}-{next(self._numbers)}"
+        return Record(own_id, "WS", PATH, self._socket.headers.get("traceparent"))
+
+    async def _answer(self, request_id: RequestId, request: _Request) -> None:
+        """Translate and tell how it ended; a client that cannot be told is disconnected."""
+        record = request.record
+        try:
+            error = await self._translate(request_id, request)
+            request.is_ending = True
+            record.status = error.status if error else 200
+            if error is not None:
+                await self._send_error(error, request_id)
+        except (ClientGone, asyncio.CancelledError):
+            record.status = ClientGone.status
+        except Exception as error:
+            record.status = unforeseen(error, record.request_id).status
+            await self._close(_BROKEN, "something went wrong here")
+        finally:
+            del self._requests[request_id]
+            self._enter(record)
+
+    async def _translate(self, request_id: RequestId, request: _Request) -> ServiceError | None:
+        """Send the translation's messages -> why it did not come to its end."""
+        try:
+            async with self._state.dispatcher.stream(request.job) as pieces:
+                async for piece in pieces:
+                    message = message_of(request.wanted, piece, request.record, request_id)
+                    await self._send(message)
+        except ServiceError as error:
+            return error
+        except asyncio.CancelledError:
+            return Cancelled("the request was cancelled")
+        except Exception as error:
+            return unforeseen(error, request.record.request_id)
+        return None
+
+    def _enter(self, record: Record) -> None:
+        try:
+            self._state.journal.enter(record)
+        except Exception as error:
+            unforeseen(error, record.request_id)
+
+    async def _send_error(self, error: ServiceError, request_id: RequestId | None) -> None:
+        if error.is_rejection:
+            self._state.metrics.count_rejected(error.code)
+        await self._send(ErrorMessage.of(error, request_id))
+
+    async def _send(self, message: BaseModel) -> None:
+        """Raises ClientGone if the connection is lost."""
+        text = render(message)
+        async with self._sending:
+            try:
+                await self._socket.send_text(text)
+            except _GONE as error:
+                raise ClientGone("the client hung up") from error
+
+    async def _close(self, code: int, reason: str) -> None:
+        with contextlib.suppress(*_GONE):
+            await self._socket.close(code, reason)
+
+
+def _parse(message: str | bytes, limits: Limits) -> dict[str, Any]:
+    if isinstance(message, bytes):
+        raise InvalidMessage("a message must be a text frame with JSON, got a binary frame")
+    values = parse_json(message.encode(), limits, "message")
+    if not isinstance(values, dict):
+        raise InvalidMessage(f"a message must be a JSON object, got {shown(values)}")
+    return values
+
+
+def _id_of(values: dict[str, Any]) -> RequestId:
+    request_id = values.get("id")
+    if isinstance(request_id, int) and not isinstance(request_id, bool):
+        if abs(request_id) <= _MAX_ID_NUMBER:
+            return request_id
+        raise InvalidMessage(f"id must be at most {_MAX_ID_NUMBER}, got {shown(request_id)}")
+    if isinstance(request_id, str) and len(request_id) <= _MAX_ID_CHARACTERS:
+        return request_id
+    raise InvalidMessage(
+        f"id must be a number or a string of at most {_MAX_ID_CHARACTERS} characters, "
+        f"got {shown(request_id)}"
+    )

@@ -1,0 +1,390 @@
+"""The wire types of POST /translate: LibreTranslate's fields, and more of our own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError, from_json
+
+from model.decoding.options import DecodingOptions
+from model.text.languages import MAX_CODE_CHARACTERS
+from service.engine.sentence_task import Times
+from service.errors import InvalidField, ServiceError, printable
+from service.http.fields import explain_invalid, value_schema
+from service.translation.dispatcher import Job
+from service.translation.translator import SentenceTranslation, TextPiece, TextTranslation
+
+_SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
+_OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
+_OPTIONS = {*_SAMPLING_FIELDS, *_OTHER_OPTIONS}
+_MAX_KEY_CHARACTERS = 512
+_MAX_NAME_CHARACTERS = 255
+_MAX_NUMBER_CHARACTERS = 64
+
+
+def _check_texts(value: object) -> object:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return value
+    raise PydanticCustomError("texts", "must be a string or a list of strings")
+
+
+class TranslateRequest(BaseModel):
+    """What to translate and how. Unknown fields are ignored; null is as if the field were absent.
+
+    Any of temperature, top_k, top_p and seed asks for sampling; else it is beam search with the
+    model's own defaults.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    q: Annotated[str | list[str], BeforeValidator(_check_texts)] = Field(
+        description="A text, or a list of texts."
+    )
+    source: str = Field(
+        max_length=MAX_CODE_CHARACTERS,
+        description='Language code of the text, or "auto" to detect it.',
+    )
+    target: str = Field(
+        max_length=MAX_CODE_CHARACTERS, description="Language code to translate into."
+    )
+    format: Literal["text", "html"] = Field(
+        "text",
+        description='Only "text" is supported yet.',
+        json_schema_extra={"enum": ["text"]},
+    )
+    alternatives: int = Field(
+        0, ge=0, le=15, description="How many more translations to give, at most."
+    )
+    api_key: str | None = Field(
+        None,
+        max_length=_MAX_KEY_CHARACTERS,
+        description="LibreTranslate's; accepted and ignored.",
+    )
+    secret: str | None = Field(
+        None,
+        max_length=_MAX_KEY_CHARACTERS,
+        description="LibreTranslate's; accepted and ignored.",
+    )
+    beam_size: int | None = Field(None, ge=1, le=64, description="Hypotheses to keep; 1 is greedy.")
+    length_penalty: float | None = Field(
+        None, ge=0.0, le=10.0, description="Above 1 prefers longer translations."
+    )
+    temperature: float | None = Field(
+        None, ge=0.01, le=100.0, description="Sampling: 1 is neutral."
+    )
+    top_k: int | None = Field(
+        None, ge=0, le=2**31 - 1, description="Sampling: only the k likeliest tokens; 0 is all."
+    )
+    top_p: float | None = Field(
+        None, ge=0.0, le=1.0, description="Sampling: only the likeliest tokens of this mass."
+    )
+    seed: int | None = Field(
+        None, ge=0, le=2**63 - 1, description="Sampling: same seed, same translation; 0 by default."
+    )
+    max_length: int | None = Field(
+        None, ge=1, le=100_000, description="Tokens that a sentence's translation may have."
+    )
+    repetition_penalty: float | None = Field(
+        None, ge=0.1, le=10.0, description="Above 1 makes words less likely that were used already."
+    )
+    no_repeat_ngram_size: int | None = Field(
+        None, ge=0, le=20, description="Tokens in a row that may not come twice; 0 allows all."
+    )
+    target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts)] = Field(
+        None,
+        description="How the translation must begin, in fewer tokens than it may have; a list has "
+        "one beginning a sentence of q.",
+    )
+    deadline_ms: int | None = Field(
+        None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
+    )
+    details: bool = Field(False, description="Also give every sentence's tokens and scores.")
+    model: str | None = Field(
+        None,
+        max_length=_MAX_NAME_CHARACTERS,
+        description="The served model that is to translate; by default the first that can.",
+    )
+
+    @classmethod
+    def from_json(cls, values: object) -> Self:
+        """Check parsed JSON; raises InvalidField."""
+        given = values
+        if isinstance(values, dict):
+            given = {name: values[name] for name in cls.model_fields if _is_given(values, name)}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            errors = error.errors(include_url=False, include_context=False)
+            raise InvalidField(explain_invalid(errors, _PROPERTIES)) from error
+
+    @classmethod
+    def from_strings(cls, values: Mapping[str, str | list[str]]) -> Self:
+        """Check form or query fields, whose numbers are spelled as in JSON; raises InvalidField."""
+        typed: dict[str, object] = {**values}
+        for name in _SPELLED_FIELDS & values.keys():
+            typed[name] = _parse_spelled(values[name])
+        return cls.from_json(typed)
+
+    @classmethod
+    def unknown_fields(cls, values: object) -> Iterator[str]:
+        """The names among parsed JSON or form fields that mean nothing here."""
+        if isinstance(values, dict):
+            yield from (name for name in values if name not in cls.model_fields)
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.q] if isinstance(self.q, str) else self.q
+
+    @property
+    def prefixes(self) -> list[str]:
+        """The beginnings of the first sentences; raises InvalidField where q is a list."""
+        if self.target_prefix is None:
+            return []
+        if isinstance(self.q, list):
+            raise InvalidField("target_prefix goes with one text, but q is a list")
+        return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix
+
+    @property
+    def is_sampling(self) -> bool:
+        return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
+
+    def job(self, max_beam_size: int, default_deadline: float | None) -> Job:
+        """What is asked for, with the server's deadline where it says none."""
+        return Job(
+            texts=self.texts,
+            source=self.source,
+            target=self.target,
+            decoding=RequestDecoding(self, max_beam_size),
+            deadline_seconds=self.deadline_ms / 1000 if self.deadline_ms else default_deadline,
+            prefixes=self.prefixes,
+            model=self.model,
+        )
+
+    def decoding(self, defaults: DecodingOptions, max_beam_size: int) -> DecodingOptions:
+        """The model's defaults with the request's wishes; raises InvalidField."""
+        if self.is_sampling:
+            self._check_sampling()
+            beam_size = 1
+        else:
+            beam_size = self._beam_size(defaults, max_beam_size)
+        wishes: dict[str, Any] = {
+            "beam_size": beam_size,
+            "n_best": beam_size if self.alternatives else 1,
+            "sampling": self.is_sampling,
+        }
+        for name in self.model_fields_set & _OPTIONS:
+            if (value := getattr(self, name)) is not None:
+                wishes[name] = value
+        if all(getattr(defaults, name) == value for name, value in wishes.items()):
+            return defaults
+        return dataclasses.replace(defaults, **wishes)
+
+    def _beam_size(self, defaults: DecodingOptions, max_beam_size: int) -> int:
+        """As asked; if not asked, the default, widened to hold the alternatives."""
+        needed = self.alternatives + 1
+        default = 1 if defaults.sampling else min(defaults.beam_size, max_beam_size)
+        beam_size = self.beam_size or max(default, needed)
+        if beam_size < needed:
+            raise InvalidField(
+                f"alternatives must be less than beam_size ({beam_size}), got {self.alternatives}"
+            )
+        if beam_size > max_beam_size:
+            name = "beam_size" if self.beam_size else "alternatives + 1"
+            raise InvalidField(f"{name} must be at most {max_beam_size}, got {beam_size}")
+        return beam_size
+
+    def _check_sampling(self) -> None:
+        given = next(name for name in _SAMPLING_FIELDS if getattr(self, name) is not None)
+        if self.beam_size is not None and self.beam_size > 1:
+            raise InvalidField(
+                f"beam_size must be 1 or left out with {given}, which asks for sampling; "
+                f"got {self.beam_size}"
+            )
+        if self.alternatives:
+            raise InvalidField(
+                f"alternatives must be 0 with {given}, which asks for sampling; "
+                f"got {self.alternatives}"
+            )
+
+
+_PROPERTIES: dict[str, dict[str, Any]] = TranslateRequest.model_json_schema()["properties"]
+_SPELLED_FIELDS = {
+    name
+    for name, schema in _PROPERTIES.items()
+    if value_schema(schema).get("type") in ("integer", "number", "boolean")
+}
+
+
+def _is_given(values: Mapping[str, object], name: str) -> bool:
+    return values.get(name) is not None
+
+
+def _parse_spelled(text: str | list[str]) -> object:
+    """A number, true or false as JSON spells it; anything else stays the text that it is."""
+    if not isinstance(text, str) or len(text) > _MAX_NUMBER_CHARACTERS or text != text.strip():
+        return text
+    try:
+        value = from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float) else text
+
+
+@dataclass(frozen=True)
+class RequestDecoding:
+    """`service.translation.dispatcher.Decoding`: a request's wishes over a model's defaults."""
+
+    request: TranslateRequest
+    max_beam_size: int
+
+    def final(self, defaults: DecodingOptions) -> DecodingOptions:
+        return self.request.decoding(defaults, self.max_beam_size)
+
+    def halfway(self, defaults: DecodingOptions) -> DecodingOptions:
+        """The model's own defaults, and the beam size that was asked for: it is a wish for speed
+        or care that holds for the whole way."""
+        beam_size = self.request.beam_size or min(defaults.beam_size, self.max_beam_size)
+        return dataclasses.replace(defaults, beam_size=beam_size, n_best=1, sampling=False)
+
+
+class DetectedLanguage(BaseModel):
+    """The language a text is in, as far as can be told; confidence is 0 to 100."""
+
+    language: str
+    confidence: float
+
+
+class Milliseconds(BaseModel):
+    """Where a sentence's time went: waiting for a slot, in the encoder, in the decoder."""
+
+    queue: float
+    encode: float
+    decode: float
+
+    @classmethod
+    def of(cls, times: Times) -> Self:
+        return cls(
+            queue=round(times.queue * 1000, 3),
+            encode=round(times.encode * 1000, 3),
+            decode=round(times.decode * 1000, 3),
+        )
+
+
+class SentenceDetail(BaseModel):
+    """One sentence; log_probs has one entry a token, and one more for its end. What is translated
+    beside it may change these numbers, on a CPU by less than 0.0001, but not the tokens."""
+
+    source: str
+    target: str
+    tokens: list[str]
+    log_probs: list[float]
+    score: float
+    finish_reason: str
+    times_ms: Milliseconds
+
+    @classmethod
+    def of(cls, sentence: SentenceTranslation) -> Self:
+        return cls(
+            source=sentence.source,
+            target=sentence.target,
+            tokens=sentence.tokens,
+            log_probs=sentence.log_probs,
+            score=sentence.score,
+            finish_reason=sentence.finish_reason,
+            times_ms=Milliseconds.of(sentence.times),
+        )
+
+
+class Through(BaseModel):
+    """What a text was on its way to the target, and which model took it there."""
+
+    language: str
+    text: str
+    model: str
+
+
+class TextDetail(BaseModel):
+    """One text: the model that translated it, and if it took two steps, the first of them; the
+    sentences are those of the last step."""
+
+    model: str
+    through: Through | None = None
+    sentences: list[SentenceDetail]
+
+    @classmethod
+    def of(cls, translation: TextTranslation) -> Self:
+        half = translation.through
+        return cls(
+            model=translation.model,
+            through=Through(**dataclasses.asdict(half)) if half else None,
+            sentences=[SentenceDetail.of(sentence) for sentence in translation.sentences],
+        )
+
+
+class TranslateResponse(BaseModel):
+    """Strings if q was one, lists if it was a list; members that were not asked for are absent."""
+
+    translatedText: str | list[str]
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None
+    alternatives: list[str] | list[list[str]] | None = None
+    details: list[TextDetail] | None = None
+
+    @classmethod
+    def of(cls, request: TranslateRequest, translations: Sequence[TextTranslation]) -> Self:
+        """Shape the answer as the request asked for it."""
+        is_list = isinstance(request.q, list)
+        texts = [translation.text for translation in translations]
+        more = [translation.alternatives[: request.alternatives] for translation in translations]
+        detected = [
+            DetectedLanguage(**dataclasses.asdict(translation.detection))
+            for translation in translations
+            if translation.detection
+        ]
+        return cls(
+            translatedText=texts if is_list else texts[0],
+            detectedLanguage=(detected if is_list else detected[0]) if detected else None,
+            alternatives=(more if is_list else more[0]) if request.alternatives else None,
+            details=[TextDetail.of(t) for t in translations] if request.details else None,
+        )
+
+
+class TokenMessage(BaseModel):
+    """The next part of a translation. `index` tells the text if q is a list, `segment` the
+    sentence; the parts of one text joined are its translatedText."""
+
+    id: str | int | None = None
+    type: Literal["token"] = "token"
+    text: str
+    index: int | None = None
+    segment: int | None = None
+
+    @classmethod
+    def of(cls, request: TranslateRequest, piece: TextPiece, request_id: str | int | None) -> Self:
+        index = piece.text_index if isinstance(request.q, list) else None
+        return cls(id=request_id, text=piece.text, index=index, segment=piece.sentence)
+
+
+class FinalMessage(TranslateResponse):
+    """The whole answer, as POST /translate gives it."""
+
+    id: str | int | None = None
+    type: Literal["final"] = "final"
+
+
+class ErrorMessage(BaseModel):
+    """How a request on a stream ended if not with its answer."""
+
+    id: str | int | None = None
+    type: Literal["error"] = "error"
+    error: str
+    code: str
+
+    @classmethod
+    def of(cls, error: ServiceError, request_id: str | int | None) -> Self:
+        return cls(id=request_id, error=printable(str(error)), code=error.code)

@@ -1,0 +1,101 @@
+"""POST /translate as server-sent events: token, token, ..., then final or error."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator
+
+from fastapi.sse import format_sse_event
+from pydantic import BaseModel
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from service.errors import ServiceError
+from service.http.request_log import Record
+from service.http.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
+from service.translation.dispatcher import Dispatcher, Job, Pieces
+from service.translation.translator import TextPiece, TextTranslation
+
+EVENT_STREAM = "text/event-stream"
+_logger = logging.getLogger(__name__)
+
+
+class EventStream(StreamingResponse):
+    """A response that frees what it streams from however it ends, and notices a client that
+    leaves while there is nothing to send."""
+
+    media_type = EVENT_STREAM
+
+    def __init__(
+        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: Record
+    ) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-store"})
+        self._work, self._record = work, record
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._work:
+            sending = asyncio.ensure_future(self.stream_response(send))
+            leaving = asyncio.ensure_future(self.listen_for_disconnect(receive))
+            try:
+                await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if not sending.done():
+                    self._record.status = None
+            finally:
+                sending.cancel()
+                leaving.cancel()
+                await asyncio.gather(sending, leaving, return_exceptions=True)
+            if not sending.cancelled():
+                sending.result()
+
+
+async def event_stream(
+    wanted: TranslateRequest, job: Job, dispatcher: Dispatcher, record: Record
+) -> EventStream:
+    """Start the work, so that what is wrong at once is an ordinary error answer."""
+    work = contextlib.AsyncExitStack()
+    pieces = await work.enter_async_context(dispatcher.stream(job))
+    return EventStream(_events(wanted, pieces, record), work, record)
+
+
+def message_of(
+    wanted: TranslateRequest,
+    piece: TextPiece | list[TextTranslation],
+    record: Record,
+    request_id: str | int | None = None,
+) -> TokenMessage | FinalMessage:
+    """A piece, or at the end the whole answer, as both transports send it; `record` keeps that."""
+    if isinstance(piece, TextPiece):
+        return TokenMessage.of(wanted, piece, request_id)
+    record.translations = piece
+    return FinalMessage.of(wanted, piece).model_copy(update={"id": request_id})
+
+
+def render(message: BaseModel) -> str:
+    return message.model_dump_json(exclude_none=True)
+
+
+def unforeseen(error: Exception, request_id: str) -> ServiceError:
+    """Log what should not have happened -> what the client is told."""
+    _logger.error("request failed", exc_info=error, extra={"request_id": request_id})
+    return ServiceError("something went wrong here; the request may be tried again")
+
+
+async def _events(
+    wanted: TranslateRequest, pieces: Pieces, record: Record
+) -> AsyncGenerator[bytes]:
+    try:
+        async for piece in pieces:
+            yield _event(message_of(wanted, piece, record))
+    except ServiceError as error:
+        record.status = error.status
+        yield _event(ErrorMessage.of(error, None))
+    except Exception as error:
+        told = unforeseen(error, record.request_id)
+        record.status = told.status
+        yield _event(ErrorMessage.of(told, None))
+
+
+def _event(message: TokenMessage | FinalMessage | ErrorMessage) -> bytes:
+    return format_sse_event(data_str=render(message), event=message.type)

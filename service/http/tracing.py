@@ -1,0 +1,106 @@
+"""Traces of requests for OpenTelemetry, made of the times that the engine took anyway.
+
+A request's span has one span a sentence and phase below it: queue, encode, decode.
+"""
+
+from __future__ import annotations
+
+import time
+
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.re import parse_env_headers
+
+from service.http.request_log import Record
+from service.translation.translator import SentenceTranslation
+
+Facts = dict[str, str | int]
+_WORK = "/translate"
+_NANOSECONDS = 1_000_000_000
+_CLOSE_MILLISECONDS = 2000
+
+
+class OpenTelemetryTracer:
+    """Sends finished requests for translations, in the background, to an OTLP endpoint.
+
+    The SDK's own OTEL_* variables hold as well, such as OTEL_TRACES_SAMPLER. An endpoint that does
+    not answer costs spans, never requests.
+    """
+
+    def __init__(self, endpoint: str, headers: str, version: str) -> None:
+        """`headers`: name=value separated by commas."""
+        about = Resource.create({SERVICE_NAME: "dragoman", SERVICE_VERSION: version})
+        exporter = OTLPSpanExporter(endpoint, headers=parse_env_headers(headers, liberal=True))
+        self._provider = TracerProvider(resource=about, shutdown_on_exit=False)
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer("dragoman", version)
+
+    def trace(self, record: Record) -> None:
+        if not record.endpoint.startswith(_WORK):
+            return
+        epoch = time.time() - time.monotonic()
+        span = self._tracer.start_span(
+            f"{record.method} {record.endpoint}",
+            _caller(record),
+            SpanKind.SERVER,
+            _facts(record),
+            start_time=_nanoseconds(epoch + record.started_seconds),
+        )
+        if record.outcome == "error":
+            span.set_status(StatusCode.ERROR)
+        for index, (model, sentence) in enumerate(record.sentences()):
+            self._trace_sentence(set_span_in_context(span), epoch, index, model, sentence)
+        span.end(_nanoseconds(epoch + record.ended_seconds))
+
+    def close(self) -> None:
+        """Send what waits, for two seconds at most."""
+        self._provider.force_flush(_CLOSE_MILLISECONDS)
+
+    def _trace_sentence(
+        self, parent: Context, epoch: float, index: int, model: str, sentence: SentenceTranslation
+    ) -> None:
+        times = sentence.times
+        facts: Facts = {"dragoman.model": model, "dragoman.sentence": index}
+        results: Facts = {
+            "dragoman.target_tokens": len(sentence.tokens),
+            "dragoman.finish_reason": sentence.finish_reason,
+        }
+        phases = (
+            ("queue", times.queue, facts),
+            ("encode", times.encode, facts),
+            ("decode", times.decode, facts | results),
+        )
+        begins = epoch + times.arrived
+        for name, seconds, attributes in phases:
+            span = self._tracer.start_span(
+                name, parent, attributes=attributes, start_time=_nanoseconds(begins)
+            )
+            begins += seconds
+            span.end(_nanoseconds(begins))
+
+
+def _caller(record: Record) -> Context:
+    """The span that the client names in its traceparent header (W3C Trace Context), if any."""
+    carrier = {"traceparent": record.traceparent} if record.traceparent else {}
+    return TraceContextTextMapPropagator().extract(carrier)
+
+
+def _facts(record: Record) -> Facts:
+    facts: Facts = {
+        "http.request.method": record.method,
+        "http.route": record.endpoint,
+        "dragoman.request_id": record.request_id,
+        "dragoman.outcome": record.outcome,
+    }
+    if record.status is not None:
+        facts["http.response.status_code"] = record.status
+    return facts
+
+
+def _nanoseconds(seconds: float) -> int:
+    return int(seconds * _NANOSECONDS)

@@ -1,0 +1,105 @@
+"""How the log looks: one JSON object a line, or lines for people, whoever writes them.
+
+Everything logs through the standard library and puts facts into `extra`; structlog renders. What
+is written for every request goes to structlog directly, at a third of the cost.
+
+No client's text is ever logged. An exception's message may show one, so a traceback has only the
+exception's type and its places in the code, except for loggers whose code knows no text.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+from pydantic_core import to_json
+from structlog.processors import ExceptionRenderer, JSONRenderer, TimeStamper
+from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_logger_name
+from structlog.tracebacks import ExceptionDictTransformer
+from structlog.typing import EventDict, Processor
+
+# They work with token ids only, and their messages tell an operator what a device lacks.
+LOGGERS_WITHOUT_TEXTS = ("service.engine.batch_loop", "service.engine.worker")
+
+
+def configure_logs(level: str, log_format: str) -> None:
+    """Send all log records of this process to stderr; "auto" is text on a terminal, else JSON."""
+    is_json = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())
+    stamp, renderers = TimeStamper(fmt="iso", utc=True), _renderers(is_json)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        ProcessorFormatter(
+            foreign_pre_chain=[
+                ExtraAdder(),
+                add_log_level,
+                add_logger_name,
+                stamp,
+                _drop_exception_messages,
+            ],
+            processors=[
+                ProcessorFormatter.remove_processors_meta,
+                _drop_uvicorns_colours,
+                *renderers,
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # below, it shows arguments of callbacks
+    direct = [JSONRenderer(serializer=_to_json)] if is_json else renderers
+    structlog.configure(
+        processors=[_event_first, add_log_level, stamp, *direct],
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+    )
+
+
+def _drop_exception_messages(_: Any, __: str, event: EventDict) -> EventDict:
+    exc_info = event.get("exc_info")
+    if isinstance(exc_info, tuple) and event["logger"] not in LOGGERS_WITHOUT_TEXTS:
+        error = _without_message(exc_info[1])
+        event["exc_info"] = (type(error), error, error.__traceback__) if error else None
+    return event
+
+
+def _without_message(error: BaseException | None) -> BaseException | None:
+    """An exception of the same name and origin that says nothing."""
+    if error is None:
+        return None
+    names = {"__module__": type(error).__module__, "__qualname__": type(error).__qualname__}
+    bare: BaseException
+    if isinstance(error, BaseExceptionGroup):
+        kind = type(type(error).__name__, (BaseExceptionGroup,), names)
+        bare = kind("", [_without_message(part) for part in error.exceptions])
+    else:
+        bare = type(type(error).__name__, (Exception,), names)()
+    bare.__cause__ = _without_message(error.__cause__)
+    bare.__context__ = _without_message(error.__context__)
+    bare.__suppress_context__ = error.__suppress_context__
+    return bare.with_traceback(error.__traceback__)
+
+
+def _event_first(_: Any, __: str, event: EventDict) -> EventDict:
+    return {"event": event.pop("event"), **event}
+
+
+def _to_json(event: EventDict, default: Callable[[Any], Any]) -> str:
+    return to_json(event, fallback=default).decode()
+
+
+def _drop_uvicorns_colours(_: Any, __: str, event: EventDict) -> EventDict:
+    event.pop("color_message", None)
+    return event
+
+
+def _renderers(is_json: bool) -> Sequence[Processor]:
+    """A traceback never shows the values of variables: a client's text may be among them."""
+    if is_json:
+        frames = ExceptionDictTransformer(show_locals=False)
+        return [ExceptionRenderer(frames), JSONRenderer(ensure_ascii=False)]
+    plain = structlog.dev.plain_traceback
+    is_terminal = sys.stderr.isatty()
+    return [structlog.dev.ConsoleRenderer(colors=is_terminal, exception_formatter=plain)]

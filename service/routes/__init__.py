@@ -1,1 +1,0 @@
-"""The HTTP surface, one module a concern. Routes know schemas; the engine does not."""

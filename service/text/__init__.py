@@ -1,1 +1,0 @@
-"""What happens to text around the model: cutting, joining, language detection."""

@@ -1,0 +1,82 @@
+"""Which models translate a pair of languages; what no model has goes through English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from model.text.languages import shown_pairs
+from service.errors import InvalidField, UnsupportedLanguage, shown
+from service.translation.translator import Translator
+
+_PIVOT = "en"
+
+
+class Leg(NamedTuple):
+    """One model's part of the way, in its own language codes."""
+
+    translator: Translator
+    source: str
+    target: str
+
+
+Route = tuple[Leg, ...]
+
+
+def require_route(source: str, target: str, translators: Sequence[Translator]) -> Route:
+    """As `find_route`, but raises UnsupportedLanguage."""
+    require_known("source", source, translators)
+    require_known("target", target, translators)
+    if route := find_route(source, target, translators):
+        return route
+    pairs = shown_pairs(sorted({pair for t in translators for pair in t.pairs}))
+    raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
+
+
+def find_route(source: str, target: str, translators: Sequence[Translator]) -> Route | None:
+    """The first model that has the pair; else the first two that have it through English."""
+    for translator in translators:
+        if leg := _leg(translator, source, target):
+            return (leg,)
+    for first in translators:
+        if not (there := _leg(first, source, _PIVOT)) or there.source == there.target:
+            continue
+        for second in translators:
+            onward = _leg(second, _PIVOT, target)
+            if onward and onward.source != onward.target:
+                return there, onward
+    return None
+
+
+def require_known(field: str, code: str, translators: Sequence[Translator]) -> str:
+    """The first model's own code for the language; UnsupportedLanguage if all lack it."""
+    for translator in translators:
+        if found := translator.find(code):
+            return found
+    known = distinct(language for t in translators for language in t.languages)
+    allowed = ["auto", *known] if field == "source" else known
+    raise UnsupportedLanguage(
+        f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}"
+    )
+
+
+def named(model: str, translators: Sequence[Translator]) -> list[Translator]:
+    """The model of that name; raises InvalidField."""
+    chosen = [translator for translator in translators if translator.name == model]
+    if not chosen:
+        names = ", ".join(translator.name for translator in translators)
+        raise InvalidField(f"model must be one of {names}, got {shown(model)}")
+    return chosen
+
+
+def distinct(codes: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(codes))
+
+
+def _leg(translator: Translator, source: str, target: str) -> Leg | None:
+    """None if the model does not have this pair. A language stays what it is in any model."""
+    own = translator.find(source), translator.find(target)
+    if own[0] is None or own[1] is None:
+        return None
+    is_possible = own[0] == own[1] or translator.can_translate(own[0], own[1])
+    return Leg(translator, own[0], own[1]) if is_possible else None

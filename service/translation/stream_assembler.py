@@ -1,0 +1,65 @@
+"""One text's translation as it grows: its sentences' tokens in, text in reading order out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from service.engine.interfaces import StreamDecoder
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The next part of a text's translation; `sentence` says which of its sentences it is from."""
+
+    text: str
+    sentence: int
+
+
+class GrowingText:
+    """Sentences end in any order; what is given out is always the text's next part.
+
+    All pieces joined are the whole text: gap, translation, gap, ..., last gap.
+    """
+
+    def __init__(self, gaps: Sequence[str], decoders: Sequence[StreamDecoder]) -> None:
+        self._gaps, self._decoders = gaps, decoders
+        self._texts = ["" for _ in decoders]
+        self._is_final = [False for _ in decoders]
+        self._current = 0
+        self._num_told = -1
+
+    def grow(self, sentence: int, ids: Sequence[int]) -> None:
+        """More settled tokens of a sentence."""
+        decoder = self._decoders[sentence]
+        self._texts[sentence] += "".join(decoder.push(token) for token in ids)
+
+    def finish(self, sentence: int, text: str) -> None:
+        """A sentence's whole translation, which begins with what it has grown to."""
+        self._texts[sentence] = text
+        self._is_final[sentence] = True
+
+    def pieces(self) -> Iterator[Piece]:
+        """What can be told since the last call."""
+        while self._current < len(self._texts):
+            if piece := self._next_of_current():
+                yield Piece(piece, self._current)
+            if not self._is_final[self._current]:
+                return
+            self._current += 1
+            self._num_told = -1
+        if self._current == len(self._texts):
+            self._current += 1
+            if gap := self._gaps[-1]:
+                yield Piece(gap, max(0, len(self._texts) - 1))
+
+    def _next_of_current(self) -> str:
+        """Its gap with the first text, then what it has grown by."""
+        text = self._texts[self._current]
+        if self._num_told < 0:
+            if not text and not self._is_final[self._current]:
+                return ""
+            self._num_told = len(text)
+            return self._gaps[self._current] + text
+        piece, self._num_told = text[self._num_told :], len(text)
+        return piece

@@ -1,0 +1,265 @@
+"""From texts to sentences, through one model's engine, and back to texts."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Hypothesis, SourceSentence
+from model.text.languages import Languages
+from service.engine.engine import Engine
+from service.engine.interfaces import SourceEncoder, Tokenizer
+from service.engine.sentence_task import Outcome, Times, Update
+from service.errors import InvalidField
+from service.translation.detection import Detection
+from service.translation.prefix import PrefixBounds
+from service.translation.segmentation import Document
+from service.translation.stream_assembler import GrowingText
+
+
+@dataclass(frozen=True)
+class SentenceTranslation:
+    """One sentence's best hypothesis, spelled out."""
+
+    source: str
+    target: str
+    tokens: list[str]
+    log_probs: list[float]
+    score: float
+    finish_reason: str
+    times: Times
+
+
+@dataclass(frozen=True)
+class Halfway:
+    """What a text was on its way, if no model does the pair directly."""
+
+    language: str
+    text: str
+    model: str
+    sentences: Sequence[SentenceTranslation]
+
+
+@dataclass(frozen=True)
+class TextTranslation:
+    """One text's translation by `model`; `alternatives` are the next best, `detection` if it was
+    asked, `through` if it took two models or one model twice."""
+
+    text: str
+    alternatives: list[str]
+    sentences: list[SentenceTranslation]
+    model: str
+    detection: Detection | None = None
+    through: Halfway | None = None
+
+
+@dataclass(frozen=True)
+class TextPiece:
+    """The next part of one text's translation: which text, which of its sentences, what."""
+
+    text_index: int
+    sentence: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one model is to translate and how, in its own language codes.
+
+    `prefixes` are how the translations of the first sentences must begin; `ends_seconds` is the
+    deadline by the monotonic clock, None is no deadline. Work that `is_admitted` is never refused
+    for want of room, because it is the second half of something that was let in.
+    """
+
+    texts: Sequence[str]
+    source: str
+    target: str
+    options: DecodingOptions
+    ends_seconds: float | None = None
+    prefixes: Sequence[str] = ()
+    is_admitted: bool = False
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """Until the deadline, from now."""
+        return None if self.ends_seconds is None else max(0.0, self.ends_seconds - time.monotonic())
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One text and what is to be done with it; no document: it stays as it is."""
+
+    text: str
+    document: Document | None
+
+    @property
+    def sentences(self) -> list[str]:
+        return self.document.sentences if self.document else []
+
+
+class Translator:
+    """Translates texts between the pairs of one model."""
+
+    def __init__(
+        self,
+        name: str,
+        engine: Engine,
+        tokenizer: Tokenizer,
+        pairs: Sequence[tuple[str, str]],
+        decoding: DecodingOptions,
+        max_source_tokens: int,
+        own_codes: Mapping[str, str] | None = None,
+    ) -> None:
+        """`decoding`: the model's own defaults. `own_codes`: other names of the pairs' languages,
+        mapped to them."""
+        self.name, self.engine, self.decoding = name, engine, decoding
+        self._tokenizer = tokenizer
+        self.pairs = frozenset(pairs)
+        self._max_source_tokens = max_source_tokens
+        self.sources = list(dict.fromkeys(source for source, _ in pairs))
+        self.languages = list(dict.fromkeys([*self.sources, *(target for _, target in pairs)]))
+        self._known = Languages(self.languages, own_codes)
+
+    def find(self, code: str) -> str | None:
+        """The model's own code for a language, however it is written; None if it has none."""
+        return self._known.find(code)
+
+    def can_translate(self, source: str, target: str) -> bool:
+        """Whether the model has this pair of its own codes."""
+        return (source, target) in self.pairs
+
+    def require_possible(self, work: Work) -> None:
+        """Raise InvalidField for what is refused whatever the texts are; `translate` and `stream`
+        also refuse what does not go with these texts."""
+        start = self._tokenizer.target_start(work.target)
+        bounds = PrefixBounds(work.options, self.engine.max_target_tokens, start)
+        bounds.require_possible(self._tokenizer.encode_target_batch(work.prefixes))
+
+    async def translate(self, work: Work) -> list[TextTranslation]:
+        """Translate every text; raises a ServiceError if one of them cannot be translated."""
+        plans, sentences = self._prepare(work)
+        outcomes = await self.engine.translate(
+            sentences, work.deadline_seconds, is_admitted=work.is_admitted
+        )
+        return self._assemble_all(plans, outcomes, work.target)
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, work: Work
+    ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TextTranslation]]]:
+        """The translations piece by piece, and at the end whole; leaving the block cancels.
+
+        Every text's pieces joined are its translation. Raises as `translate`.
+        """
+        plans, sentences = self._prepare(work, is_streamed=True)
+        async with self.engine.stream(
+            sentences, work.deadline_seconds, is_admitted=work.is_admitted
+        ) as updates:
+            yield self._follow(plans, updates, work.target)
+
+    async def _follow(
+        self, plans: Sequence[_Plan], updates: AsyncIterator[Update], target: str
+    ) -> AsyncGenerator[TextPiece | list[TextTranslation]]:
+        growing = [self._growing(plan, target) for plan in plans]
+        places = [(i, k) for i, plan in enumerate(plans) for k in range(len(plan.sentences))]
+        outcomes: dict[int, Outcome] = {}
+        for i, text in enumerate(growing):
+            for piece in text.pieces():
+                yield TextPiece(i, piece.sentence, piece.text)
+        async for update in updates:
+            i, sentence = places[update.index]
+            growing[i].grow(sentence, update.ids)
+            if update.outcome is not None:
+                outcomes[update.index] = update.outcome
+                best = self._best(update.outcome)
+                growing[i].finish(sentence, self._tokenizer.decode(best.ids))
+            for piece in growing[i].pieces():
+                yield TextPiece(i, piece.sentence, piece.text)
+        yield self._assemble_all(plans, [outcomes[n] for n in range(len(places))], target)
+
+    def _growing(self, plan: _Plan, target: str) -> GrowingText:
+        gaps = plan.document.gaps(target) if plan.document else [plan.text]
+        return GrowingText(gaps, [self._tokenizer.stream() for _ in plan.sentences])
+
+    def _prepare(
+        self, work: Work, is_streamed: bool = False
+    ) -> tuple[list[_Plan], list[SourceSentence]]:
+        """What to do with each text, and the sentences to translate for it."""
+        self._require_room(work, 1 if any(work.texts) else 0)
+        encoder = SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
+        plans = [self._plan(text, work.source, work.target, encoder) for text in work.texts]
+        texts = [sentence for plan in plans for sentence in plan.sentences]
+        self._require_room(work, len(texts))
+        if len(work.prefixes) > len(texts):
+            raise InvalidField(
+                f"target_prefix has {len(work.prefixes)} beginnings for {len(texts)} sentences"
+            )
+        start = self._tokenizer.target_start(work.target)
+        beginnings = self._tokenizer.encode_target_batch(work.prefixes)
+        sources = [encoder.ids(text) for text in texts]
+        bounds = PrefixBounds(work.options, self.engine.max_target_tokens, start)
+        bounds.require_fitting(beginnings, [len(ids) for ids in sources])
+        prefixes = [(*start, *ids) for ids in beginnings]
+        prefixes += [tuple(start)] * (len(texts) - len(prefixes))
+        return plans, [
+            SourceSentence(ids, work.options, is_streamed, prefix)
+            for ids, prefix in zip(sources, prefixes, strict=True)
+        ]
+
+    def _require_room(self, work: Work, num_sentences: int) -> None:
+        if work.is_admitted:
+            self.engine.require_running()
+        else:
+            self.engine.require_room(num_sentences)
+
+    def _plan(self, text: str, source: str, target: str, encoder: SourceEncoder) -> _Plan:
+        if source == target:
+            return _Plan(text, None)
+        return _Plan(text, Document(text, source, self._max_source_tokens, encoder.count))
+
+    def _best(self, outcome: Outcome) -> Hypothesis:
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.hypotheses[0]
+
+    def _assemble_all(
+        self, plans: Sequence[_Plan], outcomes: Sequence[Outcome], target: str
+    ) -> list[TextTranslation]:
+        remaining = iter(outcomes)
+        return [
+            self._assemble(plan, [next(remaining) for _ in plan.sentences], target)
+            for plan in plans
+        ]
+
+    def _assemble(self, plan: _Plan, outcomes: Sequence[Outcome], target: str) -> TextTranslation:
+        for outcome in outcomes:
+            self._best(outcome)
+        if plan.document is None or not outcomes:
+            return TextTranslation(plan.text, [], [], self.name)
+        spelled = [[self._tokenizer.decode(h.ids) for h in o.hypotheses] for o in outcomes]
+        versions = [
+            plan.document.join([texts[min(rank, len(texts) - 1)] for texts in spelled], target)
+            for rank in range(max(map(len, spelled)))
+        ]
+        details = [
+            self._detail(source, texts[0], outcome)
+            for source, texts, outcome in zip(plan.sentences, spelled, outcomes, strict=True)
+        ]
+        different = list(dict.fromkeys(versions))
+        return TextTranslation(different[0], different[1:], details, self.name)
+
+    def _detail(self, source: str, target: str, outcome: Outcome) -> SentenceTranslation:
+        assert outcome.times is not None
+        best = outcome.hypotheses[0]
+        return SentenceTranslation(
+            source,
+            target,
+            self._tokenizer.pieces(best.ids),
+            list(best.log_probs),
+            best.score,
+            best.finish_reason,
+            outcome.times,
+        )

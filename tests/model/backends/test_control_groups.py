@@ -1,0 +1,167 @@
+"""What containers leave of the memory, read from trees of files such as Linux shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from model.backends.control_groups import free_in_control_groups
+
+UNBOUNDED_V1 = 2**63 - 4096
+
+
+class Machine:
+    """A process's directory under /proc and the hierarchies that are mounted."""
+
+    def __init__(self, directory: Path) -> None:
+        self.process = directory / "proc"
+        self.process.mkdir()
+        self._mounts, self._groups = [f"23 1 8:1 / {directory} rw - ext4 /dev/sda rw"], [""]
+        self._directory = directory
+
+    def mount(self, kind: str, path: str, root: str = "/", options: str = "rw,memory") -> Path:
+        """A hierarchy in which the process is at `path`, and which is mounted from `root` on."""
+        place = self._directory / f"mounted at {kind}"
+        place.mkdir()
+        escaped = str(place).replace(" ", "\\040")
+        self._mounts.append(f"24 23 0:1 {root} {escaped} rw shared:1 - {kind} cgroup {options}")
+        self._groups.append(f"0::{path}" if kind == "cgroup2" else f"4:cpu,memory:{path}")
+        return place
+
+    @property
+    def free(self) -> list[int]:
+        (self.process / "mountinfo").write_text("\n".join(self._mounts))
+        (self.process / "cgroup").write_text("\n".join(self._groups))
+        return free_in_control_groups(self.process)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def bound_v2(group: Path, limit: int | str, used: int, **counts: int) -> None:
+    group.mkdir(parents=True, exist_ok=True)
+    stat = "".join(f"{name} {count}\n" for name, count in counts.items())
+    (group / "memory.max").write_text(f"{limit}\n")
+    (group / "memory.current").write_text(f"{used}\n")
+    (group / "memory.stat").write_text(stat)
+
+
+def bound_v1(group: Path, limit: int, used: int, **counts: int) -> None:
+    group.mkdir(parents=True, exist_ok=True)
+    stat = "".join(f"{name} {count}\n" for name, count in counts.items())
+    (group / "memory.limit_in_bytes").write_text(f"{limit}\n")
+    (group / "memory.usage_in_bytes").write_text(f"{used}\n")
+    (group / "memory.stat").write_text(stat)
+
+
+def test_files_that_were_read_do_not_count_as_used(machine: Machine) -> None:
+    """Of 3000 in use, 2500 can be dropped; memory shared with others and anonymous one cannot."""
+    counts = {"anon": 400, "file": 2300, "shmem": 100, "unevictable": 50}
+    droppable = {"inactive_file": 1500, "active_file": 700, "slab_reclaimable": 300}
+    bound_v2(machine.mount("cgroup2", "/"), 5000, 3000, **counts, **droppable)
+    assert machine.free == [4500]
+
+
+def test_version_1_counts_the_groups_inside_too(machine: Machine) -> None:
+    counts = {"inactive_file": 10, "active_file": 10, "total_cache": 2000}
+    group = machine.mount("cgroup", "/")
+    bound_v1(group, 5000, 3000, **counts, total_inactive_file=1200, total_active_file=300)
+    assert machine.free == [3500]
+
+
+def test_every_group_around_the_process_bounds_it(machine: Machine) -> None:
+    top = machine.mount("cgroup2", "/pod/container")
+    bound_v2(top / "pod" / "container", "max", 3000)
+    bound_v2(top / "pod", 9000, 8000, inactive_file=500)
+    bound_v2(top / "another", 10, 10)
+    assert machine.free == [1500]
+    bound_v2(top / "pod" / "container", 4000, 3000)
+    assert machine.free == [1000, 1500]
+
+
+def test_both_versions_at_once_bound_alike(machine: Machine) -> None:
+    bound_v1(machine.mount("cgroup", "/docker/1") / "docker" / "1", 4000, 1000)
+    bound_v2(machine.mount("cgroup2", "/") / "other", 10, 10)
+    assert machine.free == [3000]
+
+
+def test_a_hierarchy_of_other_resources_is_not_asked(machine: Machine) -> None:
+    bound_v1(machine.mount("cgroup", "/", options="rw,cpu"), 10, 10)
+    assert machine.free == []
+
+
+@pytest.mark.parametrize("path", ["/docker/1", "/../../docker/1", "/../other", "/"])
+def test_a_container_that_sees_only_its_own_group_is_bounded_by_it(
+    machine: Machine, path: str
+) -> None:
+    """Its path may be that of the host, or of another namespace."""
+    bound_v2(machine.mount("cgroup2", path), 4000, 1000)
+    assert machine.free == [3000]
+
+
+def test_a_group_that_is_mounted_from_further_down_is_found(machine: Machine) -> None:
+    top = machine.mount("cgroup", "/docker/1/inner", root="/docker/1")
+    bound_v1(top, 9000, 1000)
+    bound_v1(top / "inner", 4000, 1000)
+    assert machine.free == [3000, 8000]
+
+
+def test_a_group_whose_name_only_begins_alike_is_another(machine: Machine) -> None:
+    top = machine.mount("cgroup", "/docker/10", root="/docker/1")
+    bound_v1(top, 9000, 1000)
+    bound_v1(top / "0", 4000, 1000)
+    assert machine.free == [8000]
+
+
+def test_no_bound_is_no_bound(machine: Machine) -> None:
+    bound_v2(machine.mount("cgroup2", "/"), "max", 3000)
+    assert machine.free == []
+
+
+def test_the_bound_of_version_1_that_is_none_bounds_nothing(machine: Machine) -> None:
+    bound_v1(machine.mount("cgroup", "/"), UNBOUNDED_V1, 3000)
+    assert min(machine.free) > psutil.virtual_memory().total
+
+
+def test_more_than_is_allowed_may_be_in_use(machine: Machine) -> None:
+    bound_v2(machine.mount("cgroup2", "/"), 1000, 3000, inactive_file=500)
+    assert machine.free == [0]
+
+
+@pytest.mark.parametrize("name", ["memory.max", "memory.current"])
+@pytest.mark.parametrize("content", [None, "", "nonsense", "-1", "1.5", "max"])
+def test_a_group_whose_files_say_nothing_bounds_nothing(
+    machine: Machine, name: str, content: str | None
+) -> None:
+    group = machine.mount("cgroup2", "/")
+    bound_v2(group, 5000, 3000)
+    (group / name).unlink()
+    if content is not None:
+        (group / name).write_text(content)
+    assert machine.free == []
+
+
+@pytest.mark.parametrize("content", [None, "", "inactive_file\n", "inactive_file x\n\nactive"])
+def test_without_counts_all_that_is_used_counts(machine: Machine, content: str | None) -> None:
+    group = machine.mount("cgroup2", "/")
+    bound_v2(group, 5000, 3000)
+    (group / "memory.stat").unlink()
+    if content is not None:
+        (group / "memory.stat").write_text(content)
+    assert machine.free == [2000]
+
+
+def test_a_machine_without_control_groups_has_no_bounds(tmp_path: Path, machine: Machine) -> None:
+    assert free_in_control_groups(tmp_path / "nowhere") == []
+    assert machine.free == []
+    (machine.process / "mountinfo").write_text("- \n24 23 - cgroup2\n\n24 23 0:1 / /x rw - cgroup2")
+    (machine.process / "cgroup").write_text("0\n:\n")
+    assert free_in_control_groups(machine.process) == []
+
+
+def test_what_this_machine_shows_can_be_read() -> None:
+    assert all(free > 0 for free in free_in_control_groups())

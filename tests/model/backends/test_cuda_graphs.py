@@ -1,0 +1,119 @@
+"""What makes a step fit to be recorded. That recorded steps translate alike stands in
+test_runner.py, where "graphs" is one of the backends."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from torch._subclasses import FakeTensorMode
+from torch._subclasses.fake_tensor import DynamicOutputShapeException
+
+from model.backends import cuda_graphs as graphs
+from model.backends.selection import Backend
+from model.backends.torch_eager import EagerNetwork
+from model.decoding.network_interface import Extent, Room, RowTable
+from model.decoding.options import DecodingOptions
+from model.decoding.search import Search
+from model.decoding.sentence import SourceSentence
+from model.decoding.slot_options import Features
+from model.decoding.step import Step
+from model.decoding.utf8 import Utf8Tables
+from model.runner import Runner, warmed_up
+from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.test_runner import mixed_sentences, texts
+
+EVERYTHING = Features(
+    has_sampling=True, has_guards=True, has_prefix=True, has_streams=True, max_ngram_size=3
+)
+
+
+def step_without_numbers(is_recorded: bool) -> None:
+    """On tensors that have shapes only: what needs to know a number fails."""
+    room = Room(max_slots=8, max_rows=32, max_source_tokens=32, max_target_tokens=48)
+    utf8 = Utf8Tables.of({5: 0x41, 6: 0xC3, 7: 0xA9}, 13, torch.device("cpu"))
+    with torch.no_grad(), FakeTensorMode() as mode:
+        utf8 = Utf8Tables(*map(mode.from_tensor, utf8))
+        network = EagerNetwork(tiny_model(), CONTROL_IDS, room, is_recorded)
+        search = Search(8, 16, 48, EOS, 0, torch.device("cpu"), utf8)
+        places = torch.arange(16)
+        table = RowTable(places.view(4, 4), places, places, places[:4], places, places[:2])
+        Step(network, search).run(table, Extent(32, 32), EVERYTHING)
+
+
+def test_a_step_to_be_recorded_does_the_same_whatever_the_numbers_are() -> None:
+    step_without_numbers(is_recorded=True)
+    with pytest.raises(DynamicOutputShapeException):
+        step_without_numbers(is_recorded=False)
+
+
+def test_crowds_of_any_size_and_length_need_few_recordings() -> None:
+    runner = tiny_runner(tiny_model(), backend="graphs")
+    options = DecodingOptions(beam_size=4)
+    for count, length in itertools.product(range(1, 17), (1, 31)):
+        run_to_end(runner, [SourceSentence([*[5] * length, EOS], options)] * count)
+    assert len(recordings_of(runner)) <= 5 * 2  # sizes 1 to 16, two lengths of the target
+
+
+def test_recordings_that_were_forgotten_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, sentences = tiny_model(seed=3), mixed_sentences(10, seed=4)
+    expected = texts(run_to_end(tiny_runner(model), sentences))
+    monkeypatch.setattr(graphs, "_MOST_GRAPHS", 2)
+    runner = tiny_runner(model, backend="graphs")
+    assert texts(run_to_end(runner, sentences)) == expected
+    assert len(recordings_of(runner)) == 2
+
+
+def test_a_sentence_abandoned_on_its_way_out_is_not_told_of() -> None:
+    runner = tiny_runner(tiny_model(), backend="graphs")
+    options = DecodingOptions(beam_size=1, max_length=2)
+    short, long = runner.admit(
+        [
+            SourceSentence([5, EOS], options),
+            SourceSentence([5, EOS], DecodingOptions(max_length=30)),
+        ]
+    )
+    slots = runner.num_free_slots
+    while runner.num_free_slots == slots:
+        assert runner.step().finished == []
+    assert runner.num_running == 2
+    runner.release(short)
+    ended = [f.handle for _ in range(40) for f in runner.step().finished]
+    assert (ended, runner.num_running) == ([long], 0)
+
+
+def test_warming_up_leaves_no_trace() -> None:
+    model, sentences = tiny_model(seed=5), mixed_sentences(10, seed=6)
+    expected = texts(run_to_end(tiny_runner(model), sentences))
+    runner = tiny_runner(model, backend="graphs")
+    runner.warm_up([DecodingOptions(beam_size=1), DecodingOptions(beam_size=4)])
+    assert len(recordings_of(runner)) >= 5
+    assert (runner.num_running, runner.num_free_slots, runner.num_free_rows) == (0, 16, 64)
+    assert texts(run_to_end(runner, sentences)) == expected
+
+
+def failing_warm_up(runner: Runner, options: list[DecodingOptions]) -> None:
+    if isinstance(runner._step, graphs.GraphedStep):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+
+def test_where_steps_cannot_be_recorded_they_are_taken_one_by_one_unless_asked_otherwise(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def make(backend: Backend | None) -> Runner:
+        return tiny_runner(tiny_model(), backend=backend or "graphs")
+
+    assert isinstance(warmed_up(make, None, [])._step, graphs.GraphedStep)
+    monkeypatch.setattr(Runner, "warm_up", failing_warm_up)
+    with pytest.raises(RuntimeError, match="capturing"):
+        warmed_up(make, "graphs", [])
+    runner = warmed_up(make, None, [])
+    assert not isinstance(runner._step, graphs.GraphedStep)
+    assert run_to_end(runner, mixed_sentences(2, seed=0))
+    assert "steps cannot be recorded here" in caplog.text
+
+
+def recordings_of(runner: Runner) -> dict[object, object]:
+    assert isinstance(runner._step, graphs.GraphedStep)
+    return dict(runner._step._recordings)

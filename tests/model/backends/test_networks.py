@@ -1,0 +1,267 @@
+"""Laws of the networks: our CPU code computes what PyTorch computes, bytes nearly so."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.backends.native import NativeNetwork, PackedModel, has_fast_int8, kernel_names
+from model.backends.selection import resolve_backend, resolve_precision
+from model.backends.torch_eager import EagerNetwork
+from model.decoding.network_interface import Extent, Network, Room, RowTable
+from model.decoding.slot_allocator import Part
+from model.network.transformer import Transformer
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
+
+ROOM = Room(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
+SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS]]
+TABLE = RowTable(
+    torch.tensor([[0, 1], [2, 2]]),
+    slots=torch.tensor([0, 0, 1]),
+    beams=torch.tensor([0, 1, 0]),
+    members=torch.arange(2),
+    rows=torch.arange(3),
+    drawn=torch.empty(0, dtype=torch.int64),
+)
+EXTENT = Extent(40, 40)
+VARIANTS: list[dict[str, object]] = [
+    {},
+    {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
+    {"positions": "alibi", "activation": "silu", "vocab_size": 700},
+    {"positions": "learned", "shared_embeddings": "none", "d_model": 80, "n_heads": 5},
+    {"embedding_norm": True, "d_ff": 30},
+]
+
+
+def native(model: Transformer, room: Room, is_quantised: bool, kernels: int = 0) -> NativeNetwork:
+    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), room)
+
+
+def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor]:
+    """Two sentences with three hypotheses: the logits of each step."""
+    network.encode([0, 1], SOURCES)
+    logits = []
+    tokens = torch.full((3,), BOS)
+    for t in range(num_steps):
+        network.step(tokens, torch.full((3,), t), TABLE, Extent(t + 1, 40))
+        logits.append(network.logits().clone())
+        if t == reorder_at:
+            network.reorder(torch.tensor([1, 0, 2]), t + 1)
+        tokens = torch.tensor([4 + t % 8, 11 - t % 7, 5 + t % 5])
+    return logits
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@torch.inference_mode()
+def test_our_code_gives_the_logits_that_pytorch_gives(variant: dict[str, object]) -> None:
+    model = tiny_model(**variant)  # type: ignore[arg-type]
+    expected = steps(EagerNetwork(model, CONTROL_IDS, ROOM), 20, reorder_at=6)
+    found = steps(native(model, ROOM, is_quantised=False), 20, reorder_at=6)
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernels", kernel_names())
+@pytest.mark.parametrize("variant", VARIANTS)
+@torch.inference_mode()
+def test_every_instruction_set_that_runs_here_gives_the_same_logits(
+    variant: dict[str, object], kernels: str
+) -> None:
+    """Floats to rounding; bytes too, whose sums are whole numbers until they are scaled."""
+    model = tiny_model(**variant)  # type: ignore[arg-type]
+    index = kernel_names().index(kernels)
+    last = len(kernel_names()) - 1
+    for is_quantised in (False, True):
+        baseline = steps(native(model, ROOM, is_quantised, last), 12)
+        found = steps(native(model, ROOM, is_quantised, index), 12)
+        for ours, theirs in zip(found, baseline, strict=True):
+            torch.testing.assert_close(ours, theirs, atol=0.02 if is_quantised else 2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_any_number_of_threads_gives_the_same_scores(is_quantised: bool) -> None:
+    """With matrices, histories and a vocabulary that are worth more than one."""
+    model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=3000)
+    networks = [native(model, ROOM, is_quantised) for _ in range(3)]
+    found = []
+    for threads, network in enumerate(networks, start=1):
+        network.use_threads(threads)
+        found.append((torch.stack(steps(network, 30, reorder_at=6)), *network.rank(5)))
+    for alone, *others in zip(*found, strict=True):
+        for other in others:
+            torch.testing.assert_close(other, alone, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> None:
+    """So many that each thread takes some through all layers, of very different lengths, their
+    rows scattered."""
+    rng = random.Random(3)
+    model = tiny_model(d_model=64, vocab_size=500)
+    room = Room(max_slots=16, max_rows=64, max_source_tokens=40, max_target_tokens=40)
+    rows = rng.sample(range(64), 64)
+    part = Part(range(16), [sorted(rows[4 * slot : 4 * slot + 4]) for slot in range(16)])
+    table = RowTable.of(part, [], torch.device("cpu"))
+    sources = [[rng.randrange(4, 500) for _ in range(rng.randint(1, 39))] for _ in part.slots]
+    networks = [native(model, room, is_quantised) for _ in range(3)]
+    found = []
+    for threads, network in enumerate(networks, start=1):
+        network.use_threads(threads)
+        network.encode(part.slots, sources)
+        for t in range(12):
+            network.step((torch.arange(64) + t) % 400 + 4, torch.full((64,), t), table, EXTENT)
+        found.append(network.logits())
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+def test_networks_that_share_weights_compute_at_the_same_time_as_if_alone(
+    is_quantised: bool,
+) -> None:
+    """With more threads and with less from one sentence to the next."""
+    model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=3000)
+    packed = PackedModel(model, CONTROL_IDS, is_quantised)
+
+    @torch.inference_mode()
+    def translate_again_and_again(network: NativeNetwork) -> list[Tensor]:
+        found = []
+        for i in range(20):
+            network.use_threads(1 + i % 3)
+            found.append(torch.stack(steps(network, 10)))
+        return found
+
+    alone = translate_again_and_again(NativeNetwork(packed, ROOM))[0]
+    networks = [NativeNetwork(packed, ROOM) for _ in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        for found in threads.map(translate_again_and_again, networks):
+            for logits in found:
+                torch.testing.assert_close(logits, alone, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("kernels", kernel_names())
+@torch.inference_mode()
+def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
+    model = tiny_model(vocab_size=1300)
+    index = kernel_names().index(kernels)
+    for is_quantised in (False, True):
+        network = native(model, ROOM, is_quantised, index)
+        log_probs, tokens = steps(network, 3)[-1].log_softmax(-1).topk(8)
+        best = network.rank(8)
+        torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
+        assert best.tokens.tolist() == tokens.tolist()
+
+
+def test_the_slowest_instruction_set_is_there_on_every_machine() -> None:
+    assert kernel_names()[-1] == "baseline"
+
+
+@torch.inference_mode()
+def test_bytes_give_nearly_the_same_logits() -> None:
+    model = tiny_model(d_model=64, n_heads=4, d_ff=128, vocab_size=300)
+    expected = torch.stack(steps(EagerNetwork(model, CONTROL_IDS, ROOM), 10))
+    found = torch.stack(steps(native(model, ROOM, is_quantised=True), 10))
+    difference = (found - expected)[expected.isfinite()]
+    assert 0 < difference.abs().max() < 0.2 * expected[expected.isfinite()].std()
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_ranking_is_the_top_of_the_logits(is_quantised: bool) -> None:
+    """A vocabulary of several blocks, whose last one is not full."""
+    model = tiny_model(vocab_size=1300)
+    network = native(model, ROOM, is_quantised)
+    logits = steps(network, 3)[-1]
+    best = network.rank(8)
+    log_probs, tokens = logits.log_softmax(-1).topk(8)
+    torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
+    assert best.tokens.tolist() == tokens.tolist()
+    assert not best.is_failed.any()
+
+
+@torch.inference_mode()
+def test_the_encoder_gives_what_pytorch_gives() -> None:
+    model = tiny_model(norm="pre")
+    network = native(model, ROOM, is_quantised=False)
+    memory = network.encoded([0, 1], SOURCES)
+    expected = torch.cat([model.encode(torch.tensor([ids]))[0] for ids in SOURCES])
+    torch.testing.assert_close(memory, expected, atol=1e-5, rtol=1e-4)
+
+
+@torch.inference_mode()
+def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
+    """More sentences than there is room for at once, one after the other."""
+    model = tiny_model()
+    network = native(model, ROOM, is_quantised=False)
+    expected = _first_logits(native(model, ROOM, is_quantised=False))
+    for _ in range(10):
+        torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("kernels", kernel_names())
+@pytest.mark.parametrize("is_quantised", [False, True])
+@torch.inference_mode()
+def test_a_row_scores_the_same_among_any_number_of_others(is_quantised: bool, kernels: str) -> None:
+    """Whichever block of rows it falls into."""
+    model = tiny_model(d_model=64, vocab_size=100)
+    room = ROOM._replace(max_rows=40)
+    index = kernel_names().index(kernels)
+    alone = _first_logits(native(model, room, is_quantised, index), 1)
+    for num_rows in (*range(2, 14), 33):
+        network = native(model, room, is_quantised, index)
+        found = _first_logits(network, num_rows)
+        torch.testing.assert_close(found, alone.expand_as(found), atol=0, rtol=0)
+
+
+def _first_logits(network: Network, num_rows: int = 2) -> Tensor:
+    """Of hypotheses that are all the same."""
+    rows, one = torch.arange(num_rows), torch.zeros(1, dtype=torch.int64)
+    table = RowTable(rows[None], slots=rows * 0, beams=rows, members=one, rows=rows, drawn=one[:0])
+    network.encode([0], SOURCES[:1])
+    network.step(torch.full((num_rows,), BOS), rows * 0, table, Extent(1, 40))
+    return network.logits().clone()
+
+
+def test_precision_is_chosen_by_the_device_and_refused_where_it_cannot_be_had() -> None:
+    assert resolve_precision("auto", "cpu") == ("int8" if has_fast_int8() else "float32")
+    assert resolve_precision("auto", "cuda") == "float16"
+    assert resolve_precision("bfloat16", "cpu") == "bfloat16"
+    for name, device, message in (
+        ("int4", "cpu", "must be one of auto, float32, bfloat16, float16, int8, got 'int4'"),
+        ("float16", "cpu", "float16 needs a GPU"),
+        ("int8", "cuda", "int8 is for the CPU"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            resolve_precision(name, device)
+
+
+def test_the_backend_is_chosen_by_the_device_and_refused_where_it_cannot_be_had() -> None:
+    assert resolve_backend("auto", "cpu", "int8") == "native"
+    assert resolve_backend("auto", "cpu", "bfloat16") == "eager"
+    assert resolve_backend("auto", "cuda", "float16") == "graphs"
+    assert resolve_backend("eager", "cuda", "float16") == "eager"
+    for name, device, precision, message in (
+        ("fast", "cpu", "float32", "must be one of auto, native, eager, graphs, got 'fast'"),
+        ("native", "cuda", "float16", "native needs a CPU.*here are cuda and float16"),
+        ("native", "cpu", "bfloat16", "native needs a CPU, precision float32 or int8"),
+        ("graphs", "cpu", "float32", "graphs needs a GPU"),
+        ("eager", "cpu", "int8", "eager cannot compute in int8"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            resolve_backend(name, device, precision)  # type: ignore[arg-type]
+
+
+def test_a_model_that_is_packed_may_go() -> None:
+    """The compiled network keeps what it reads of the model alive."""
+    model: Transformer = tiny_model()
+    network = native(model, ROOM, is_quantised=False)
+    with torch.inference_mode():
+        expected = _first_logits(native(model, ROOM, is_quantised=False))
+        del model
+        torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)

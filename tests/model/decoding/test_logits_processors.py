@@ -1,0 +1,183 @@
+"""Repetition guards and forced beginnings, against the same rules on plain lists."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from model.backends.selection import Backend
+from model.decoding.logits_processors import forbid_repeated_ngrams, is_looping, penalise_repetition
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from model.runner import Runner
+from tests.model.network.reference import (
+    BOS,
+    CONTROL_IDS,
+    EOS,
+    PAD,
+    greedy,
+    run_to_end,
+    tiny_model,
+    tiny_runner,
+)
+
+SOURCE = [5, 7, 9, EOS]
+
+
+def completes_a_repetition(tokens: list[int], token: int, size: int) -> bool:
+    """Whether the last n-gram of tokens + [token] stands in tokens already."""
+    if not 0 < size <= len(tokens) + 1:
+        return False
+    last = [*tokens, token][-size:]
+    return any(tokens[i : i + size] == last for i in range(len(tokens) - size + 1))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_exactly_the_tokens_that_would_complete_an_ngram_again_are_forbidden(seed: int) -> None:
+    rng = random.Random(seed)
+    rows = [[rng.randint(4, 8) for _ in range(rng.randint(1, 12))] for _ in range(6)]
+    sizes = [rng.randint(0, 4) for _ in rows]
+    history = torch.full((6, 12), PAD)
+    for i, row in enumerate(rows):
+        history[i, : len(row)] = torch.tensor(row)
+    lengths = torch.tensor([len(row) for row in rows])
+    logits = torch.zeros(6, 10)
+    logits[:, PAD] = float("-inf")
+    forbidden = forbid_repeated_ngrams(logits, history, lengths, torch.tensor(sizes), 4, PAD)
+    for row, size, scores in zip(rows, sizes, forbidden, strict=True):
+        for token in range(1, 10):
+            is_repeated = completes_a_repetition(row, token, size)
+            assert (scores[token] == float("-inf")) == is_repeated
+
+
+def test_the_penalty_divides_positive_and_multiplies_negative_logits_of_used_tokens() -> None:
+    logits = torch.tensor([[float("-inf"), 2.0, -2.0, 3.0], [float("-inf"), 2.0, -2.0, 3.0]])
+    history = torch.tensor([[1, 2, 1], [3, PAD, PAD]])
+    changed = penalise_repetition(logits, history, torch.tensor([2.0, 1.0]))
+    assert changed.tolist() == [[float("-inf"), 1.0, -4.0, 3.0], [float("-inf"), 2.0, -2.0, 3.0]]
+
+
+@torch.inference_mode()
+def greedy_without_repeats(src: list[int], size: int, penalty: float, limit: int) -> list[int]:
+    model, tokens = tiny_model(seed=2), list[int]()
+    while len(tokens) < limit:
+        logits = model(torch.tensor([src]), torch.tensor([[BOS, *tokens]]))[0, -1].tolist()
+        for token in set(tokens):
+            logits[token] *= 1 / penalty if logits[token] > 0 else penalty
+        allowed = [
+            t
+            for t in range(len(logits))
+            if t not in CONTROL_IDS and not completes_a_repetition(tokens, t, size)
+        ]
+        token = max(allowed, key=lambda t: logits[t])
+        if token == EOS:
+            break
+        tokens.append(token)
+    return tokens
+
+
+@pytest.mark.parametrize(("size", "penalty"), [(1, 1.0), (2, 1.0), (3, 1.0), (0, 4.0), (2, 4.0)])
+def test_a_guarded_sentence_follows_the_rules_among_unguarded_ones(
+    size: int, penalty: float
+) -> None:
+    guarded = DecodingOptions(
+        beam_size=1, no_repeat_ngram_size=size, repetition_penalty=penalty, max_length=14
+    )
+    plain = DecodingOptions(beam_size=1, max_length=14)
+    runner = tiny_runner(tiny_model(seed=2))
+    crowd = [SourceSentence(SOURCE, options) for options in (plain, guarded, plain)]
+    results = [result.hypotheses[0].ids for result in run_to_end(runner, crowd)]
+    assert results[1] == greedy_without_repeats(SOURCE, size, penalty, 14)
+    assert results[0] == results[2] == greedy(tiny_model(seed=2), SOURCE, 14)
+    assert results[1] != results[0]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_translation_begins_with_its_prefix_and_goes_on_as_the_model_would(
+    beam_size: int,
+) -> None:
+    model = tiny_model(seed=3)
+    options = DecodingOptions(beam_size=beam_size, max_length=12)
+    crowd = [
+        SourceSentence(SOURCE, options, prefix=(11, 4, 8)),
+        SourceSentence(SOURCE, options),
+    ]
+    results = [r.hypotheses[0].ids for r in run_to_end(tiny_runner(model), crowd)]
+    assert results[0][:3] == [11, 4, 8]
+    assert results[1] == run_to_end(tiny_runner(model), crowd[1:])[0].hypotheses[0].ids
+    if beam_size == 1:
+        tokens = [11, 4, 8]
+        while len(tokens) < 12:
+            logits = model(torch.tensor([SOURCE]), torch.tensor([[BOS, *tokens]]))[0, -1].detach()
+            logits[list(CONTROL_IDS)] = float("-inf")
+            if int(logits.argmax()) == EOS:
+                break
+            tokens.append(int(logits.argmax()))
+        assert results[0] == tokens
+
+
+def test_even_a_token_that_is_never_generated_can_be_forced() -> None:
+    """Such as a language tag; it costs nothing, so that the score is of what follows."""
+    options = DecodingOptions(beam_size=3, max_length=12)
+    sentence = SourceSentence(SOURCE, options, prefix=(CONTROL_IDS[1],))
+    best = run_to_end(tiny_runner(tiny_model(seed=3)), [sentence])[0].hypotheses[0]
+    assert best.ids[0] == CONTROL_IDS[1]
+    assert best.log_probs[0] == 0.0
+    assert not set(best.ids[1:]) & set(CONTROL_IDS)
+    assert best.score == pytest.approx(sum(best.log_probs) / len(best.log_probs))
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        (DecodingOptions(max_length=1000), 48),
+        (DecodingOptions(max_length=3), 3),
+        (DecodingOptions(length_ratio=2.0, length_margin=16), 24),
+    ],
+)
+def test_a_prefix_that_leaves_no_room_is_refused(options: DecodingOptions, limit: int) -> None:
+    """Whatever bounds the length: the runner, the request, or what is usual for the source."""
+    runner: Runner = tiny_runner(tiny_model())
+    with pytest.raises(ValueError, match=f"less than {limit} tokens, got {limit}"):
+        runner.admit([SourceSentence(SOURCE, options, prefix=(5,) * limit)])
+    prefix = (5,) * (limit - 1)
+    (fitting,) = run_to_end(runner, [SourceSentence(SOURCE, options, prefix=prefix)])
+    assert tuple(fitting.hypotheses[0].ids[: limit - 1]) == prefix
+
+
+@pytest.mark.parametrize("backend", ["native", "eager"])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_prefix_may_repeat_itself_and_is_no_loop(beam_size: int, backend: Backend) -> None:
+    runner = tiny_runner(tiny_model(seed=3), backend=backend)
+    options = DecodingOptions(beam_size=beam_size, max_length=48)
+    for prefix in ((7, 8) * 20, (9,) * 30):
+        (finished,) = run_to_end(runner, [SourceSentence(SOURCE, options, prefix=prefix)])
+        assert tuple(finished.hypotheses[0].ids[: len(prefix)]) == prefix
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 6])
+def test_only_a_tail_that_repeats_a_short_cycle_is_a_loop(period: int) -> None:
+    cycle = list(range(period))
+    loop = (cycle * 24)[:24]
+    broken = [99, *loop[1:]]
+    longer = (list(range(7)) * 4)[:24]
+    assert is_looping(torch.tensor([loop, broken, longer])).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_model_caught_in_a_loop_is_stopped_and_says_so(beam_size: int) -> None:
+    """Its neighbour, which is not, goes on to its own end."""
+    model = tiny_model(seed=2)
+    model.output.bias.data[EOS] = -50.0
+    model.output.bias.data[7] = 50.0
+    options = DecodingOptions(beam_size=beam_size, max_length=44)
+    short = DecodingOptions(beam_size=1, max_length=9)
+    results = run_to_end(
+        tiny_runner(model), [SourceSentence(SOURCE, options), SourceSentence(SOURCE, short)]
+    )
+    looping, neighbour = (result.hypotheses[0] for result in results)
+    assert looping.finish_reason == "repetition"
+    assert looping.ids == [7] * 25
+    assert (neighbour.finish_reason, len(neighbour.ids)) == ("length", 9)

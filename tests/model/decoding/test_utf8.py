@@ -1,0 +1,224 @@
+"""The law of byte pieces: whatever the scores are, what is generated is UTF-8."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+
+import pytest
+import torch
+
+from model.backends.selection import Backend
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Finished, Hypothesis, SourceSentence
+from model.decoding.utf8 import OTHER, Utf8Tables
+from model.network.transformer import Transformer
+from model.runner import Runner
+from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model
+from tests.model.test_runner import BACKENDS, texts
+
+FIRST = 4
+BYTE_IDS = {FIRST + byte: byte for byte in range(256)}
+WORDS = range(FIRST + 256, FIRST + 266)
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+OPTIONS = [
+    DecodingOptions(beam_size=1),
+    DecodingOptions(beam_size=4, length_penalty=0.6, normalization="wu"),
+    DecodingOptions(beam_size=5, n_best=5),
+    DecodingOptions(beam_size=3, max_length=7),
+    DecodingOptions(beam_size=2, max_length=1),
+    DecodingOptions(beam_size=2, repetition_penalty=1.3, no_repeat_ngram_size=1),
+    DecodingOptions(beam_size=1, no_repeat_ngram_size=2, max_length=30),
+    DecodingOptions(beam_size=1, sampling=True, temperature=3.0, seed=3),
+    DecodingOptions(beam_size=1, sampling=True, top_k=5, top_p=0.9, seed=11),
+]
+PREFIXES = [(), (), "é".encode(), b"\xe2\x82", b"\xf0", b"\xed", b"\xef\xbf", b"a\xf4"]
+
+
+def byte_model(seed: int, bytes_bonus: float = 4.0, eos_bonus: float = 13.0) -> Transformer:
+    """Of a vocabulary that is mostly bytes; those beyond ASCII are likelier than all else."""
+    model = tiny_model(vocab_size=WORDS.stop, seed=seed)
+    model.output.bias.data[FIRST : FIRST + 256] += bytes_bonus
+    model.output.bias.data[FIRST + 128 : FIRST + 256] += bytes_bonus
+    model.output.bias.data[EOS] += eos_bonus
+    return model
+
+
+def byte_runner(
+    model: Transformer, backend: Backend, byte_ids: Mapping[int, int] = BYTE_IDS
+) -> Runner:
+    return Runner(
+        model,
+        [*CONTROL_IDS, *(i for i in BYTE_IDS if i not in byte_ids)],
+        max_slots=16,
+        max_rows=64,
+        max_source_tokens=32,
+        max_target_tokens=32,
+        backend=backend,
+        byte_ids=byte_ids,
+    )
+
+
+def hostile_sentences(count: int, seed: int) -> list[SourceSentence]:
+    rng = random.Random(seed)
+    return [
+        SourceSentence(
+            [*(rng.choice(WORDS) for _ in range(rng.randint(1, 9))), EOS],
+            rng.choice(OPTIONS),
+            prefix=[FIRST + byte for byte in rng.choice(PREFIXES)],
+        )
+        for _ in range(count)
+    ]
+
+
+def spelled(ids: Sequence[int]) -> bytes:
+    return bytes(itertools.chain.from_iterable([BYTE_IDS.get(i, ord("w"))] for i in ids))
+
+
+def is_utf8(hypothesis: Hypothesis) -> bool:
+    """Whole characters; one that a limit or a loop ended may end within its last."""
+    data = spelled(hypothesis.ids)
+    ends = (
+        [len(data)] if hypothesis.finish_reason == "stop" else range(len(data) - 3, len(data) + 1)
+    )
+    return any(_decodes(data, end) for end in ends)
+
+
+def _decodes(data: bytes, end: int) -> bool:
+    try:
+        text, rest = data[: max(end, 0)].decode("utf-8"), data[max(end, 0) :]
+    except UnicodeDecodeError:
+        return False
+    is_unfinished = rest.decode("utf-8", "replace") in ("", REPLACEMENT)
+    return REPLACEMENT not in text and is_unfinished
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_the_scores_are_only_utf8_is_generated(seed: int, backend: Backend) -> None:
+    model = byte_model(seed)
+    results = run_to_end(byte_runner(model, backend), hostile_sentences(16, seed))
+    found = [h for result in results for h in result.hypotheses]
+    assert [result.error for result in results] == [None] * 16
+    assert all(result.hypotheses for result in results)
+    assert [spelled(h.ids) for h in found if not is_utf8(h)] == []
+    assert any(max(spelled(h.ids), default=0) > 0x7F for h in found if h.finish_reason == "stop")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_backends_spell_alike_token_for_token(seed: int) -> None:
+    model, sentences = byte_model(seed), hostile_sentences(16, seed)
+    expected = run_to_end(byte_runner(model, "eager"), sentences)
+    for backend in ("native", "graphs"):
+        found = run_to_end(byte_runner(model, backend), sentences)
+        assert texts(found) == texts(expected)
+        _assert_same_scores(found, expected)
+
+
+def _assert_same_scores(found: list[Finished], expected: list[Finished]) -> None:
+    for ours, theirs in zip(found, expected, strict=True):
+        for mine, other in zip(ours.hypotheses, theirs.hypotheses, strict=True):
+            assert mine.log_probs == pytest.approx(other.log_probs, abs=1e-3)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_sentence_is_spelled_alike_alone_and_in_a_crowd(backend: Backend) -> None:
+    model, sentences = byte_model(seed=3), hostile_sentences(12, 50)
+    runner = byte_runner(model, backend)
+    together = run_to_end(runner, sentences)
+    alone = [run_to_end(runner, [sentence])[0] for sentence in sentences]
+    assert texts(together) == texts(alone)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_streamed_is_what_is_found(backend: Backend) -> None:
+    model = byte_model(seed=1)
+    runner = byte_runner(model, backend)
+    sentences = [dataclasses.replace(s, is_streamed=True) for s in hostile_sentences(12, 9)]
+    handles = runner.admit(sentences)
+    streamed: dict[int, list[int]] = {handle: [] for handle in handles}
+    while runner.num_running:
+        result = runner.step()
+        for handle, ids in result.streamed.items():
+            streamed[handle] += ids
+        for finished in result.finished:
+            best = finished.hypotheses[0].ids
+            assert best[: len(streamed[finished.handle])] == streamed[finished.handle]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_vocabulary_that_lacks_bytes_never_gets_stuck_within_a_character(
+    seed: int, backend: Backend
+) -> None:
+    """Nothing is begun that cannot be ended, so that no sentence fails."""
+    known = set(random.Random(seed).sample(range(256), 60)) | {0xE2, 0x82, 0xF0}
+    byte_ids = {i: byte for i, byte in BYTE_IDS.items() if byte in known}
+    runner = byte_runner(byte_model(seed), backend, byte_ids)
+    sentences = [dataclasses.replace(s, prefix=()) for s in hostile_sentences(16, seed)]
+    results = run_to_end(runner, sentences)
+    assert [result.error for result in results] == [None] * 16
+    assert all(is_utf8(h) for result in results for h in result.hypotheses)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_where_no_byte_is_likely_nothing_changes(backend: Backend) -> None:
+    model = byte_model(seed=2, bytes_bonus=-20.0)
+    sentences = [dataclasses.replace(s, prefix=()) for s in hostile_sentences(12, 3)]
+    free = Runner(
+        model,
+        CONTROL_IDS,
+        max_slots=16,
+        max_rows=64,
+        max_source_tokens=32,
+        max_target_tokens=32,
+        backend=backend,
+    )
+    found = run_to_end(byte_runner(model, backend), sentences)
+    expected = run_to_end(free, sentences)
+    assert texts(found) == texts(expected)
+    _assert_same_scores(found, expected)
+
+
+def tables(byte_ids: Mapping[int, int] = BYTE_IDS) -> Utf8Tables:
+    return Utf8Tables.of(byte_ids, WORDS.stop, torch.device("cpu"))
+
+
+def accepts(found: Utf8Tables, data: bytes) -> bool:
+    """Whether these bytes may follow each other, and the sentence end after them."""
+    state = 0
+    for column in (*data, OTHER):
+        if not found.is_allowed[state, column]:
+            return False
+        state = int(found.next_state[state, column])
+    return True
+
+
+def test_every_character_can_be_spelled_but_the_one_for_what_is_lost() -> None:
+    found = tables()
+    edges = [0, 0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xD7FF, 0xE000, 0xFEFF, 0xFFFC, 0xFFFE]
+    edges += [0xFFFF, 0x10000, 0x3FFFF, 0x40000, 0xFFFFF, 0x100000, 0x10FFFF]
+    rng = random.Random(4)
+    edges += [code for code in rng.sample(range(0x110000), 3000) if not 0xD800 <= code < 0xE000]
+    assert [hex(code) for code in edges if not accepts(found, chr(code).encode())] == []
+    assert not accepts(found, REPLACEMENT.encode())
+
+
+def test_nothing_but_characters_can_be_spelled() -> None:
+    """Every two bytes, and many of three and four, against Python's own decoder."""
+    found, rng = tables(), random.Random(5)
+    leads, tails = [*range(0xE0, 0xF5)], [0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0]
+    candidates = [bytes(pair) for pair in itertools.product(range(256), repeat=2)]
+    candidates += [bytes(three) for three in itertools.product(leads, tails, tails)]
+    candidates += [bytes([rng.choice(leads), *rng.choices(tails, k=3)]) for _ in range(20_000)]
+    for data in candidates:
+        assert accepts(found, data) == _is_strict_utf8(data), data
+
+
+def _is_strict_utf8(data: bytes) -> bool:
+    try:
+        return REPLACEMENT not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False

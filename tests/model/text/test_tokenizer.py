@@ -1,0 +1,207 @@
+"""Text to ids and back: nothing is lost, nothing is spelled that was not written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
+
+from model.text.tokenizer import (
+    StreamDecoder,
+    Tokenizer,
+    TokenizerConfig,
+    language_tag,
+    normalise,
+)
+
+SENTENCES = [
+    "我们昨天去学校。",
+    "“你好，世界！”（２.０版）",
+    "Größe, Straße und Übermut: ÄÖÜ.",
+    "Thank you 😀👩‍👩‍👧 🇩🇪!",
+    "naïve café, cafe\u0301",
+    "مرحبا بالعالم",
+    "1998 / 2024",
+]
+law = settings(max_examples=150, deadline=None)
+
+
+@pytest.fixture(scope="module")
+def sentencepiece(tiny_tokenizer_file: Path) -> SentencePieceProcessor:
+    return SentencePieceProcessor(model_file=str(tiny_tokenizer_file))
+
+
+def target_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    return tokenizer.encode_target_batch([text])[0]
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_a_sentence_comes_back_as_it_was(tiny_tokenizer: Tokenizer, text: str) -> None:
+    assert tiny_tokenizer.decode(target_ids(tiny_tokenizer, text)) == normalise(text)
+
+
+@law
+@given(text=st.text())
+def test_any_text_comes_back_as_sentencepiece_gives_it(
+    tiny_tokenizer: Tokenizer, sentencepiece: SentencePieceProcessor, text: str
+) -> None:
+    ids = target_ids(tiny_tokenizer, text)
+    assert tiny_tokenizer.decode(ids) == sentencepiece.decode(ids)
+
+
+@law
+@given(data=st.binary(max_size=40))
+def test_any_bytes_come_back_as_unicode_decodes_them(
+    tiny_tokenizer: Tokenizer, sentencepiece: SentencePieceProcessor, data: bytes
+) -> None:
+    """Byte pieces that are no UTF-8 are left out, and nothing takes their place."""
+    ids = [int(sentencepiece.piece_to_id(f"<0x{byte:02X}>")) for byte in data]
+    expected = data.decode("utf-8", errors="ignore").removeprefix(" ")
+    assert tiny_tokenizer.decode(ids) == expected
+
+
+@law
+@given(data=st.data())
+def test_the_streamed_pieces_join_to_the_whole_text(
+    tiny_tokenizer: Tokenizer, data: st.DataObject
+) -> None:
+    """Words and control symbols alone, and among byte pieces that may be no UTF-8."""
+    spelled = [tiny_tokenizer.text_of(token) for token in range(tiny_tokenizer.target_vocab_size)]
+    wordy = [token for token, text in enumerate(spelled) if isinstance(text, str)]
+    words = st.lists(st.sampled_from(wordy))
+    ids = data.draw(words | st.lists(st.integers(0, len(spelled) - 1)))
+    stream = StreamDecoder(tiny_tokenizer)
+    pieces = [stream.push(token) for token in ids]
+    assert "".join([*pieces, stream.flush()]) == tiny_tokenizer.decode(ids)
+
+
+@law
+@given(text=st.text(min_size=1))
+def test_a_streamed_piece_never_holds_half_a_character(
+    tiny_tokenizer: Tokenizer, text: str
+) -> None:
+    stream = StreamDecoder(tiny_tokenizer)
+    whole = tiny_tokenizer.decode(target_ids(tiny_tokenizer, text))
+    shown = ""
+    for token in target_ids(tiny_tokenizer, text):
+        shown += stream.push(token)
+        assert whole.startswith(shown)
+
+
+def test_an_unfinished_character_is_left_out_at_the_end(tiny_tokenizer: Tokenizer) -> None:
+    ids = target_ids(tiny_tokenizer, "好𠮷")
+    assert isinstance(tiny_tokenizer.text_of(ids[-1]), bytes)
+    assert tiny_tokenizer.decode(ids[:-1]) == "好"
+
+
+def test_a_character_cut_off_does_not_swallow_what_follows(tiny_tokenizer: Tokenizer) -> None:
+    euro = target_ids(tiny_tokenizer, "€")
+    cut = [token for token in euro if isinstance(tiny_tokenizer.text_of(token), bytes)][:2]
+    ids = [*cut, *target_ids(tiny_tokenizer, "茶")]
+    assert tiny_tokenizer.decode(ids).replace(" ", "") == "茶"
+
+
+@law
+@given(text=st.text() | st.sampled_from(["<2zh>", "a<2en>b", "<s></s><pad><unk>", "<0x41>"]))
+def test_no_text_can_spell_a_control_symbol(tiny_tokenizer: Tokenizer, text: str) -> None:
+    forbidden = {*tiny_tokenizer.control_ids(), tiny_tokenizer.eos_id}
+    assert forbidden.isdisjoint(tiny_tokenizer.encode_source_batch([text])[0])
+    assert forbidden.isdisjoint(target_ids(tiny_tokenizer, text))
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_tag_comes_first_and_eos_last(tiny_tokenizer: Tokenizer, language: str) -> None:
+    tag = tiny_tokenizer.tag_id(language)
+    bare = tiny_tokenizer.encode_source_batch(["我喜欢茶。"])[0]
+    ids = tiny_tokenizer.encode_source("我喜欢茶。", language)
+    assert ids == [tag, *bare, tiny_tokenizer.eos_id]
+    assert tiny_tokenizer.pieces([ids[0]]) == [language_tag(language)]
+
+
+def test_an_unknown_language_has_no_tag(tiny_tokenizer: Tokenizer) -> None:
+    assert tiny_tokenizer.tag_id("xx") is None
+    bare = tiny_tokenizer.encode_source_batch(["茶"])[0]
+    assert tiny_tokenizer.encode_source("茶", "xx") == [*bare, tiny_tokenizer.eos_id]
+
+
+def test_the_control_ids_are_pad_unknown_bos_and_the_tags(tiny_tokenizer: Tokenizer) -> None:
+    pieces = tiny_tokenizer.pieces(tiny_tokenizer.control_ids())
+    assert pieces == ["<pad>", "<unk>", "<s>", "<2zh>", "<2en>"]
+    assert [tiny_tokenizer.text_of(token) for token in tiny_tokenizer.control_ids()] == [""] * 5
+    assert tiny_tokenizer.eos_id not in tiny_tokenizer.control_ids()
+
+
+def test_each_byte_has_an_id_and_they_spell_what_it_says(tiny_tokenizer: Tokenizer) -> None:
+    byte_ids = tiny_tokenizer.byte_ids()
+    assert sorted(byte_ids.values()) == list(range(256))
+    id_of = {byte: token for token, byte in byte_ids.items()}
+    assert tiny_tokenizer.decode([id_of[byte] for byte in "𠮷é".encode()]) == "𠮷é"
+
+
+def test_a_piece_that_says_that_something_was_lost_is_never_generated(
+    tiny_tokenizer_file: Path,
+) -> None:
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁a", "b\N{REPLACEMENT CHARACTER}"]
+    (tiny_tokenizer_file.parent / "pieces.json").write_text(json.dumps(pieces), encoding="utf-8")
+    name = tiny_tokenizer_file.name
+    config = TokenizerConfig(name, name, target_vocabulary="pieces.json")
+    tokenizer = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
+    assert tokenizer.control_ids() == [0, 1, 3, 5]
+
+
+def test_a_control_symbol_spells_nothing_even_if_it_is_a_byte(tiny_tokenizer_file: Path) -> None:
+    name = tiny_tokenizer_file.name
+    config = TokenizerConfig(name, name, control=("<0x41>",))
+    tokenizer = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
+    a, b = (tokenizer.target_pieces.index(piece) for piece in ("<0x41>", "<0x42>"))
+    assert tokenizer.decode([a]) == tokenizer.text_of(a) == ""
+    assert tokenizer.decode([a, b]) == "B"
+
+
+def test_equal_texts_in_other_unicode_forms_have_equal_ids(tiny_tokenizer: Tokenizer) -> None:
+    composed, decomposed = tiny_tokenizer.encode_source_batch(["caf\u00e9", "cafe\u0301"])
+    assert composed == decomposed
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("\ufeff我喜欢茶。", "我喜欢茶。"),
+        ("I li\u00adke\u200b tea\u200e.", "I like tea."),
+        ("te\u200da \u200ctea", "tea tea"),
+        ("茶\ufe0f茶\U000e0100", "茶茶"),
+        ("caf\u034fe\u2060\u0301", "café"),
+    ],
+)
+def test_what_cannot_be_seen_does_not_reach_the_model(
+    tiny_tokenizer: Tokenizer, text: str, seen: str
+) -> None:
+    assert tiny_tokenizer.encode_source(text, "zh") == tiny_tokenizer.encode_source(seen, "zh")
+
+
+@pytest.mark.parametrize(
+    "text", ["می\u200cخواهم", "क्\u200dष", "❤\ufe0f", "👩\u200d👩", "1\ufe0f\u20e3"]
+)
+def test_joiners_and_selectors_stay_where_they_make_a_difference(
+    tiny_tokenizer: Tokenizer, text: str
+) -> None:
+    without = "".join(c for c in text if c not in "\u200c\u200d\ufe0f")
+    assert tiny_tokenizer.encode_source(text, "zh") != tiny_tokenizer.encode_source(without, "zh")
+
+
+def test_a_tokenizer_that_normalizes_itself_gets_the_text_as_it_is(
+    tiny_tokenizer_file: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    name = tiny_tokenizer_file.name
+    config = TokenizerConfig(name, name, normalization="none")
+    imported = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
+    marked = imported.encode_source("\ufeff茶", "zh")
+    assert len(marked) > len(tiny_tokenizer.encode_source("\ufeff茶", "zh"))
+
+
+def test_full_width_punctuation_is_kept(tiny_tokenizer: Tokenizer) -> None:
+    assert normalise("（好，吗？）") == "（好，吗？）"

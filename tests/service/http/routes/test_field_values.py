@@ -1,0 +1,159 @@
+"""Every field: what it refuses, in plain English, and how its values are spelled in a form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.http.schemas import TranslateRequest
+
+FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
+CODE = "a string of at most 64 characters"
+KEY = "a string of at most 512 characters"
+NAME = "a string of at most 255 characters"
+TEXTS = "a string or a list of strings"
+ALLOWED = {
+    "q": TEXTS,
+    "source": CODE,
+    "target": CODE,
+    "format": '"text"',
+    "alternatives": "a whole number from 0 to 15",
+    "api_key": KEY,
+    "secret": KEY,
+    "beam_size": "a whole number from 1 to 64",
+    "length_penalty": "a number from 0 to 10",
+    "temperature": "a number from 0.01 to 100",
+    "top_k": "a whole number from 0 to 2147483647",
+    "top_p": "a number from 0 to 1",
+    "seed": "a whole number from 0 to 9223372036854775807",
+    "max_length": "a whole number from 1 to 100000",
+    "repetition_penalty": "a number from 0.1 to 10",
+    "no_repeat_ngram_size": "a whole number from 0 to 20",
+    "target_prefix": TEXTS,
+    "deadline_ms": "a whole number from 1 to 3600000",
+    "details": "true or false",
+    "model": NAME,
+}
+STRINGS = [name for name, allowed in ALLOWED.items() if allowed.startswith("a string of")]
+WHOLE = [name for name, allowed in ALLOWED.items() if allowed.startswith("a whole number")]
+NUMBERS = [name for name, allowed in ALLOWED.items() if allowed.startswith("a number")]
+BAD_ANYWHERE: list[tuple[Any, str]] = [
+    ({}, "{}"),
+    ({"a": [1, 2]}, "{'a': [1, 2]}"),
+    ([1, [2, [3, [4]]]], "[1, [2, [...]]]"),
+    ([None], "[None]"),
+]
+BAD: dict[str, list[tuple[Any, str]]] = {
+    "strings": [(5, "5"), (True, "true"), (1.5, "1.5"), (["en"], "['en']")],
+    "texts": [(5, "5"), (False, "false"), (["a", 5], "['a', 5]"), ([["a"]], "[['a']]")],
+    "whole": [
+        ("4", "'4'"),
+        (4.0, "4.0"),
+        (4.5, "4.5"),
+        (True, "true"),
+        (-1, "-1"),
+        (10**30, "1" + "0" * 30),
+        (1e300, "1e+300"),
+        ("a" * 100, "'" + "a" * 59 + "…"),
+    ],
+    "numbers": [("1", "'1'"), (True, "true"), (-0.5, "-0.5"), (10**5, "100000"), (1e300, "1e+300")],
+    "flag": [("true", "'true'"), (1, "1"), (0.0, "0.0"), ("yes", "'yes'")],
+    "format": [("pdf", "'pdf'"), (5, "5"), ("TEXT", "'TEXT'"), ("", "''")],
+}
+
+
+def bad_values() -> list[tuple[str, Any, str]]:
+    kinds = {
+        **dict.fromkeys(STRINGS, "strings"),
+        **dict.fromkeys(("q", "target_prefix"), "texts"),
+        **dict.fromkeys(WHOLE, "whole"),
+        **dict.fromkeys(NUMBERS, "numbers"),
+        "details": "flag",
+        "format": "format",
+    }
+    return [
+        (name, value, got) for name in ALLOWED for value, got in BAD_ANYWHERE + BAD[kinds[name]]
+    ]
+
+
+def test_the_table_has_every_field() -> None:
+    assert set(ALLOWED) == set(TranslateRequest.model_fields)
+
+
+def test_what_a_field_refuses_is_said_in_plain_english(client: TestClient) -> None:
+    for name, value, got in bad_values():
+        answer = client.post("/translate", json={**FIELDS, name: value})
+        expected = f"{name} must be {ALLOWED[name]}, got {got}"
+        assert (answer.status_code, answer.json()["error"]) == (422, expected)
+
+
+@pytest.mark.parametrize("name", STRINGS)
+def test_a_long_string_is_refused_with_its_length(client: TestClient, name: str) -> None:
+    most = int(ALLOWED[name].split()[-2])
+    answer = client.post("/translate", json={**FIELDS, name: "x" * 900_000})
+    expected = f"{name} must have at most {most} characters, got 900000"
+    assert (answer.status_code, answer.json()["error"]) == (422, expected)
+    longest = client.post("/translate", json={**FIELDS, name: "x" * most})
+    assert "characters, got" not in longest.text
+
+
+def test_the_prefixes_have_no_more_characters_than_a_text_may_have(client: TestClient) -> None:
+    for prefix in ("x" * 1001, ["x" * 501, "x" * 500]):
+        answer = client.post("/translate", json={**FIELDS, "target_prefix": prefix})
+        assert (answer.status_code, answer.json()["code"]) == (413, "text_too_long")
+        expected = "target_prefix has 1001 characters, at most 1000 are allowed"
+        assert answer.json()["error"] == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("1_0", "4.0", "+1", " 1", "1 ", "１", "٣", "nan", "inf", "Infinity", "1e0", "0x1", "01"),
+        *("1.", "", "null", "true", "[1]", '"1"', "1" * 5000, "{}", "1\n", "--1", "1,0"),
+    ],
+)
+def test_a_forms_whole_number_is_spelled_as_in_json(client: TestClient, value: str) -> None:
+    for name in WHOLE:
+        answer = client.post("/translate", data={**FIELDS, name: value})
+        assert answer.status_code == 422, (name, answer.text)
+        assert answer.json()["error"].startswith(f"{name} must be {ALLOWED[name]}, got ")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("1_0.0", "+1", " 1.0", "1.0 ", "１.0", "nan", "NaN", "inf", "-Infinity", "1e999", "0x1"),
+        *(".5", "1.", "", "null", "false", "1" * 5000, "1,0"),
+    ],
+)
+def test_a_forms_number_is_spelled_as_in_json(client: TestClient, value: str) -> None:
+    for name in NUMBERS:
+        answer = client.post("/translate", data={**FIELDS, name: value})
+        assert answer.status_code == 422, (name, answer.text)
+        assert answer.json()["error"].startswith(f"{name} must be {ALLOWED[name]}, got ")
+
+
+@pytest.mark.parametrize("value", ["True", "yes", "on", "1", "0", "t", "TRUE", " true", "", "null"])
+def test_a_forms_flag_is_true_or_false(client: TestClient, value: str) -> None:
+    answer = client.post("/translate", data={**FIELDS, "details": value})
+    assert answer.json()["error"].startswith("details must be true or false, got ")
+
+
+def test_good_spellings_are_understood(client: TestClient) -> None:
+    for fields in (
+        {"alternatives": "1", "beam_size": "4", "length_penalty": "1e-1", "details": "true"},
+        {"seed": "9223372036854775807", "temperature": "1", "top_p": "0.5", "details": "false"},
+        {"max_length": "100", "repetition_penalty": "1.5E0", "no_repeat_ngram_size": "-0"},
+    ):
+        answer = client.post("/translate", data={**FIELDS, **fields})
+        assert answer.status_code == 200, answer.text
+        assert ("details" in answer.json()) == (fields.get("details") == "true")
+
+
+def test_a_fields_second_value_in_a_form_is_refused(client: TestClient) -> None:
+    for name in (*WHOLE, *NUMBERS, "source", "details", "model"):
+        answer = client.post("/translate", data={**FIELDS, name: ["1", "2"]})
+        expected = f"{name} must be {ALLOWED[name]}, got ['1', '2']"
+        assert (answer.status_code, answer.json()["error"]) == (422, expected)

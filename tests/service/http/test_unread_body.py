@@ -1,0 +1,315 @@
+"""An answer that comes before the body was read reaches the client; clients that leave are no
+errors."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import logging
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from service.app import create_app
+from service.errors import Overloaded
+from service.http.unread_body import UnreadBodyMiddleware
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model, until
+from tests.service.served import Served, served
+
+FIVE_MEGABYTES = 5 * 2**20
+JSON = {"Content-Type": "application/json"}
+BODY = json.dumps({"q": "Hi.", "source": "en", "target": "de"}).encode()
+GONE = 'dragoman_requests_total{endpoint="/translate",outcome="cancelled"}'
+
+
+@pytest.fixture
+def runner() -> FakeRunner:
+    return FakeRunner()
+
+
+@pytest.fixture
+def server(runner: FakeRunner) -> Iterator[Served]:
+    with served(create_app(Settings(), [fake_model(runner)])) as server:
+        yield server
+
+
+@pytest.fixture
+def full(server: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """A server that refuses work before it reads it."""
+    refuse = lambda _: Overloaded("full")  # noqa: E731
+    monkeypatch.setattr("service.engine.engine.Engine.refusal", refuse)
+    return server
+
+
+def head(path: str = "/translate", *headers: str) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: x", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def read_answer(client: socket.socket) -> tuple[int, dict[str, Any]]:
+    response = http.client.HTTPResponse(client, method="POST")
+    response.begin()
+    return response.status, json.loads(response.read())
+
+
+def is_ended(client: socket.socket) -> bool:
+    """Whether the server has closed or reset the connection; what it still sent is skipped."""
+    try:
+        while client.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        pass
+    return True
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "status"),
+    [
+        ("/translate", "application/json", 413),
+        ("/translate", "text/html", 415),
+        ("/translate/", "application/json", 404),
+        ("/nowhere", "application/json", 404),
+        ("/languages", "application/json", 405),
+    ],
+)
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_every_client_reads_why_five_megabytes_are_refused(
+    server: Served, path: str, content_type: str, status: int, is_chunked: bool
+) -> None:
+    data = b"a" * FIVE_MEGABYTES
+    chunks = (data[i : i + 65536] for i in range(0, len(data), 65536)) if is_chunked else None
+    request = urllib.request.Request(
+        server.url + path, chunks or data, {"Content-Type": content_type}, method="POST"
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=60)
+    with refused.value as answer:
+        assert answer.code == status
+        assert json.load(answer)["error"]
+    chunks = (data[i : i + 65536] for i in range(0, len(data), 65536)) if is_chunked else None
+    response = httpx.post(
+        server.url + path, content=chunks or data, headers={"Content-Type": content_type}
+    )
+    assert response.status_code == status
+    assert response.json()["error"]
+
+
+def test_a_full_server_refuses_five_megabytes_readably(full: Served) -> None:
+    response = httpx.post(f"{full.url}/translate", content=b"a" * FIVE_MEGABYTES, headers=JSON)
+    assert (response.status_code, response.json()["code"]) == (503, "overloaded")
+
+
+def test_a_small_refused_body_leaves_the_connection_open(full: Served) -> None:
+    with full.connect() as client:
+        for _ in range(3):
+            client.sendall(head("/translate", f"Content-Length: {len(BODY)}") + BODY)
+            assert read_answer(client)[0] == 503
+
+
+def test_the_answer_comes_before_the_body_has(server: Served) -> None:
+    """A raw client that reads first and sends its body later."""
+    with server.connect() as client:
+        client.sendall(head("/translate", f"Content-Length: {FIVE_MEGABYTES}"))
+        status, body = read_answer(client)
+        assert (status, body["code"]) == (415, "unsupported_media_type")
+        client.sendall(b"a" * FIVE_MEGABYTES)
+        client.settimeout(60)
+        assert is_ended(client)
+
+
+def test_a_client_that_waits_for_100_continue_is_refused_without_it(server: Served) -> None:
+    announced = ("Content-Type: application/json", f"Content-Length: {FIVE_MEGABYTES}")
+    with server.connect() as client:
+        client.sendall(head("/translate", *announced, "Expect: 100-continue"))
+        client.settimeout(60)
+        assert client.recv(1000, socket.MSG_PEEK).startswith(b"HTTP/1.1 413 ")
+        status, body = read_answer(client)
+    assert (status, body["code"]) == (413, "body_too_large")
+
+
+def test_a_client_that_waits_for_100_continue_gets_it_for_a_good_request(server: Served) -> None:
+    announced = ("Content-Type: application/json", f"Content-Length: {len(BODY)}")
+    with server.connect() as client:
+        client.sendall(head("/translate", *announced, "Expect: 100-continue"))
+        assert client.recv(1000).startswith(b"HTTP/1.1 100 ")
+        client.sendall(BODY)
+        assert read_answer(client) == (200, {"translatedText": "HI."})
+
+
+@pytest.fixture
+def impatient(runner: FakeRunner, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A server that discards at most a megabyte, for a second."""
+    bounds = {"max_bytes": 2**20, "max_seconds": 1.0}
+    monkeypatch.setattr(UnreadBodyMiddleware.__init__, "__defaults__", tuple(bounds.values()))
+    with served(create_app(Settings(), [fake_model(runner)])) as server:
+        yield server
+
+
+@pytest.mark.parametrize("announced", ["Content-Length: 99999999999", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("pause_seconds", [0.0, 0.05])
+def test_a_client_that_never_stops_sending_is_cut_off(
+    impatient: Served, announced: str, pause_seconds: float
+) -> None:
+    """Fast, by the bytes; slowly, by the time. It has its answer before that."""
+    num_bytes = 65536 if pause_seconds == 0 else 1
+    piece = b"a" * num_bytes
+    if "chunked" in announced:
+        piece = b"%x\r\n%s\r\n" % (num_bytes, piece)
+    num_sent = 0
+    with impatient.connect() as client:
+        client.sendall(head("/translate", announced))
+        assert read_answer(client)[0] == 415
+        client.settimeout(60)
+        started = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - started < 50:
+                client.sendall(piece)
+                num_sent += len(piece)
+                time.sleep(pause_seconds)
+            raise AssertionError("the connection was never closed")
+    assert num_sent < 100 * 2**20
+
+
+def test_a_client_that_sends_nothing_more_is_cut_off(impatient: Served) -> None:
+    with impatient.connect() as client:
+        client.sendall(head("/translate", "Content-Length: 1000") + b"a")
+        assert read_answer(client)[0] == 415
+        assert is_ended(client)
+
+
+def leave(client: socket.socket, how: str) -> None:
+    """Close, reset (unread data or no lingering) or close only the sending half."""
+    if how == "reset":
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    if how == "half-close":
+        client.shutdown(socket.SHUT_WR)
+        client.settimeout(60)
+        assert is_ended(client)
+    client.close()
+
+
+def assert_no_error(server: Served, caplog: pytest.LogCaptureFixture) -> None:
+    assert 'outcome="error"' not in server.metrics()
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    ready = httpx.get(f"{server.url}/health/ready")
+    assert ready.status_code == 200
+
+
+LEAVING = pytest.mark.parametrize("how", ["close", "reset", "half-close"])
+
+
+@LEAVING
+@pytest.mark.parametrize(
+    "sent",
+    [
+        head("/translate", "Content-Type: application/json", "Content-Length: 1000"),
+        head("/translate", "Content-Type: application/json", "Content-Length: 1000") + b'{"q":',
+        head("/translate", "Content-Type: application/json", "Transfer-Encoding: chunked"),
+        head("/translate", "Content-Type: application/json", "Transfer-Encoding: chunked")
+        + b'5\r\n{"q":\r\n',
+        head("/translate", "Content-Type: text/plain", "Content-Length: 9", "Expect: 100-continue"),
+    ],
+)
+def test_leaving_while_sending_the_body_is_no_error(
+    server: Served, caplog: pytest.LogCaptureFixture, how: str, sent: bytes
+) -> None:
+    client = server.connect()
+    client.sendall(sent)
+    time.sleep(0.05)
+    leave(client, how)
+    until(lambda: server.count(GONE) == 1)
+    assert_no_error(server, caplog)
+
+
+@LEAVING
+def test_leaving_while_the_answer_is_computed_is_no_error(
+    server: Served, runner: FakeRunner, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    for num_gone, accept in enumerate(("*/*", "text/event-stream"), start=1):
+        runner.gate.clear()
+        client = server.connect()
+        announced = (f"Content-Length: {len(BODY)}", f"Accept: {accept}")
+        client.sendall(head("/translate", "Content-Type: application/json", *announced) + BODY)
+        until(lambda: bool(runner.running))
+        leave(client, how)
+        until(lambda num=num_gone: server.count(GONE) == num)
+        runner.gate.set()
+        until(lambda: not runner.running)
+    assert_no_error(server, caplog)
+
+
+@LEAVING
+def test_leaving_while_the_answer_is_sent_is_no_error(
+    server: Served, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """The client reads nothing of a long answer before it leaves."""
+    body = json.dumps({"q": ["a. " * 6000] * 3, "source": "en", "target": "en", "details": True})
+    for accept in ("*/*", "text/event-stream"):
+        client = server.connect()
+        announced = (f"Content-Length: {len(body)}", f"Accept: {accept}")
+        sent = head("/translate", "Content-Type: application/json", *announced) + body.encode()
+        client.sendall(sent)
+        client.recv(1)
+        leave(client, how)
+    requests = 'dragoman_requests_total{endpoint="/translate"'
+    until(lambda: server.metrics().count(requests) >= 1)
+    assert_no_error(server, caplog)
+
+
+@LEAVING
+def test_leaving_while_a_refused_body_is_discarded_is_no_error(
+    server: Served, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    client = server.connect()
+    client.sendall(head("/translate", f"Content-Length: {FIVE_MEGABYTES}") + b"a" * 70_000)
+    assert read_answer(client)[0] == 415
+    leave(client, how)
+    until(lambda: server.count('dragoman_requests_total{endpoint="/translate"') == 1)
+    assert_no_error(server, caplog)
+
+
+@pytest.fixture
+def statuses(server: Served, monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Of every request that has ended."""
+    ended: list[int | None] = []
+    enter = server.app.state.server.journal.enter
+
+    def watched(record: Any) -> None:
+        enter(record)
+        ended.append(record.status)
+
+    monkeypatch.setattr(server.app.state.server.journal, "enter", watched)
+    return ended
+
+
+def test_who_leaves_while_uploading_is_logged_with_499(
+    server: Served, statuses: list[int | None]
+) -> None:
+    with server.connect() as client:
+        client.sendall(head("/translate", "Content-Type: text/plain", "Content-Length: 9"))
+        time.sleep(0.05)
+    until(lambda: bool(statuses))
+    assert statuses == [499]
+
+
+def test_who_leaves_during_an_event_stream_is_logged_with_499(
+    server: Served, runner: FakeRunner, statuses: list[int | None]
+) -> None:
+    runner.gate.clear()
+    announced = (f"Content-Length: {len(BODY)}", "Accept: text/event-stream")
+    with server.connect() as client:
+        client.sendall(head("/translate", "Content-Type: application/json", *announced) + BODY)
+        until(lambda: bool(runner.running))
+    until(lambda: bool(statuses))
+    runner.gate.set()
+    assert statuses == [499]

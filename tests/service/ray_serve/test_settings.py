@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.ray_serve.settings import ReplicaSettings, read_arguments
+
+
+def test_arguments_win_over_the_environment_and_both_over_defaults(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_REPLICAS", "2")
+    monkeypatch.setenv("DRAGOMAN_MAX_SLOTS", "8")
+    assert read_arguments({}).replicas == 2
+    settings = read_arguments({"replicas": "3", "model": "a,b"})
+    assert (settings.replicas, settings.max_slots) == (3, 8)
+    assert settings.model == (Path("a"), Path("b"))
+
+
+def test_a_replica_has_the_servers_settings_and_its_share_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_MAX_TEXTS", "5")
+    own = read_arguments({"cpus": "2.5", "max_slots": "8"}).of_one_replica()
+    assert (own.max_texts, own.max_slots) == (5, 8)
+    assert (own.device, own.threads) == ("cpu", 3)
+    assert read_arguments({"gpus": "0.5"}).of_one_replica().device == "cuda"
+    assert read_arguments({"gpus": "1", "device": "cpu"}).of_one_replica().device == "cpu"
+    assert read_arguments({"cpus": "4", "threads": "1"}).of_one_replica().threads == 1
+
+
+def test_a_file_of_settings_may_hold_those_of_the_deployment_too(tmp_path: Path) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text("replicas = 3\nmax_slots = 8\n", encoding="utf-8")
+    settings = read_arguments({"config": str(config)})
+    assert settings.replicas == 3
+    assert settings.of_one_replica().max_slots == 8
+
+
+def test_a_replica_is_offered_what_its_engines_may_hold() -> None:
+    arguments = {"model": "a,b", "max_slots": "3", "max_waiting_sentences": "7"}
+    assert read_arguments(arguments).max_ongoing_requests == 2 * (3 + 7)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"replicas": "0"}, ["replicas", "1", "'0'"]),
+        ({"replicas": "3", "max_replicas": "2"}, ["max_replicas", "3", "2"]),
+        ({"gpus": "1.5"}, ["gpus", "1.5"]),
+        ({"device": "cuda"}, ["cuda", "gpus"]),
+        ({"slots": "3"}, ["slots", "'3'"]),
+        ({"port": "80"}, ["port", "http_options"]),
+    ],
+)
+def test_wrong_arguments_are_one_sentence_with_what_was_got(
+    wrong: dict[str, str], told: list[str]
+) -> None:
+    with pytest.raises(ValueError, match=r"\A[^\n]+\Z") as caught:
+        read_arguments(wrong)
+    assert all(word in str(caught.value) for word in told)
+
+
+def test_docs_name_every_argument_with_its_default() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "ray.md").read_text(encoding="utf-8")
+    for name in ("replicas", "max_replicas", "target_requests", "cpus", "gpus"):
+        default = ReplicaSettings.model_fields[name].default
+        assert f"| `{name}` | `{default}` |" in page

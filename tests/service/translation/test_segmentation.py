@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+import sentencex  # type: ignore[import-untyped]
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.translation import segmentation
+from service.translation.segmentation import Document, has_letters
+from service.translation.splitting import split_to_fit
+
+ODD = st.text(
+    st.sampled_from("ab 你。！，.!?\n\r\t 1😀❤\ufe0f\u200d\u0301👨👩🇫🇷-…“”\u2028"), max_size=80
+)
+TEXTS = st.one_of(ODD, st.text(max_size=80))
+
+
+def document(text: str, language: str = "en", max_tokens: int = 40) -> Document:
+    return Document(text, language, max_tokens, len)
+
+
+@settings(deadline=None, max_examples=60)
+@given(TEXTS, st.sampled_from(["en", "zh", "de", "xx"]), st.integers(8, 50))
+def test_joining_the_sentences_themselves_gives_the_text_back(
+    text: str, language: str, max_tokens: int
+) -> None:
+    cut = document(text, language, max_tokens)
+    assert cut.join(cut.sentences, language) == text
+    for sentence in cut.sentences:
+        assert len(sentence) <= max_tokens
+        assert sentence == sentence.strip()
+        assert has_letters(sentence)
+        assert "😀" not in sentence
+        assert not set(sentence) & set("\n\r\t\u2028")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(st.sampled_from("aé你ﷺ㌖½ﬃ "), max_size=60))
+def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits(text: str) -> None:
+    """The worst there is: U+FDFA becomes eighteen characters, each of them two tokens."""
+
+    def count_tokens(part: str) -> int:
+        return 1 + len(unicodedata.normalize("NFKC", part).encode())
+
+    for sentence in Document(text, "en", 40, count_tokens).sentences:
+        assert count_tokens(sentence) <= 40
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"),
+    [
+        ("Mr. Smith went. He left.", "en", ["Mr. Smith went.", "He left."]),
+        ("你好。世界很大！", "zh", ["你好。", "世界很大！"]),
+        ("One.\r\n\r\n\tTwo.\n", "en", ["One.", "Two."]),
+        ("I 😀😀 you", "en", ["I", "you"]),
+        ("1 2 3\n---\n…", "en", []),
+        ("", "en", []),
+        ("a    b", "en", ["a", "b"]),
+    ],
+)
+def test_what_is_translated(text: str, language: str, sentences: list[str]) -> None:
+    assert document(text, language).sentences == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "joined"),
+    [
+        ("你好。再见。", "zh", "en", "X X"),
+        ("你好。\n再见。", "zh", "en", "X\nX"),
+        ("你好。😀再见。", "zh", "en", "X😀X"),
+        ("Hi there. Bye now.", "en", "zh", "XX"),
+        ("Hi there.  Bye now.", "en", "zh", "X  X"),
+        ("Hi there.\nBye now.", "en", "zh", "X\nX"),
+        ("Hi there. Bye now.", "en", "de", "X X"),
+        ("  Hi there. ", "en", "zh", "  X "),
+    ],
+)
+def test_spacing_follows_the_target_language(
+    text: str, source: str, target: str, joined: str
+) -> None:
+    cut = document(text, source)
+    assert cut.join(["X"] * len(cut.sentences), target) == joined
+
+
+@pytest.mark.parametrize("translations", [[], ["X"], ["X", "X", "X"]])
+def test_joining_needs_one_translation_a_sentence(translations: list[str]) -> None:
+    with pytest.raises(ValueError, match="translations for 2 sentences"):
+        document("Hi there. Bye now.").join(translations, "de")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("aaaa aaaa aaaa. bbb, bbb bbb", "aaaa aaaa aaaa. "),
+        ("aaaa aaaa aaaaa, bb bbb bbb", "aaaa aaaa aaaaa, "),
+        ("aaaa aaaa aaaaa bbbbbbbbb", "aaaa aaaa aaaaa "),
+        ("a" * 40, "a" * 20),
+        ("e\u0301" * 20, "e\u0301" * 10),
+        ("a" + "e\u0301" * 20, "a" + "e\u0301" * 9),
+    ],
+)
+def test_an_over_long_sentence_is_cut_at_the_best_place(text: str, first: str) -> None:
+    parts = list(split_to_fit(text, 20, len))
+    assert "".join(parts) == text
+    assert parts[0] == first
+
+
+@pytest.mark.parametrize("unit", ["a", "你", " ", "。", "a ", "e\u0301", "\u0301", "a\u200d"])
+def test_counting_stays_linear_on_a_megabyte(unit: str) -> None:
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        return (len(text) + 3) // 4
+
+    text = unit * (1_000_000 // len(unit))
+    cut = Document(text, "en", 126, count)
+    assert cut.join(cut.sentences, "en") == text
+    assert counted <= 8 * len(text)
+
+
+UNITS = {
+    "Tibetan": "བོད་ཡིག་",
+    "Thai": "ภาษาไทย",
+    "Khmer": "ភាសាខ្មែរ",
+    "Chinese without marks": "中文没有标点",
+    "Devanagari": "क्षि",
+    "tabs": "a\t",
+    "marks": "e\u0301\u0315",
+    "emoji": "👩‍👩‍👧‍👦",
+    "emoji and letters": "a👩‍👩‍👧‍👦",
+    "flags": "🇩a",
+    "spaces": " ",
+    "some spaces": "a   ",
+    "full stops": ".",
+    "abbreviations": "Mr. ",
+    "closed": "a.)”",
+    "brackets": "(a",
+    "quotes": '"a! ',
+    "new lines": "a\n",
+    "zero width": "a\u200b\ufeff",
+    "other planes": "𝔘",
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("max_tokens", [16, 256])
+def test_the_work_is_linear_in_every_script(
+    name: str, max_tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is given to the tokenizer and to the search for sentences, by characters and calls."""
+    counted, searched = [0, 0], [0, 0]
+
+    def count(part: str) -> int:
+        counted[0] += 1
+        counted[1] += len(part)
+        return 3 + len(part.encode())
+
+    def search(language: str, window: str) -> list[str]:
+        searched[0] += 1
+        searched[1] += len(window)
+        found: list[str] = sentencex.segment(language, window)
+        return found
+
+    monkeypatch.setattr(segmentation, "segment", search)
+    text = UNITS[name] * (60_000 // len(UNITS[name]))
+    cut = Document(text, "en", max_tokens, count)
+    assert cut.join(cut.sentences, "en") == text
+    assert counted[0] <= len(text)
+    assert counted[1] <= 8 * len(text)
+    assert searched[0] <= len(cut.pieces) + len(text) / 500
+    assert searched[1] <= 3 * len(text)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(st.sampled_from("az. "), st.integers(1, 700)), min_size=1, max_size=30))
+def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[str, int]]) -> None:
+    """Long stretches that are next to nothing before others of which a character is too much."""
+    counted = 0
+
+    def count(part: str) -> int:
+        nonlocal counted
+        counted += len(part)
+        return 2 + 9 * part.count("z")
+
+    text = "".join(letter * length for letter, length in runs)
+    Document(text, "en", 20, count)
+    assert counted <= 60 * len(text) + 100

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.translation.stream_assembler import GrowingText
+from tests.service.fakes import FakeStreamDecoder
+
+
+@given(
+    texts=st.lists(st.text(max_size=8), max_size=5),
+    gap=st.text(max_size=3),
+    seed=st.integers(0, 1000),
+)
+def test_pieces_join_to_the_text_in_whatever_order_sentences_grow(
+    texts: list[str], gap: str, seed: int
+) -> None:
+    rng = random.Random(seed)
+    gaps = [gap + str(i) for i in range(len(texts) + 1)]
+    growing = GrowingText(gaps, [FakeStreamDecoder() for _ in texts])
+    told = "".join(piece.text for piece in growing.pieces())
+    events = [(i, c) for i, text in enumerate(texts) for c in [*text, None]]
+    while events:
+        sentence = rng.choice(events)[0]
+        event = next(e for e in events if e[0] == sentence)
+        events.remove(event)
+        if event[1] is None:
+            growing.finish(sentence, texts[sentence])
+        else:
+            growing.grow(sentence, [ord(event[1])])
+        told += "".join(piece.text for piece in growing.pieces())
+    expected = "".join(g + t for g, t in zip(gaps, [*texts, ""], strict=True))
+    assert told == expected
+
+
+def test_a_later_sentence_waits_for_the_earlier_one() -> None:
+    growing = GrowingText(["", " ", "\n"], [FakeStreamDecoder(), FakeStreamDecoder()])
+    growing.grow(1, [ord("b")])
+    growing.finish(1, "b")
+    assert list(growing.pieces()) == []
+    growing.grow(0, [ord("a")])
+    assert [(p.text, p.sentence) for p in growing.pieces()] == [("a", 0)]
+    growing.finish(0, "a!")
+    assert [(p.text, p.sentence) for p in growing.pieces()] == [("!", 0), (" b", 1), ("\n", 1)]
+    assert list(growing.pieces()) == []
