@@ -20,7 +20,7 @@ VARIANTS: dict[str, list[str]] = {
     **{f"--max-slots {n}": ["--max-slots", str(n)] for n in (1, 8, 16, 32, 128)},
     **{f"--max-rows {n}": ["--max-rows", str(n)] for n in (32, 64)},
     **{f"--max-prefill-tokens {n}": ["--max-prefill-tokens", str(n)] for n in (64, 8192)},
-    "--lanes 1": ["--lanes", "1"],
+    "--workers 1": ["--workers", "1"],
     "--threads 1": ["--threads", "1"],
     "--precision float32": ["--precision", "float32"],
     "--log-level warning": ["--log-level", "warning"],

@@ -36,11 +36,11 @@ from model.backends.selection import prepare, resolve_precision
 from model.checkpoint import load_checkpoint
 from model.decoding.sentence import SourceSentence
 from model.runner import Runner
-from service.engine.admission import Backlog
+from service.engine.admission import AdmissionControl
 from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import Request
+from service.engine.sentence_task import EngineRequest
 from service.engine.sentence_task import Sequence as Waiting
-from service.engine.worker import Lane
+from service.engine.worker import Worker
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 
@@ -67,7 +67,7 @@ class Batches(Scheduler):
 class Policy(NamedTuple):
     """How many lanes there are, who joins whom in them, and whether a batch is answered as one."""
 
-    num_lanes: int
+    num_workers: int
     make_scheduler: Callable[[], Scheduler]
     are_answered_together: bool = False
 
@@ -109,19 +109,19 @@ async def serve(
 ) -> Result:
     """Serve every sentence, arriving at random at `rate` a second."""
     rng = random.Random(seed)
-    requests: list[Request] = []
-    ended: dict[Request, float] = {}
-    async with running(policy, runners) as (lanes, schedulers):
+    requests: list[EngineRequest] = []
+    ended: dict[EngineRequest, float] = {}
+    async with running(policy, runners) as (workers, schedulers):
         started = moment = time.monotonic()
         for sentence in sentences:
             moment += rng.expovariate(rate)
             await asyncio.sleep(max(0.0, moment - time.monotonic()))
-            request = Request(asyncio.get_running_loop().create_future(), moment)
+            request = EngineRequest(asyncio.get_running_loop().create_future(), moment)
             request.future.add_done_callback(
                 lambda _, r=request: ended.update({r: time.monotonic()})
             )
             request.add([sentence])
-            min(lanes, key=lambda lane: lane.load).put(request.sequences)
+            min(workers, key=lambda worker: worker.load).put(request.tasks)
             requests.append(request)
         await asyncio.gather(*(request.future for request in requests))
     reached = len(sentences) / (time.monotonic() - started)
@@ -134,34 +134,34 @@ async def serve(
 @asynccontextmanager
 async def running(
     policy: Policy, runners: Sequence[Runner]
-) -> AsyncGenerator[tuple[list[Lane], list[Scheduler]]]:
+) -> AsyncGenerator[tuple[list[Worker], list[Scheduler]]]:
     """The policy's lanes, at work."""
-    metrics, backlog = Metrics().of_model("benchmark"), Backlog(10**9, 10**9)
-    schedulers = [policy.make_scheduler() for _ in range(policy.num_lanes)]
-    at_work: set[Lane] = set()
-    lanes = [
-        Lane(lambda r=r: r, lambda s=s: s, backlog, metrics, at_work, NotReady)
+    metrics, admission = Metrics().of_model("benchmark"), AdmissionControl(10**9, 10**9)
+    schedulers = [policy.make_scheduler() for _ in range(policy.num_workers)]
+    busy_workers: set[Worker] = set()
+    workers = [
+        Worker(lambda r=r: r, lambda s=s: s, admission, metrics, busy_workers, NotReady)
         for r, s in zip(runners, schedulers, strict=False)
     ]
-    for lane in lanes:
-        lane.start()
+    for worker in workers:
+        worker.start()
     try:
-        yield lanes, schedulers
+        yield workers, schedulers
     finally:
-        for lane in lanes:
-            lane.tell_to_stop()
-            lane.join()
+        for worker in workers:
+            worker.request_stop()
+            worker.join()
 
 
 def _ends_of_batches(
-    schedulers: Sequence[Scheduler], ended: dict[Request, float]
-) -> dict[Request, float]:
+    schedulers: Sequence[Scheduler], ended: dict[EngineRequest, float]
+) -> dict[EngineRequest, float]:
     """Every request as late as the last of its batch."""
     batches = [b for s in schedulers if isinstance(s, Batches) for b in s.batches]
     return {
-        sequence.request: max(ended[other.request] for other in batch)
+        task.request: max(ended[other.request] for other in batch)
         for batch in batches
-        for sequence in batch
+        for task in batch
     }
 
 
@@ -176,20 +176,20 @@ class Contest:
         precision = resolve_precision("auto", "cpu")
         shared = prepare(checkpoint.model, control_ids, precision, backend=None)
         self._runners = {
-            num_lanes: [
+            num_workers: [
                 Runner(
                     shared,
                     control_ids,
-                    max_slots=MAX_SLOTS // num_lanes,
-                    max_rows=MAX_ROWS // num_lanes,
+                    max_slots=MAX_SLOTS // num_workers,
+                    max_rows=MAX_ROWS // num_workers,
                     max_source_tokens=128,
                     max_target_tokens=256,
                     precision=precision,
                     byte_ids=checkpoint.tokenizer.byte_ids(),
                 )
-                for _ in range(num_lanes)
+                for _ in range(num_workers)
             ]
-            for num_lanes in {policy.num_lanes for policy in POLICIES.values()}
+            for num_workers in {policy.num_workers for policy in POLICIES.values()}
         }
 
     def hold(self, policies: Sequence[str], rate: float, count: int) -> dict[str, Result]:
@@ -209,7 +209,7 @@ class Contest:
     def _serve(
         self, policy: Policy, sentences: list[SourceSentence], rate: float, seed: int
     ) -> Result:
-        runners = self._runners[policy.num_lanes]
+        runners = self._runners[policy.num_workers]
         return uvloop.run(serve(policy, runners, sentences, rate, seed))
 
 

@@ -15,11 +15,16 @@ from typing import NamedTuple
 from model.backends.native import PackedModel
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
-from model.decoding.network_interface import Extent, Members, Precision, Room
+from model.decoding.network_interface import BatchRows, Capacity, Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Status
 from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
-from model.decoding.slot_allocator import FixedLayout, Layout, PackedLayout, Part
+from model.decoding.slot_allocator import (
+    BatchView,
+    CompactSlotAllocator,
+    FixedSlotAllocator,
+    SlotAllocator,
+)
 from model.decoding.slot_options import Features
 from model.decoding.step import Progress
 from model.decoding.transfer import Pending
@@ -41,16 +46,16 @@ class _Running:
     num_streamed: int = 0
 
 
-class _Party(NamedTuple):
+class _StepBatch(NamedTuple):
     """What follows from who takes part in a step, computed anew only when that changes."""
 
     handles: list[int]
-    members: Members
+    members: BatchRows
     features: Features
     longest_source: int
 
 
-class _Report(NamedTuple):
+class _PendingStep(NamedTuple):
     """The outcome of the `step`-th step for those who took part, on its way."""
 
     step: int
@@ -58,7 +63,7 @@ class _Report(NamedTuple):
     progress: Pending[Progress]
 
 
-class _Departure(NamedTuple):
+class _PendingResults(NamedTuple):
     """Sentences that ended, and their hypotheses, on their way since the `step`-th step."""
 
     step: int
@@ -94,18 +99,20 @@ class Runner:
         self.max_beam_size = min(max_beam_size, max_rows)
         self._config = config
         self._device = model.device
-        room = Room(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
+        capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         self._network, self._search, self._step = make_step(
-            model, control_ids, room, self.max_beam_size, precision, backend, byte_ids or {}
+            model, control_ids, capacity, self.max_beam_size, precision, backend, byte_ids or {}
         )
-        self._layout: Layout = FixedLayout() if self.can_leave_out else PackedLayout()
+        self._allocator: SlotAllocator = (
+            FixedSlotAllocator() if self.can_step_subset else CompactSlotAllocator()
+        )
         self._running: dict[int, _Running] = {}
         self._leaving: set[int] = set()
-        self._reports: deque[_Report] = deque()
-        self._departures: deque[_Departure] = deque()
+        self._pending_steps: deque[_PendingStep] = deque()
+        self._pending_results: deque[_PendingResults] = deque()
         self._handles = itertools.count()
         self._num_steps = 0
-        self._everyone: _Party | None = None
+        self._full_batch: _StepBatch | None = None
 
     @property
     def num_running(self) -> int:
@@ -114,11 +121,11 @@ class Runner:
 
     @property
     def num_free_slots(self) -> int:
-        return self.max_slots - self._layout.num_slots
+        return self.max_slots - self._allocator.num_slots
 
     @property
     def num_free_rows(self) -> int:
-        return self.max_rows - self._layout.num_rows
+        return self.max_rows - self._allocator.num_rows
 
     def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
         """Encode sentences, project their memory and start their searches -> handles.
@@ -129,23 +136,23 @@ class Runner:
         self._check_room(sentences)
         handles = [next(self._handles) for _ in sentences]
         for handle, sentence in zip(handles, sentences, strict=True):
-            self._layout.add(handle, sentence.options.beam_size)
+            self._allocator.add(handle, sentence.options.beam_size)
             limit = sentence.target_limit(self.max_target_tokens)
             features = Features.of(sentence)
             self._running[handle] = _Running(sentence, features, limit, self._num_steps)
-        self._everyone = None
+        self._full_batch = None
         try:
             for batch in _by_length(list(zip(handles, sentences, strict=True))):
                 self._encode(batch)
         except BaseException:
-            self._take_out(handles)
+            self._evict(handles)
             raise
         return handles
 
     @property
-    def can_leave_out(self) -> bool:
+    def can_step_subset(self) -> bool:
         """Whether a step of some of the sentences costs less than one of all: not on a GPU."""
-        return self._network.can_leave_out
+        return self._network.can_step_subset
 
     def share_cores(self, sharers: int) -> None:
         """So many runners compute on the CPU now, each in a thread of its own: take a share of its
@@ -155,16 +162,16 @@ class Runner:
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
         """Give the hypotheses of these running sentences their next token, or those of all.
 
-        Raises ValueError if some are left out where none `can_leave_out`.
+        Raises ValueError if some are left out where none `can_step_subset`.
         """
         if self._running:
-            self._launch(self._party(handles))
+            self._launch(self._batch_of(handles))
         streamed: dict[int, list[int]] = {}
-        while self._reports and self._is_due(self._reports[0].step):
-            streamed |= self._read(self._reports.popleft())
+        while self._pending_steps and self._is_due(self._pending_steps[0].step):
+            streamed |= self._read(self._pending_steps.popleft())
         finished: list[Finished] = []
-        while self._departures and self._is_due(self._departures[0].step):
-            finished += self._bid_farewell(self._departures.popleft())
+        while self._pending_results and self._is_due(self._pending_results[0].step):
+            finished += self._collect_finished(self._pending_results.popleft())
         return StepResult(finished, streamed)
 
     def release(self, handle: int) -> None:
@@ -172,7 +179,7 @@ class Runner:
         if handle in self._leaving:
             self._leaving.remove(handle)
         else:
-            self._take_out([handle])
+            self._evict([handle])
 
     def warm_up(self, options: Sequence[DecodingOptions]) -> None:
         """Take the first steps of every size, so that no request has to wait for them: on a GPU
@@ -215,35 +222,35 @@ class Runner:
             )
 
     def _encode(self, batch: list[tuple[int, SourceSentence]]) -> None:
-        slots = [self._layout.slot(handle) for handle, _ in batch]
+        slots = [self._allocator.slot(handle) for handle, _ in batch]
         sentences = [sentence for _, sentence in batch]
         self._network.encode(slots, [sentence.ids for sentence in sentences])
         limits = [self._running[handle].limit for handle, _ in batch]
         self._search.admit(slots, sentences, limits, self._config.bos_id)
 
-    def _party(self, handles: Sequence[int] | None) -> _Party:
+    def _batch_of(self, handles: Sequence[int] | None) -> _StepBatch:
         if handles is not None and len(handles) < len(self._running):
             return self._describe(list(handles))
-        if self._everyone is None:
-            self._everyone = self._describe(list(self._layout.handles))
-        return self._everyone
+        if self._full_batch is None:
+            self._full_batch = self._describe(list(self._allocator.handles))
+        return self._full_batch
 
-    def _describe(self, handles: list[int]) -> _Party:
+    def _describe(self, handles: list[int]) -> _StepBatch:
         running = [self._running[handle] for handle in handles]
         features = Features.union({state.features for state in running})
-        part = self._layout.part(handles)
-        drawn = self._drawn(part) if features.has_sampling else []
+        view = self._allocator.view(handles)
+        drawn = self._drawn(view) if features.has_sampling else []
         longest_source = max(len(state.source.ids) for state in running)
-        return _Party(handles, Members(part, drawn, self._device), features, longest_source)
+        return _StepBatch(handles, BatchRows(view, drawn, self._device), features, longest_source)
 
-    def _drawn(self, part: Part) -> list[int]:
+    def _drawn(self, view: BatchView) -> list[int]:
         """Places of the rows whose token is drawn at random."""
         sampling = {
-            self._layout.slot(handle)
+            self._allocator.slot(handle)
             for handle, state in self._running.items()
             if state.features.has_sampling
         }
-        return [place for place, (slot, _) in enumerate(part.owners) if slot in sampling]
+        return [place for place, (slot, _) in enumerate(view.owners) if slot in sampling]
 
     def _longest(self) -> int:
         """Tokens that the longest running hypothesis may have: those of the oldest sentence if no
@@ -251,32 +258,34 @@ class Runner:
         first = next(iter(self._running.values()), None)
         return min(self._num_steps - first.first_step, self.max_target_tokens) if first else 0
 
-    def _launch(self, party: _Party) -> None:
+    def _launch(self, batch: _StepBatch) -> None:
         """Ask for a step. With a lag, sentences that have ended but are not known to have may take
         part in it."""
         length = min(self._longest() + 1, self.max_target_tokens)
-        extent = Extent(length, party.longest_source)
-        progress = self._step.take(party.members, extent, party.features)
+        shape_of_step = StepShape(length, batch.longest_source)
+        progress = self._step.take(batch.members, shape_of_step, batch.features)
         self._num_steps += 1
-        self._reports.append(_Report(self._num_steps, party.handles, progress))
+        self._pending_steps.append(_PendingStep(self._num_steps, batch.handles, progress))
 
     def _is_due(self, step: int) -> bool:
         """Whether what was asked for after the `step`-th step should be read by now."""
         return step + self._step.lag <= self._num_steps or not self._running
 
-    def _read(self, report: _Report) -> dict[int, list[int]]:
+    def _read(self, pending: _PendingStep) -> dict[int, list[int]]:
         """Take out those who have ended -> the newly settled tokens of those who are streamed."""
-        progress = report.progress.wait()
-        streamed = self._newly_settled(report.handles, progress)
+        progress = pending.progress.wait()
+        streamed = self._newly_settled(pending.handles, progress)
         ended = [
-            (report.handles[place], status)
+            (pending.handles[place], status)
             for place, status in progress.ended
-            if report.handles[place] in self._running
+            if pending.handles[place] in self._running
         ]
         if ended:
             handles = [handle for handle, _ in ended]
-            self._departures.append(_Departure(self._num_steps, ended, self._results(handles)))
-            self._take_out(handles)
+            self._pending_results.append(
+                _PendingResults(self._num_steps, ended, self._results(handles))
+            )
+            self._evict(handles)
             self._leaving.update(handles)
         return streamed
 
@@ -292,26 +301,26 @@ class Runner:
         return streamed
 
     def _results(self, handles: list[int]) -> Pending[list[list[Hypothesis]]]:
-        slots = [self._layout.slot(handle) for handle in handles]
+        slots = [self._allocator.slot(handle) for handle in handles]
         running = [self._running[handle] for handle in handles]
         limits = [state.limit for state in running]
         n_best = max(state.source.options.n_best for state in running)
         return self._search.results(slots, limits, n_best)
 
-    def _take_out(self, handles: Sequence[int]) -> None:
+    def _evict(self, handles: Sequence[int]) -> None:
         longest = self._longest()
-        moves = self._layout.remove(handles)
+        moves = self._allocator.remove(handles)
         for handle in handles:
             del self._running[handle]
-        self._everyone = None
+        self._full_batch = None
         self._network.move(moves, longest)
         if moves.slots:
             self._search.move(moves.slots)
 
-    def _bid_farewell(self, departure: _Departure) -> Iterator[Finished]:
+    def _collect_finished(self, pending: _PendingResults) -> Iterator[Finished]:
         """The sentences that were not abandoned on the way out."""
-        results = departure.hypotheses.wait()
-        for (handle, status), hypotheses in zip(departure.ended, results, strict=True):
+        results = pending.hypotheses.wait()
+        for (handle, status), hypotheses in zip(pending.ended, results, strict=True):
             if handle not in self._leaving:
                 continue
             self._leaving.remove(handle)

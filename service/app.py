@@ -13,7 +13,7 @@ from service import __version__
 from service.http.error_handlers import install_error_handlers
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import describe_errors, describe_translate
-from service.http.request_log import Journal, Tracer
+from service.http.request_log import RequestLog, Tracer
 from service.http.routes import health, languages, metrics, translate, websocket
 from service.http.state import Limits, ServerState
 from service.http.unread_body import UnreadBodyMiddleware
@@ -44,7 +44,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         yield
         for engine in state.engines.values():
             engine.stop()
-        state.journal.close()
+        state.request_log.close()
 
     app = FastAPI(
         title="Dragoman",
@@ -58,7 +58,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     app.state.server = state
     app.add_middleware(
         RequestMiddleware,
-        journal=state.journal,
+        request_log=state.request_log,
         metrics=state.metrics,
         endpoints=_ENDPOINTS,
         work_path=translate.PATH,
@@ -101,8 +101,8 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         stream_idle_seconds=settings.stream_idle_seconds,
         deadline_seconds=settings.deadline_seconds or None,
     )
-    journal = Journal(metrics_, _make_tracer(settings))
-    return ServerState(engines, dispatcher, metrics_, journal, limits)
+    request_log = RequestLog(metrics_, _make_tracer(settings))
+    return ServerState(engines, dispatcher, metrics_, request_log, limits)
 
 
 def _make_tracer(settings: Settings) -> Tracer | None:

@@ -17,7 +17,7 @@ from service.settings import Settings
 if TYPE_CHECKING:
     from model.backends.selection import Backend
     from model.checkpoint import CheckpointInfo
-    from model.decoding.network_interface import Precision, Room
+    from model.decoding.network_interface import Capacity, Precision
 
 _GIB = 2**30
 _USUAL_LANES = 2
@@ -79,26 +79,26 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         raise StartupError(str(error)) from error
     info = checkpoint.info
     control_ids = checkpoint.tokenizer.control_ids()
-    room = _room(settings, info)
-    rooms = _divided(room, _num_lanes(settings, placement))
+    capacity = _capacity(settings, info)
+    rooms = _divided(capacity, _num_workers(settings, placement))
     prepared = functools.cache(
         lambda: prepare(checkpoint.model, control_ids, placement.precision, placement.backend)
     )
 
-    def make_runner(room: Room, backend: Backend | None) -> ModelRunner:
+    def make_runner(capacity: Capacity, backend: Backend | None) -> ModelRunner:
         return ModelRunner(
             prepared(),
             control_ids,
-            **room._asdict(),
+            **capacity._asdict(),
             max_beam_size=settings.max_beam_size,
             precision=placement.precision,
             backend=backend,
             byte_ids=checkpoint.tokenizer.byte_ids(),
         )
 
-    def make_warm_runner(room: Room) -> ModelRunner:
+    def make_warm_runner(capacity: Capacity) -> ModelRunner:
         usual = [info.decoding, DecodingOptions(beam_size=1)]
-        return warmed_up(functools.partial(make_runner, room), placement.backend, usual)
+        return warmed_up(functools.partial(make_runner, capacity), placement.backend, usual)
 
     return LoadedModel(
         name=info.name,
@@ -107,9 +107,9 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
         make_runners=[functools.partial(make_warm_runner, own) for own in rooms],
-        max_source_tokens=room.max_source_tokens,
+        max_source_tokens=capacity.max_source_tokens,
         runner_bytes=full_bytes(
-            info.architecture, room, settings.max_beam_size, placement.precision
+            info.architecture, capacity, settings.max_beam_size, placement.precision
         ),
         device=placement.device,
         precision=placement.precision,
@@ -127,10 +127,10 @@ def _placement(settings: Settings) -> _Placement:
     return _Placement(device, precision, resolve_backend(settings.backend, device, precision))
 
 
-def _room(settings: Settings, info: CheckpointInfo) -> Room:
-    from model.decoding.network_interface import Room
+def _capacity(settings: Settings, info: CheckpointInfo) -> Capacity:
+    from model.decoding.network_interface import Capacity
 
-    return Room(
+    return Capacity(
         settings.max_slots,
         settings.max_rows,
         info.source_limit(settings.max_source_tokens or None),
@@ -138,22 +138,23 @@ def _room(settings: Settings, info: CheckpointInfo) -> Room:
     )
 
 
-def _num_lanes(settings: Settings, placement: _Placement) -> int:
+def _num_workers(settings: Settings, placement: _Placement) -> int:
     """As many as were asked for, or two where our own CPU code has two cores; but each must have
     room for the widest beam."""
     from model.backends.selection import num_cores, resolve_backend
 
     backend = placement.backend or resolve_backend("auto", placement.device, placement.precision)
-    wanted = settings.lanes or min(_USUAL_LANES, num_cores())
+    wanted = settings.workers or min(_USUAL_LANES, num_cores())
     fitting = min(settings.max_slots, settings.max_rows // settings.max_beam_size)
     return min(wanted, fitting) if backend == "native" else 1
 
 
-def _divided(room: Room, count: int) -> list[Room]:
+def _divided(capacity: Capacity, count: int) -> list[Capacity]:
     """The room of each lane: slots and rows are dealt out."""
     return [
-        room._replace(
-            max_slots=_share(room.max_slots, i, count), max_rows=_share(room.max_rows, i, count)
+        capacity._replace(
+            max_slots=_share(capacity.max_slots, i, count),
+            max_rows=_share(capacity.max_rows, i, count),
         )
         for i in range(count)
     ]

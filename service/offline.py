@@ -21,14 +21,14 @@ from service.loading import load_models
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.dispatcher import AUTO
-from service.translation.translator import TextTranslation
+from service.translation.translator import TranslationResult
 from service.wiring import wire
 
 _BATCHES_AHEAD = 4
 """Batches in the engines besides the one that is waited for, so that no slot is empty."""
 _TEXTS_IN_A_BATCH = 64
 _UNLIMITED = 10**9
-_Translations = Future[list[TextTranslation]]
+_Translations = Future[list[TranslationResult]]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class OfflineTranslator:
 
     def _translate_each(
         self, batches: Iterable[Sequence[str]], source: str, target: str
-    ) -> Iterator[list[TextTranslation]]:
+    ) -> Iterator[list[TranslationResult]]:
         begun = (self._begin(texts, source, target) for texts in batches)
         for translations in _some_ahead(begun, _BATCHES_AHEAD):
             yield self._result(translations)
@@ -131,7 +131,7 @@ class OfflineTranslator:
             raise ValueError(str(error)) from error
         return asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
 
-    def _result(self, translations: _Translations) -> list[TextTranslation]:
+    def _result(self, translations: _Translations) -> list[TranslationResult]:
         try:
             return translations.result()
         except ServiceError as error:

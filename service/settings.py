@@ -92,7 +92,7 @@ class Settings(BaseSettings):
     threads: int = Field(
         0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."
     )
-    lanes: int = Field(
+    workers: int = Field(
         0,
         ge=0,
         le=64,

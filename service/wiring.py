@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from service import __version__
 from service.engine.engine import Engine, EngineLimits
-from service.engine.worker import Lane
+from service.engine.worker import Worker
 from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics, ModelMetrics
 from service.settings import Settings
@@ -25,9 +25,9 @@ class Wired(NamedTuple):
 
 def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) -> Wired:
     """Make the engines and the dispatcher; raises StartupError."""
-    at_work: set[Lane] = set()
+    busy_workers: set[Worker] = set()
     engines = {
-        model.name: _make_engine(settings, model, metrics.of_model(model.name), at_work)
+        model.name: _make_engine(settings, model, metrics.of_model(model.name), busy_workers)
         for model in models
     }
     translators = [
@@ -46,7 +46,7 @@ def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) ->
 
 
 def _make_engine(
-    settings: Settings, model: LoadedModel, metrics_: ModelMetrics, at_work: set[Lane]
+    settings: Settings, model: LoadedModel, metrics_: ModelMetrics, busy_workers: set[Worker]
 ) -> Engine:
     bounds = EngineLimits(
         max_waiting_sentences=settings.max_waiting_sentences,
@@ -55,20 +55,20 @@ def _make_engine(
     )
     started = time.monotonic()
     try:
-        engine = Engine(model.make_runners, metrics_, bounds, at_work)
+        engine = Engine(model.make_runners, metrics_, bounds, busy_workers)
     except (MemoryError, OSError, ValueError) as error:
         raise StartupError(f"{model.name} on {model.device}: {error}") from error
     seconds = time.monotonic() - started
     metrics_.describe_model(__version__, model.device, model.precision, seconds)
     metrics_.watch_engine(
         {
-            "lanes": lambda: engine.num_lanes,
+            "workers": lambda: engine.num_workers,
             "running": lambda: engine.num_running,
             "slots": lambda: settings.max_slots,
             "rows_used": lambda: engine.num_rows,
             "rows": lambda: settings.max_rows,
-            "waiting": lambda: engine.backlog.num_sentences,
-            "waiting_tokens": lambda: engine.backlog.num_tokens,
+            "waiting": lambda: engine.admission.num_sentences,
+            "waiting_tokens": lambda: engine.admission.num_tokens,
             "ready": lambda: engine.is_ready,
         }
     )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.decoding.network_interface import Extent, Network, Room, RowTable
+from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
 from model.decoding.search import Search
 from model.decoding.slot_options import Features
 from model.decoding.step import Outcome, Step
@@ -32,7 +32,7 @@ class _Shape(NamedTuple):
     width: int
     n_rows: int
     n_drawn: int
-    extent: Extent
+    shape_of_step: StepShape
     features: Features
 
 
@@ -41,15 +41,15 @@ class GraphedStep(Step):
 
     lag = 1
 
-    def __init__(self, network: Network, search: Search, room: Room) -> None:
+    def __init__(self, network: Network, search: Search, capacity: Capacity) -> None:
         super().__init__(network, search)
-        self._room = room
+        self._capacity = capacity
         self._device = search.length.device
         self._recordings: OrderedDict[_Shape, _Recording] = OrderedDict()
         self._pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
 
-    def run(self, table: RowTable, extent: Extent, features: Features) -> Outcome:
-        shape = self._shape(table, extent, features)
+    def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
+        shape = self._shape(table, shape_of_step, features)
         recording = self._recordings.pop(shape, None) or _Recording(shape, self._device)
         self._recordings[shape] = recording
         if len(self._recordings) > _MOST_GRAPHS:
@@ -64,23 +64,23 @@ class GraphedStep(Step):
             return recording.outcome
         if self._pool is None or not recording.was_run:
             recording.was_run = True
-            return super().run(recording.table, shape.extent, shape.features)
+            return super().run(recording.table, shape.shape_of_step, shape.features)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-            recording.outcome = super().run(recording.table, shape.extent, shape.features)
+            recording.outcome = super().run(recording.table, shape.shape_of_step, shape.features)
         recording.graph = graph
         return self._replay(recording)
 
-    def _shape(self, table: RowTable, extent: Extent, features: Features) -> _Shape:
+    def _shape(self, table: RowTable, shape_of_step: StepShape, features: Features) -> _Shape:
         n_slots, width = table.by_slot.shape
-        target = _rounded(max(extent.target, _SHORTEST), self._room.max_target_tokens)
-        source = _rounded(max(extent.source, _SHORTEST), self._room.max_source_tokens)
+        target = _rounded(max(shape_of_step.target, _SHORTEST), self._capacity.max_target_tokens)
+        source = _rounded(max(shape_of_step.source, _SHORTEST), self._capacity.max_source_tokens)
         return _Shape(
-            n_slots=_rounded(n_slots, self._room.max_slots),
+            n_slots=_rounded(n_slots, self._capacity.max_slots),
             width=width,
-            n_rows=_rounded(len(table.rows), self._room.max_rows),
-            n_drawn=_rounded(len(table.drawn), self._room.max_rows),
-            extent=Extent(target, source),
+            n_rows=_rounded(len(table.rows), self._capacity.max_rows),
+            n_drawn=_rounded(len(table.drawn), self._capacity.max_rows),
+            shape_of_step=StepShape(target, source),
             features=features,
         )
 

@@ -20,7 +20,7 @@ from model.backends.native import (
 )
 from model.backends.torch_eager import EagerNetwork
 from model.checkpoint import StoredModel
-from model.decoding.network_interface import Network, Precision, Room
+from model.decoding.network_interface import Capacity, Network, Precision
 from model.decoding.search import Search
 from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
@@ -28,7 +28,7 @@ from model.network.config import ModelConfig
 from model.network.transformer import Transformer
 
 Backend = Literal["native", "eager", "graphs"]
-"""Who computes: our own code on the CPU; PyTorch; PyTorch with steps recorded (`model.backends.cuda_graphs`)."""
+"""Our own code on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`)."""
 
 _HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
 
@@ -100,12 +100,17 @@ def _check(precision: str, device: str) -> None:
         raise ValueError("precision int8 needs model/native, which was not compiled here")
 
 
-def full_bytes(config: ModelConfig, room: Room, max_beam: int, precision: Precision) -> int:
+def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision: Precision) -> int:
     """Memory of all caches and hypotheses when every slot and row is full to its end."""
     number = 2 if precision in ("float16", "bfloat16") else 4
-    positions = room.max_rows * room.max_target_tokens + room.max_slots * room.max_source_tokens
+    positions = (
+        capacity.max_rows * capacity.max_target_tokens
+        + capacity.max_slots * capacity.max_source_tokens
+    )
     keys_and_values = 2 * config.n_decoder_layers * config.d_model * number * positions
-    hypotheses = 2 * room.max_slots * max_beam * room.max_target_tokens  # live and finished ones
+    hypotheses = (
+        2 * capacity.max_slots * max_beam * capacity.max_target_tokens
+    )  # live and finished ones
     return keys_and_values + hypotheses * _HYPOTHESIS_TOKEN_BYTES
 
 
@@ -133,7 +138,7 @@ def prepare(
 def make_step(
     model: Transformer | StoredModel | PackedModel,
     control_ids: Sequence[int],
-    room: Room,
+    capacity: Capacity,
     max_beam: int,
     precision: Precision,
     backend: Backend | None,
@@ -145,26 +150,32 @@ def make_step(
     Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
-    sizes = (room.max_slots, max_beam, room.max_target_tokens, model.config.eos_id, control_ids[0])
+    sizes = (
+        capacity.max_slots,
+        max_beam,
+        capacity.max_target_tokens,
+        model.config.eos_id,
+        control_ids[0],
+    )
     shared = prepare(model, control_ids, precision, backend)
     generated = {i: byte for i, byte in byte_ids.items() if i not in control_ids}
     vocab_size, device = model.config.tgt_vocab_size, model.device
     utf8 = Utf8Tables.of(generated, vocab_size, device) if generated else None
     if isinstance(shared, PackedModel):
-        network = NativeNetwork(shared, room)
+        network = NativeNetwork(shared, capacity)
         own_search = NativeSearch(*sizes, utf8)
         return network, own_search, NativeStep(network, own_search)
     is_recorded = backend == "graphs"
-    eager = _eager_network(shared, control_ids, room, precision, is_recorded)
+    eager = _eager_network(shared, control_ids, capacity, precision, is_recorded)
     search = Search(*sizes, eager.device, utf8)
-    step = GraphedStep(eager, search, room) if is_recorded else Step(eager, search)
+    step = GraphedStep(eager, search, capacity) if is_recorded else Step(eager, search)
     return eager, search, step
 
 
 def _eager_network(
     model: Transformer | StoredModel,
     control_ids: Sequence[int],
-    room: Room,
+    capacity: Capacity,
     precision: Precision,
     is_recorded: bool,
 ) -> EagerNetwork:
@@ -173,6 +184,6 @@ def _eager_network(
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     try:
         loaded = model if isinstance(model, Transformer) else model.load()
-        return EagerNetwork(loaded.to(dtypes[precision]), control_ids, room, is_recorded)
+        return EagerNetwork(loaded.to(dtypes[precision]), control_ids, capacity, is_recorded)
     except torch.OutOfMemoryError as error:
         raise MemoryError("the model's weights and caches do not fit into memory") from error

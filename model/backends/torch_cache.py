@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from model.decoding.network_interface import Extent, RowTable
+from model.decoding.network_interface import RowTable, StepShape
 from model.network.config import ModelConfig
 from model.network.layers import KV, Attention
 
@@ -76,7 +76,7 @@ class MemoryCache:
 class StepRows:
     """One decoding step's view of the caches: `transformer.StepContext`.
 
-    positions (R,): where each row's new token goes. `extent` bounds what is read.
+    positions (R,): where each row's new token goes. `shape_of_step` bounds what is read.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class StepRows:
         memory: MemoryCache,
         table: RowTable,
         positions: Tensor,
-        extent: Extent,
+        shape_of_step: StepShape,
     ) -> None:
         self._rows, self._memory, self._table = rows, memory, table
         self.positions = positions
-        self._target_length, self._source_length = extent
-        sources = torch.arange(extent.source, device=positions.device)
+        self._target_length, self._source_length = shape_of_step
+        sources = torch.arange(shape_of_step.source, device=positions.device)
         lengths = memory.lengths[: table.by_slot.size(0)]
         self._memory_mask = (sources < lengths[:, None])[:, None, None, :]
 

@@ -8,22 +8,22 @@ import torch
 from torch import Tensor
 
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
-from model.decoding.network_interface import Extent, Room, RowCandidates, RowTable, likeliest
-from model.decoding.slot_allocator import Moves
-from model.decoding.transfer import send
+from model.decoding.network_interface import Capacity, RowCandidates, RowTable, StepShape, likeliest
+from model.decoding.slot_allocator import Compaction
+from model.decoding.transfer import to_device
 from model.network.transformer import Transformer
 
 
 class EagerNetwork:
-    """`model.decoding.network_interface.Network` by `Transformer` and the caches of `model.backends.torch_cache`."""
+    """The decoder's network as PyTorch operations on `Transformer` and its caches."""
 
-    can_leave_out = False
+    can_step_subset = False
 
     def __init__(
         self,
         model: Transformer,
         control_ids: Sequence[int],
-        room: Room,
+        capacity: Capacity,
         is_recorded: bool = False,
     ) -> None:
         """`is_recorded`: steps do the same work whatever the numbers in their tensors, so that
@@ -33,9 +33,11 @@ class EagerNetwork:
         weight = next(model.parameters())
         self.device = weight.device
         self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self.device)
-        self._rows = RowCache(model.config, room.max_rows, room.max_target_tokens, weight)
-        self._memory = MemoryCache(model.config, room.max_slots, room.max_source_tokens, weight)
-        self._lengths = [0] * room.max_slots
+        self._rows = RowCache(model.config, capacity.max_rows, capacity.max_target_tokens, weight)
+        self._memory = MemoryCache(
+            model.config, capacity.max_slots, capacity.max_source_tokens, weight
+        )
+        self._lengths = [0] * capacity.max_slots
         self._logits = torch.empty(0)
 
     def share_cores(self, sharers: int) -> None:
@@ -46,16 +48,18 @@ class EagerNetwork:
         lengths = [len(ids) for ids in sources]
         pad_id = self._model.config.pad_id
         padded = [[*ids, *[pad_id] * (max(lengths) - len(ids))] for ids in sources]
-        projected = self._model.project_memory(self._model.encode(send(padded, self.device)))
-        where = send(slots, self.device)
-        self._memory.store(where, projected, send(lengths, self.device))
+        projected = self._model.project_memory(self._model.encode(to_device(padded, self.device)))
+        where = to_device(slots, self.device)
+        self._memory.store(where, projected, to_device(lengths, self.device))
         for slot, length in zip(slots, lengths, strict=True):
             self._lengths[slot] = length
 
-    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+    def step(
+        self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
+    ) -> None:
         """A row whose search has ended may stand at the very end, and stays there."""
-        places = positions.clamp_max(extent.target - 1)
-        context = StepRows(self._rows, self._memory, table, places, extent)
+        places = positions.clamp_max(shape_of_step.target - 1)
+        context = StepRows(self._rows, self._memory, table, places, shape_of_step)
         self._logits = self._model.step(tokens, context).float()
         self._logits.index_fill_(1, self._control_ids, float("-inf"))
 
@@ -73,13 +77,17 @@ class EagerNetwork:
             targets, sources = targets[is_moved], sources[is_moved]
         self._rows.copy(targets, sources, length)
 
-    def move(self, moves: Moves, length: int) -> None:
+    def move(self, moves: Compaction, length: int) -> None:
         if moves.rows:
             targets, sources = zip(*moves.rows, strict=True)
-            self._rows.copy(send(targets, self.device), send(sources, self.device), length)
+            self._rows.copy(
+                to_device(targets, self.device), to_device(sources, self.device), length
+            )
         if moves.slots:
             targets, sources = zip(*moves.slots, strict=True)
             longest = max(self._lengths[source] for source in sources)
-            self._memory.copy(send(targets, self.device), send(sources, self.device), longest)
+            self._memory.copy(
+                to_device(targets, self.device), to_device(sources, self.device), longest
+            )
         for target, source in moves.slots:
             self._lengths[target] = self._lengths[source]

@@ -1,5 +1,4 @@
-"""What the runner needs of whoever computes: PyTorch (`model.backends.torch_eager`) or our own CPU code
-(`model.backends.native`).
+"""What a decoding step asks of the code that computes the network: PyTorch or our own C++.
 
 Slots and rows are those of `model.decoding.slot_allocator`; V is the target vocabulary.
 """
@@ -13,8 +12,8 @@ from typing import Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from model.decoding.slot_allocator import Moves, Part
-from model.decoding.transfer import send
+from model.decoding.slot_allocator import BatchView, Compaction
+from model.decoding.transfer import to_device
 from model.network.config import ModelConfig
 
 Precision = Literal["float32", "bfloat16", "float16", "int8"]
@@ -37,27 +36,27 @@ class RowTable(NamedTuple):
     drawn: Tensor
 
     @classmethod
-    def of(cls, part: Part, drawn: Sequence[int], device: torch.device) -> RowTable:
+    def of(cls, view: BatchView, drawn: Sequence[int], device: torch.device) -> RowTable:
         """The table of the rows of a part; sent to the device in one."""
-        slots, beams = zip(*part.owners, strict=True)
-        cells = [row for rows in part.table for row in rows]
-        columns = [cells, slots, beams, part.slots, part.rows, drawn]
-        flat = send([number for column in columns for number in column], device, torch.int64)
+        slots, beams = zip(*view.owners, strict=True)
+        cells = [row for rows in view.table for row in rows]
+        columns = [cells, slots, beams, view.slots, view.rows, drawn]
+        flat = to_device([number for column in columns for number in column], device, torch.int64)
         by_slot, *others = flat.split([len(column) for column in columns])
-        return cls(by_slot.view(len(part.slots), -1), *others)
+        return cls(by_slot.view(len(view.slots), -1), *others)
 
 
-class Members:
+class BatchRows:
     """Who takes part in a step, as the host knows them."""
 
-    def __init__(self, part: Part, drawn: Sequence[int], device: torch.device) -> None:
+    def __init__(self, view: BatchView, drawn: Sequence[int], device: torch.device) -> None:
         """`drawn`: places of the rows whose token is drawn at random."""
-        self.part, self._drawn, self._device = part, drawn, device
+        self.view, self._drawn, self._device = view, drawn, device
 
     @cached_property
     def table(self) -> RowTable:
         """The same in tensors, made when first asked for."""
-        return RowTable.of(self.part, self._drawn, self._device)
+        return RowTable.of(self.view, self._drawn, self._device)
 
 
 class RowCandidates(NamedTuple):
@@ -69,7 +68,7 @@ class RowCandidates(NamedTuple):
     is_failed: Tensor
 
 
-class Extent(NamedTuple):
+class StepShape(NamedTuple):
     """How far a step has to look: tokens of the longest history, the new one included, and of the
     longest source; or more."""
 
@@ -77,7 +76,7 @@ class Extent(NamedTuple):
     source: int
 
 
-class Room(NamedTuple):
+class Capacity(NamedTuple):
     """How much a network must be able to hold."""
 
     max_slots: int
@@ -87,7 +86,7 @@ class Room(NamedTuple):
 
 
 class Model(Protocol):
-    """What a network is made of: `model.network.transformer.Transformer`, or one that is still on disk."""
+    """A network's weights: a `Transformer`, or one that is still on disk."""
 
     @property
     def config(self) -> ModelConfig: ...
@@ -104,13 +103,13 @@ class Model(Protocol):
 
 
 class Network(Protocol):
-    """Weights, and the memory of what they have read and written.
+    """Weights, and the keys and values of what was read and written.
 
-    `can_leave_out`: whether a step may be of any rows, at about their share of the cost of all. If
-    not, live slots must be 0..N-1 and live rows 0..R-1.
+    `can_step_subset`: whether a step may be of any rows, at about their share of the cost of all.
+    If not, live slots must be 0..N-1 and live rows 0..R-1.
     """
 
-    can_leave_out: bool
+    can_step_subset: bool
 
     def share_cores(self, sharers: int) -> None:
         """So many networks compute on this machine's cores now, each in a thread of its own."""
@@ -118,7 +117,9 @@ class Network(Protocol):
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources and keep what the decoder attends to in their slots."""
 
-    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+    def step(
+        self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
+    ) -> None:
         """Give row i its next token tokens[i] (R,) at positions[i] (R,)."""
 
     def logits(self) -> Tensor:
@@ -131,7 +132,7 @@ class Network(Protocol):
         """Of the last step's rows the i-th takes over the first `length` tokens of the
         sources[i]-th (R,)."""
 
-    def move(self, moves: Moves, length: int) -> None:
+    def move(self, moves: Compaction, length: int) -> None:
         """Sentences move to other slots and rows; length as above."""
 
 

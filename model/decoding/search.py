@@ -25,7 +25,7 @@ from model.decoding.network_interface import RowCandidates, RowTable, likeliest
 from model.decoding.sampling import gumbel_at, sample
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import Features, SlotOptions
-from model.decoding.transfer import Arrival, Pending, send
+from model.decoding.transfer import DeviceToHost, Pending, to_device
 from model.decoding.utf8 import Utf8Tables
 
 _NEVER = float("-inf")
@@ -75,11 +75,11 @@ class Search:
     ) -> None:
         """Begin searches in `slots`, of at most `limits` tokens, from the token `start`."""
         device = self.length.device
-        where = send(slots, device)
+        where = to_device(slots, device)
         self.options.set(where, sentences, limits)
         for slot, sentence in zip(slots, sentences, strict=True):
             if sentence.prefix:
-                self.prefix[slot, : len(sentence.prefix)] = send(sentence.prefix, device)
+                self.prefix[slot, : len(sentence.prefix)] = to_device(sentence.prefix, device)
         self.live.score[where] = _NEVER
         self.live.score[where, 0] = 0.0
         self.finished.score[where] = _NEVER
@@ -94,7 +94,7 @@ class Search:
     ) -> Pending[list[list[Hypothesis]]]:
         """The finished hypotheses of each of these slots as they are now, best first: at most
         `n_best`, of at most `limits` tokens."""
-        found, where, length = self.finished, send(slots, self.length.device), max(limits)
+        found, where, length = self.finished, to_device(slots, self.length.device), max(limits)
         tables = (
             *(found.tokens[:, :n_best, :length], found.log_probs[:, :n_best, :length]),
             *(found.score[:, :n_best], found.length[:, :n_best]),
@@ -104,11 +104,13 @@ class Search:
             rows = enumerate(limits)
             return [list(spelled_out(tables, row, limit, self.eos_id)) for row, limit in rows]
 
-        return Arrival([table.index_select(0, where) for table in tables], read)
+        return DeviceToHost([table.index_select(0, where) for table in tables], read)
 
     def move(self, moves: Sequence[tuple[int, int]]) -> None:
         """For each (target, source), slot `target` takes over the search of slot `source`."""
-        targets, sources = (send(slots, self.length.device) for slots in zip(*moves, strict=True))
+        targets, sources = (
+            to_device(slots, self.length.device) for slots in zip(*moves, strict=True)
+        )
         for table in self.tables:
             table[targets] = table[sources]
 

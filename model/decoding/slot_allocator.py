@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 
-class Moves(NamedTuple):
+class Compaction(NamedTuple):
     """What must be copied after sentences left: (target, source) of rows and of slots. No source
     is the target of another one."""
 
@@ -16,7 +16,7 @@ class Moves(NamedTuple):
     slots: list[tuple[int, int]]
 
 
-class Part:
+class BatchView:
     """Some slots, the rows of each, and a place for every row: one after the other."""
 
     def __init__(self, slots: Sequence[int], groups: Sequence[list[int]]) -> None:
@@ -42,7 +42,7 @@ class Part:
         return _widened([list(range(end - len(rows), end)) for end, rows in pairs])
 
 
-class Layout(Protocol):
+class SlotAllocator(Protocol):
     """Slots and rows of the running sentences, which are known by their handles."""
 
     @property
@@ -57,17 +57,17 @@ class Layout(Protocol):
     def slot(self, handle: int) -> int:
         """KeyError if the handle is not running."""
 
-    def part(self, handles: Sequence[int]) -> Part:
+    def view(self, handles: Sequence[int]) -> BatchView:
         """Slots and rows of these sentences."""
 
     def add(self, handle: int, beam_size: int) -> int:
         """Give a sentence a slot and rows -> its slot."""
 
-    def remove(self, handles: Sequence[int]) -> Moves:
+    def remove(self, handles: Sequence[int]) -> Compaction:
         """Take sentences out -> who has to move therefore."""
 
 
-class FixedLayout:
+class FixedSlotAllocator:
     """Nobody moves: a newcomer takes the slot and the rows that became free last."""
 
     def __init__(self) -> None:
@@ -92,9 +92,9 @@ class FixedLayout:
     def slot(self, handle: int) -> int:
         return self._slots[handle]
 
-    def part(self, handles: Sequence[int]) -> Part:
+    def view(self, handles: Sequence[int]) -> BatchView:
         slots = [self._slots[handle] for handle in handles]
-        return Part(slots, [self._groups[slot] for slot in slots])
+        return BatchView(slots, [self._groups[slot] for slot in slots])
 
     def add(self, handle: int, beam_size: int) -> int:
         rows = [self._free_rows.pop() for _ in range(min(beam_size, len(self._free_rows)))]
@@ -110,15 +110,15 @@ class FixedLayout:
         self._slots[handle] = slot
         return slot
 
-    def remove(self, handles: Sequence[int]) -> Moves:
+    def remove(self, handles: Sequence[int]) -> Compaction:
         for handle in handles:
             slot = self._slots.pop(handle)
             self._free_slots.append(slot)
             self._free_rows += self._groups[slot]
-        return Moves([], [])
+        return Compaction([], [])
 
 
-class PackedLayout:
+class CompactSlotAllocator:
     """Live slots stay 0..N-1 and live rows 0..R-1: what leaves is replaced by what is last."""
 
     def __init__(self) -> None:
@@ -138,11 +138,11 @@ class PackedLayout:
     def slot(self, handle: int) -> int:
         return self._slots[handle]
 
-    def part(self, handles: Sequence[int]) -> Part:
+    def view(self, handles: Sequence[int]) -> BatchView:
         """Every row in its own place; ValueError unless these are all."""
         if len(handles) < self.num_slots:
             raise ValueError("on this device a step is of all running sentences")
-        return _Whole(self.rows, self._owners)
+        return _FullView(self.rows, self._owners)
 
     def add(self, handle: int, beam_size: int) -> int:
         slot = self.num_slots
@@ -153,11 +153,11 @@ class PackedLayout:
         self._slots[handle] = slot
         return slot
 
-    def remove(self, handles: Sequence[int]) -> Moves:
+    def remove(self, handles: Sequence[int]) -> Compaction:
         """The last rows and the last slots fill the holes."""
         slots = [self._slots.pop(handle) for handle in handles]
-        row_moves = self._close_rows([row for slot in slots for row in self.rows[slot]])
-        slot_moves = _closing(slots, self.num_slots)
+        row_moves = self._compact_rows([row for slot in slots for row in self.rows[slot]])
+        slot_moves = _fill_holes(slots, self.num_slots)
         for target, source in slot_moves:
             self.handles[target] = self.handles[source]
             self.rows[target] = self.rows[source]
@@ -166,10 +166,10 @@ class PackedLayout:
                 self._owners[row] = (target, beam)
         count = self.num_slots - len(slots)
         del self.handles[count:], self.rows[count:]
-        return Moves(row_moves, slot_moves)
+        return Compaction(row_moves, slot_moves)
 
-    def _close_rows(self, freed: list[int]) -> list[tuple[int, int]]:
-        moves = _closing(freed, self.num_rows)
+    def _compact_rows(self, freed: list[int]) -> list[tuple[int, int]]:
+        moves = _fill_holes(freed, self.num_rows)
         for target, source in moves:
             slot, beam = self._owners[source]
             self._owners[target] = (slot, beam)
@@ -178,7 +178,7 @@ class PackedLayout:
         return moves
 
 
-class _Whole(Part):
+class _FullView(BatchView):
     """All slots, every row in its own place."""
 
     def __init__(self, groups: Sequence[list[int]], owners: list[tuple[int, int]]) -> None:
@@ -188,7 +188,7 @@ class _Whole(Part):
         self.table = _widened(groups)
 
 
-def _closing(freed: Sequence[int], num_before: int) -> list[tuple[int, int]]:
+def _fill_holes(freed: Sequence[int], num_before: int) -> list[tuple[int, int]]:
     """Which of the last go into which hole, so that the first num_before - len(freed) are left."""
     count = num_before - len(freed)
     gone = set(freed)

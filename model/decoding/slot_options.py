@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from model.decoding.sentence import SourceSentence
-from model.decoding.transfer import send
+from model.decoding.transfer import to_device
 
 
 class Features(NamedTuple):
@@ -44,7 +44,7 @@ class Features(NamedTuple):
 
 
 class SlotOptions:
-    """The options of each slot: columns (n_slots,) of three tables, which `model.backends.native` reads."""
+    """The options of each slot: columns (n_slots,) of three tables, which the C++ reads too."""
 
     def __init__(self, n_slots: int, device: torch.device) -> None:
         self.integers = torch.zeros(n_slots, 8, dtype=torch.int64, device=device)
@@ -68,7 +68,7 @@ class SlotOptions:
         pairs = zip(sentences, limits, strict=True)
         rows = [option_rows(sentence, limit) for sentence, limit in pairs]
         for table, values in zip(self.tables, zip(*rows, strict=True), strict=True):
-            table[slots] = send(values, table.device, table.dtype)
+            table[slots] = to_device(values, table.device, table.dtype)
 
 
 def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from model.decoding.hypotheses import HostTable
-from model.decoding.network_interface import Extent, Members, Network, RowCandidates, RowTable
+from model.decoding.network_interface import BatchRows, Network, RowCandidates, RowTable, StepShape
 from model.decoding.search import Search, Status
 from model.decoding.slot_options import Features
-from model.decoding.transfer import Arrival, Pending
+from model.decoding.transfer import DeviceToHost, Pending
 
 
 class Outcome(NamedTuple):
-    """How the slots of a table stand after a step: their `model.decoding.search.Status` (N,); where any is
-    streamed the length of what is settled (N,) and the tokens of the best hypothesis (N, L)."""
+    """The slots of a table after a step: their `Status` (N,). Where any is streamed also the length
+    of what is settled (N,) and the tokens of the best hypothesis (N, L)."""
 
     status: Tensor
     stable: Tensor | None = None
@@ -60,29 +60,35 @@ class Step:
         self._network, self._search = network, search
 
     @torch.inference_mode()
-    def take(self, members: Members, extent: Extent, features: Features) -> Pending[Progress]:
+    def take(
+        self, members: BatchRows, shape_of_step: StepShape, features: Features
+    ) -> Pending[Progress]:
         """As `run`, for the host to be told of."""
-        outcome = self.run(members.table, extent, features)
-        return Arrival([tensor for tensor in outcome if tensor is not None], Progress.of)
+        outcome = self.run(members.table, shape_of_step, features)
+        return DeviceToHost([tensor for tensor in outcome if tensor is not None], Progress.of)
 
-    def run(self, table: RowTable, extent: Extent, features: Features) -> Outcome:
-        """`features`: what any of the sentences uses. `extent` may be more than is needed."""
-        self.extend(table, extent, features)
+    def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
+        """`features`: what any sentence uses. `shape_of_step` may be larger than needed."""
+        self.extend(table, shape_of_step, features)
         status = self._search.status.index_select(0, table.members)
         if not features.has_streams:
             return Outcome(status)
-        tokens = self._search.live.tokens[table.members, 0, : extent.target]
-        return Outcome(status, self._search.stable_lengths(table, extent.target), tokens)
+        tokens = self._search.live.tokens[table.members, 0, : shape_of_step.target]
+        return Outcome(status, self._search.stable_lengths(table, shape_of_step.target), tokens)
 
-    def extend(self, table: RowTable, extent: Extent, features: Features) -> None:
+    def extend(self, table: RowTable, shape_of_step: StepShape, features: Features) -> None:
         """The step itself, without a look at what it brought."""
-        self._network.step(*self._search.frontier(table), table, extent)
-        candidates = self._candidates(table, extent, features)
-        sources = self._search.advance(candidates, table, extent.target)
+        self._network.step(*self._search.frontier(table), table, shape_of_step)
+        candidates = self._candidates(table, shape_of_step, features)
+        sources = self._search.advance(candidates, table, shape_of_step.target)
         if table.by_slot.size(1) > 1:
-            self._network.reorder(sources, extent.target)
+            self._network.reorder(sources, shape_of_step.target)
 
-    def _candidates(self, table: RowTable, extent: Extent, features: Features) -> RowCandidates:
+    def _candidates(
+        self, table: RowTable, shape_of_step: StepShape, features: Features
+    ) -> RowCandidates:
         if features.needs_logits or self._search.utf8 is not None:
-            return self._search.choose(self._network.logits(), table, extent.target, features)
+            return self._search.choose(
+                self._network.logits(), table, shape_of_step.target, features
+            )
         return self._network.rank(2 * table.by_slot.size(1))

@@ -11,7 +11,9 @@ from torch import Tensor
 Result = TypeVar("Result", covariant=True)
 
 
-def send(values: Sequence[Any], device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
+def to_device(
+    values: Sequence[Any], device: torch.device, dtype: torch.dtype | None = None
+) -> Tensor:
     """Numbers, or lists of them, as a tensor on the device. What it computes now goes on meanwhile,
     and only what is asked of it afterwards sees them."""
     tensor = torch.tensor(values, dtype=dtype)
@@ -28,7 +30,7 @@ class Pending(Protocol[Result]):
         ...
 
 
-class Here(Generic[Result]):
+class Ready(Generic[Result]):
     """What it need not wait for."""
 
     def __init__(self, result: Result) -> None:
@@ -38,7 +40,7 @@ class Here(Generic[Result]):
         return self._result
 
 
-class Arrival(Generic[Result]):
+class DeviceToHost(Generic[Result]):
     """Tensors on their way to the host, as they are when everything that the device was asked until
     now is done. On the CPU they are there, and must not be changed any more."""
 

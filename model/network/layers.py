@@ -214,7 +214,7 @@ def random_table(size: int, d_model: int) -> nn.Embedding:
 
 
 def sinusoids(
-    n_positions: int, d_model: int, layout: Sinusoids = "interleaved", first: int = 0
+    n_positions: int, d_model: int, allocator: Sinusoids = "interleaved", first: int = 0
 ) -> Tensor:
     """Sinusoidal positions (section 3.5) first, first + 1, ... -> (n_positions, D).
 
@@ -223,11 +223,11 @@ def sinusoids(
     halves too, with the exponent i / (D/2 - 1): the paper's authors' code, which fairseq follows.
     """
     half = d_model // 2
-    steps = max(half - 1, 1) if layout == "tensor2tensor" else half
+    steps = max(half - 1, 1) if allocator == "tensor2tensor" else half
     places = torch.arange(first, first + n_positions, dtype=torch.float64, device="cpu")
     exponents = torch.arange(half, dtype=torch.float64, device="cpu") / steps
     angles = places[:, None] / 10000.0**exponents
-    if layout == "interleaved":
+    if allocator == "interleaved":
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
 

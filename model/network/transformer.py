@@ -27,7 +27,7 @@ from model.network.layers import (
 
 
 class StepContext(Protocol):
-    """What one decoding step needs to know of the past: implemented by `model.backends.torch_cache`."""
+    """The past that one decoding step attends to; `model.backends.torch_cache` implements it."""
 
     positions: Tensor
     """(B,): the position that each row's new token takes."""

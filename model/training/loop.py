@@ -28,7 +28,7 @@ from model.checkpoint import (
     open_checkpoint,
     save_checkpoint,
 )
-from model.decoding.network_interface import Room
+from model.decoding.network_interface import Capacity
 from model.decoding.options import DecodingOptions
 from model.files import reason_of
 from model.network.transformer import Transformer, initialise, weight_shapes
@@ -153,7 +153,7 @@ class Trainer:
         """Before anything is built."""
         config = self.recipe.model_config(self.tokenizer.target_vocab_size)
         limit = config.max_positions
-        room = Room(VALIDATION_SLOTS, VALIDATION_SLOTS, limit, limit)
+        room = Capacity(VALIDATION_SLOTS, VALIDATION_SLOTS, limit, limit)
         weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
         needed = _BYTES_A_WEIGHT * weights
         if any(corpus.dev for corpus in self.recipe.data.corpora):

@@ -74,7 +74,7 @@ class AugmentationTable:
     """Pairs made from each training corpus and added to it, as shares of its size: `cased` without
     proper casing, `copied` with a string that stays as it is, `joined` of several sentences, `kept`
     of nothing but strings that stay, `unmarked` without final marks, `listed` as an item of a list,
-    `placeholders` and `tags` with the pieces of `model.text.reserved`. `short` is a share of those pairs
+    `placeholders` and `tags` with pieces of `model.text.reserved`. `short` is a share of the pairs
     that have at most three words or six Chinese characters, and of what recurs before commas
     ("Yes, ..."): with 4.0 each of them is shown about four more times."""
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 
-from service.engine.sentence_task import Sequence
+from service.engine.sentence_task import SentenceTask
 from service.errors import Overloaded
 
 
-class Backlog:
+class AdmissionControl:
     """Counts of waiting sentences and of their source tokens, with a bound for each."""
 
     def __init__(self, max_sentences: int, max_tokens: int) -> None:
         self.max_sentences, self.max_tokens = max_sentences, max_tokens
         self.num_sentences = 0
         self.num_tokens = 0
-        self._waiting: set[Sequence] = set()
+        self._waiting: set[SentenceTask] = set()
         self._lock = threading.Lock()
 
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
@@ -36,18 +36,18 @@ class Backlog:
                     f"at most {limit} may wait; try again later"
                 )
 
-    def enter(self, sequences: Collection[Sequence]) -> None:
+    def enter(self, tasks: Collection[SentenceTask]) -> None:
         with self._lock:
-            self._waiting.update(sequences)
-            self._count(sequences, 1)
+            self._waiting.update(tasks)
+            self._count(tasks, 1)
 
-    def leave(self, sequences: Collection[Sequence]) -> None:
+    def leave(self, tasks: Collection[SentenceTask]) -> None:
         """They were admitted, or nobody wants them any more; those that do not wait are ignored."""
         with self._lock:
-            gone = self._waiting.intersection(sequences)
+            gone = self._waiting.intersection(tasks)
             self._waiting -= gone
             self._count(gone, -1)
 
-    def _count(self, sequences: Collection[Sequence], sign: int) -> None:
-        self.num_sentences += sign * len(sequences)
-        self.num_tokens += sign * sum(sequence.num_tokens for sequence in sequences)
+    def _count(self, tasks: Collection[SentenceTask], sign: int) -> None:
+        self.num_sentences += sign * len(tasks)
+        self.num_tokens += sign * sum(task.num_tokens for task in tasks)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
-from collections.abc import Sequence as Items
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
 from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
-from service.engine.admission import Backlog
+from service.engine.admission import AdmissionControl
 from service.engine.interfaces import Runner
 from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import Outcome, Request, Sequence, Update
-from service.engine.worker import Lane
+from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
+from service.engine.worker import Worker
 from service.errors import Draining, InvalidField, NotReady, ServiceError
 from service.observability.metrics import ModelMetrics
 
@@ -37,28 +36,28 @@ class Engine:
 
     def __init__(
         self,
-        make_runners: Items[Callable[[], Runner]],
+        make_runners: Sequence[Callable[[], Runner]],
         metrics: ModelMetrics,
         limits: EngineLimits,
-        at_work: set[Lane] | None = None,
+        busy_workers: set[Worker] | None = None,
     ) -> None:
-        """One lane for each of `make_runners`; `at_work`: see `Lane`."""
-        self.backlog = Backlog(limits.max_waiting_sentences, limits.max_waiting_tokens)
+        """One lane for each of `make_runners`; `busy_workers`: see `Worker`."""
+        self.admission = AdmissionControl(limits.max_waiting_sentences, limits.max_waiting_tokens)
         self._is_draining = False
-        at_work = set() if at_work is None else at_work
-        self._lanes = [
-            Lane(
+        busy_workers = set() if busy_workers is None else busy_workers
+        self._workers = [
+            Worker(
                 make_runner,
                 lambda: Scheduler(limits.max_prefill_tokens),
-                self.backlog,
+                self.admission,
                 metrics,
-                at_work,
+                busy_workers,
                 self._unready,
             )
             for make_runner in make_runners
         ]
-        self._max_beam_size = min(lane.max_beam_size for lane in self._lanes)
-        self.max_target_tokens = min(lane.max_target_tokens for lane in self._lanes)
+        self._max_beam_size = min(worker.max_beam_size for worker in self._workers)
+        self.max_target_tokens = min(worker.max_target_tokens for worker in self._workers)
 
     @property
     def is_ready(self) -> bool:
@@ -66,33 +65,33 @@ class Engine:
         return self._is_running and not self._is_draining
 
     @property
-    def num_lanes(self) -> int:
-        return len(self._lanes)
+    def num_workers(self) -> int:
+        return len(self._workers)
 
     @property
     def num_waiting(self) -> int:
-        return self.backlog.num_sentences
+        return self.admission.num_sentences
 
     @property
     def num_running(self) -> int:
-        return sum(lane.num_running for lane in self._lanes)
+        return sum(worker.num_running for worker in self._workers)
 
     @property
     def num_rows(self) -> int:
         """Hypotheses in the batches."""
-        return sum(lane.num_rows for lane in self._lanes)
+        return sum(worker.num_rows for worker in self._workers)
 
     def start(self) -> None:
         """Start the lanes; futures are resolved on the event loop that runs now."""
-        for lane in self._lanes:
-            lane.start()
+        for worker in self._workers:
+            worker.start()
 
     def stop(self) -> None:
         """Abandon what runs and waits, with an error, and wait for the lanes' end."""
-        for lane in self._lanes:
-            lane.tell_to_stop()
-        for lane in self._lanes:
-            lane.join()
+        for worker in self._workers:
+            worker.request_stop()
+        for worker in self._workers:
+            worker.join()
 
     def refuse_new_work(self) -> None:
         """Only what was admitted goes on, its second halves included."""
@@ -111,7 +110,7 @@ class Engine:
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
         """Raise NotReady, Draining or Overloaded unless this much may wait."""
         self.require_ready()
-        self.backlog.require_room(num_sentences, num_tokens)
+        self.admission.require_room(num_sentences, num_tokens)
 
     def refusal(self) -> ServiceError | None:
         """Why not even one more sentence could wait now."""
@@ -123,11 +122,11 @@ class Engine:
 
     async def translate(
         self,
-        sentences: Items[SourceSentence],
+        sentences: Sequence[SourceSentence],
         deadline_seconds: float | None = None,
         *,
         is_admitted: bool = False,
-    ) -> list[Outcome]:
+    ) -> list[SentenceOutcome]:
         """One outcome a sentence, in order. Cancelling the call frees its slots by the next step.
 
         `deadline_seconds` from now, sentences that are not done end with DeadlineExceeded. Raises
@@ -140,7 +139,7 @@ class Engine:
     @contextlib.asynccontextmanager
     async def stream(
         self,
-        sentences: Items[SourceSentence],
+        sentences: Sequence[SourceSentence],
         deadline_seconds: float | None = None,
         *,
         is_admitted: bool = False,
@@ -154,14 +153,14 @@ class Engine:
 
     @contextlib.contextmanager
     def _begun(
-        self, sentences: Items[SourceSentence], deadline_seconds: float | None, is_admitted: bool
-    ) -> Generator[Request]:
+        self, sentences: Sequence[SourceSentence], deadline_seconds: float | None, is_admitted: bool
+    ) -> Generator[EngineRequest]:
         """A submitted request; if the block is left before it is done, it is cancelled."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
         if widest > self._max_beam_size:
             raise InvalidField(f"beam_size must be at most {self._max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
-        request = Request(loop.create_future(), time.monotonic())
+        request = EngineRequest(loop.create_future(), time.monotonic())
         request.add(sentences)
         if sentences:
             self._submit(request, is_admitted)
@@ -175,42 +174,42 @@ class Engine:
                 if request.num_unsettled:
                     self._cancel(request)
 
-    def _submit(self, request: Request, is_admitted: bool) -> None:
+    def _submit(self, request: EngineRequest, is_admitted: bool) -> None:
         if is_admitted:
             self.require_running()
         else:
-            num_tokens = sum(sequence.num_tokens for sequence in request.sequences)
-            self.require_room(len(request.sequences), num_tokens)
+            num_tokens = sum(task.num_tokens for task in request.tasks)
+            self.require_room(len(request.tasks), num_tokens)
         try:
-            for lane, sequences in self._dealt(request.sequences).items():
-                lane.put(sequences)
+            for worker, tasks in self._assigned(request.tasks).items():
+                worker.put(tasks)
         except NotReady:
             self._cancel(request)
             raise
 
-    def _dealt(self, sequences: Items[Sequence]) -> dict[Lane, list[Sequence]]:
+    def _assigned(self, tasks: Sequence[SentenceTask]) -> dict[Worker, list[SentenceTask]]:
         """Each sequence to the lane that has the least to do then."""
-        loads = {lane: lane.load for lane in self._lanes if lane.is_running}
+        loads = {worker: worker.load for worker in self._workers if worker.is_running}
         if not loads:
             raise self._unready()
-        dealt: dict[Lane, list[Sequence]] = {}
-        for sequence in sorted(sequences, key=lambda sequence: sequence.rank):
-            lane = min(loads, key=lambda lane: loads[lane])
-            loads[lane] += sequence.num_rows
-            dealt.setdefault(lane, []).append(sequence)
-        return dealt
+        assigned: dict[Worker, list[SentenceTask]] = {}
+        for task in sorted(tasks, key=lambda task: task.rank):
+            worker = min(loads, key=lambda worker: loads[worker])
+            loads[worker] += task.num_rows
+            assigned.setdefault(worker, []).append(task)
+        return assigned
 
-    def _cancel(self, request: Request) -> None:
-        for lane in self._lanes:
-            lane.cancel(request)
+    def _cancel(self, request: EngineRequest) -> None:
+        for worker in self._workers:
+            worker.cancel(request)
 
-    def _expire(self, request: Request) -> None:
-        for lane in self._lanes:
-            lane.expire(request)
+    def _expire(self, request: EngineRequest) -> None:
+        for worker in self._workers:
+            worker.expire(request)
 
     @property
     def _is_running(self) -> bool:
-        return any(lane.is_running for lane in self._lanes)
+        return any(worker.is_running for worker in self._workers)
 
     def _unready(self, name: str | None = None) -> NotReady:
         if self._is_draining:

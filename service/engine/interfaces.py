@@ -36,7 +36,7 @@ class Runner(Protocol):
         ...
 
     @property
-    def can_leave_out(self) -> bool:
+    def can_step_subset(self) -> bool:
         """Whether a step of some sentences costs less than one of all."""
         ...
 

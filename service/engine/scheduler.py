@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from service.engine.sentence_task import Request, Sequence
+from service.engine.sentence_task import EngineRequest, SentenceTask
 
-_MOST_TURNS = 8
+_MOST_STEPS_WAITED = 8
 _WORTHWHILE_SHARE = 4
 
 
@@ -22,56 +22,58 @@ class Scheduler:
 
     def __init__(self, max_prefill_tokens: int) -> None:
         self.max_prefill_tokens = max_prefill_tokens
-        self._turns: dict[Request, deque[Sequence]] = {}
+        self._queues: dict[EngineRequest, deque[SentenceTask]] = {}
         self._num_waiting = 0
-        self._turns_since_taken = _MOST_TURNS
+        self._steps_since_taken = _MOST_STEPS_WAITED
 
     def __bool__(self) -> bool:
-        return bool(self._turns)
+        return bool(self._queues)
 
-    def add(self, sequences: Iterable[Sequence]) -> None:
+    def add(self, tasks: Iterable[SentenceTask]) -> None:
         """By their rank; those of a request stand together."""
-        for sequence in sorted(sequences, key=lambda sequence: sequence.rank):
-            self._turns.setdefault(sequence.request, deque()).append(sequence)
+        for task in sorted(tasks, key=lambda task: task.rank):
+            self._queues.setdefault(task.request, deque()).append(task)
             self._num_waiting += 1
 
-    def take(self, num_free_slots: int, num_free_rows: int, num_running: int = 0) -> list[Sequence]:
+    def take(
+        self, num_free_slots: int, num_free_rows: int, num_running: int = 0
+    ) -> list[SentenceTask]:
         """Remove and return the next sequences that fit into this many slots and rows; called once
         a turn."""
-        self._turns_since_taken += 1
+        self._steps_since_taken += 1
         are_few = _WORTHWHILE_SHARE * min(self._num_waiting, num_free_slots) < num_running
-        if are_few and self._turns_since_taken <= _MOST_TURNS:
+        if are_few and self._steps_since_taken <= _MOST_STEPS_WAITED:
             return []
         taken = self._take_fitting(num_free_slots, num_free_rows)
         if taken:
-            self._turns_since_taken = 0
+            self._steps_since_taken = 0
         return taken
 
-    def remove(self, request: Request) -> list[Sequence]:
+    def remove(self, request: EngineRequest) -> list[SentenceTask]:
         """Remove and return what the request still has waiting."""
-        removed = list(self._turns.pop(request, ()))
+        removed = list(self._queues.pop(request, ()))
         self._num_waiting -= len(removed)
         return removed
 
-    def _take_fitting(self, num_free_slots: int, num_free_rows: int) -> list[Sequence]:
-        taken: list[Sequence] = []
+    def _take_fitting(self, num_free_slots: int, num_free_rows: int) -> list[SentenceTask]:
+        taken: list[SentenceTask] = []
         budget = self.max_prefill_tokens
-        while self._turns and num_free_slots > len(taken):
-            request = next(iter(self._turns))
-            sequence = self._turns[request][0]
-            is_over_budget = taken and sequence.num_tokens > budget
-            if sequence.num_rows > num_free_rows or is_over_budget:
+        while self._queues and num_free_slots > len(taken):
+            request = next(iter(self._queues))
+            task = self._queues[request][0]
+            is_over_budget = taken and task.num_tokens > budget
+            if task.num_rows > num_free_rows or is_over_budget:
                 break
-            self._end_turn(request)
-            num_free_rows -= sequence.num_rows
-            budget -= sequence.num_tokens
-            taken.append(sequence)
+            self._take_first_of(request)
+            num_free_rows -= task.num_rows
+            budget -= task.num_tokens
+            taken.append(task)
         return taken
 
-    def _end_turn(self, request: Request) -> None:
+    def _take_first_of(self, request: EngineRequest) -> None:
         """Drop the request's oldest sequence; with more waiting it goes to the end of the line."""
-        waiting = self._turns.pop(request)
+        waiting = self._queues.pop(request)
         waiting.popleft()
         self._num_waiting -= 1
         if waiting:
-            self._turns[request] = waiting
+            self._queues[request] = waiting

@@ -6,8 +6,7 @@ The engine's thread alone changes a sequence; the event loop alone changes a req
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from collections.abc import Sequence as Items
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from model.decoding.sentence import Hypothesis, SourceSentence
@@ -15,7 +14,7 @@ from service.errors import ServiceError
 
 
 @dataclass(frozen=True)
-class Times:
+class SentenceTimes:
     """Where one sentence's seconds went: waiting for a slot, in its encoder pass (shared with those
     admitted together), and from there to its end. It `arrived` at that monotonic time."""
 
@@ -26,12 +25,12 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SentenceOutcome:
     """How a sentence ended: hypotheses, best first, or an error and none; `times` if it ran."""
 
-    hypotheses: Items[Hypothesis]
+    hypotheses: Sequence[Hypothesis]
     error: ServiceError | None = None
-    times: Times | None = None
+    times: SentenceTimes | None = None
 
 
 @dataclass(frozen=True)
@@ -39,19 +38,19 @@ class Update:
     """News of one sentence of a streamed request: newly settled target ids, or how it ended."""
 
     index: int
-    ids: Items[int] = ()
-    outcome: Outcome | None = None
+    ids: Sequence[int] = ()
+    outcome: SentenceOutcome | None = None
 
 
 @dataclass(eq=False)
-class Sequence:
+class SentenceTask:
     """One sentence; waits until it has a handle, runs until it has an outcome."""
 
     sentence: SourceSentence
-    request: Request
+    request: EngineRequest
     index: int
     handle: int | None = None
-    outcome: Outcome | None = None
+    outcome: SentenceOutcome | None = None
     admitted_seconds: float = 0.0
     encode_seconds: float = 0.0
 
@@ -69,9 +68,9 @@ class Sequence:
         left to run alone at the end; what is streamed keeps its order."""
         return 0 if self.sentence.is_streamed else -self.num_tokens
 
-    def times(self, ended_seconds: float) -> Times:
+    def times(self, ended_seconds: float) -> SentenceTimes:
         """Of a sentence that was admitted and has ended."""
-        return Times(
+        return SentenceTimes(
             arrived=self.request.arrived_seconds,
             queue=self.admitted_seconds - self.request.arrived_seconds,
             encode=self.encode_seconds,
@@ -80,33 +79,34 @@ class Sequence:
 
 
 @dataclass(eq=False)
-class Request:
+class EngineRequest:
     """All sentences of one call; done when each has its outcome. Times are monotonic seconds.
 
-    `news` holds at most one update a target token and one a sentence, however slow its reader.
+    `_pending_updates` holds at most one update for each target token and one for each sentence,
+    however slow the reader is.
     """
 
-    future: asyncio.Future[list[Outcome]]
+    future: asyncio.Future[list[SentenceOutcome]]
     arrived_seconds: float
-    sequences: list[Sequence] = field(default_factory=list)
+    tasks: list[SentenceTask] = field(default_factory=list)
     num_unsettled: int = 0
-    news: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
+    _pending_updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
 
-    def add(self, sentences: Items[SourceSentence]) -> None:
-        self.sequences += [Sequence(s, self, index) for index, s in enumerate(sentences)]
-        self.num_unsettled = len(self.sequences)
+    def add(self, sentences: Sequence[SourceSentence]) -> None:
+        self.tasks += [SentenceTask(s, self, index) for index, s in enumerate(sentences)]
+        self.num_unsettled = len(self.tasks)
 
     def receive(self, update: Update) -> None:
         """On the event loop: keep the news, and end the request with its last outcome."""
-        self.news.put_nowait(update)
+        self._pending_updates.put_nowait(update)
         self.num_unsettled -= update.outcome is not None
         if not self.num_unsettled and not self.future.done():
-            self.future.set_result([seq.outcome for seq in self.sequences if seq.outcome])
+            self.future.set_result([task.outcome for task in self.tasks if task.outcome])
 
     async def updates(self) -> AsyncGenerator[Update]:
         """What happens to the sentences, until each has its outcome."""
-        num_open = len(self.sequences)
+        num_open = len(self.tasks)
         while num_open:
-            update = await self.news.get()
+            update = await self._pending_updates.get()
             num_open -= update.outcome is not None
             yield update

@@ -8,7 +8,7 @@ themselves, between those of all: foreground and background, as in least-attaine
 
 from __future__ import annotations
 
-from service.engine.sentence_task import Sequence
+from service.engine.sentence_task import SentenceTask
 
 _YOUNG_STEPS = 16
 _FIXED_ROWS = 24
@@ -18,7 +18,7 @@ _SHARE = 0.5
 _MOST_CREDIT = 500.0
 
 
-class Turns:
+class StepPolicy:
     """The running sequences, the young ones among them, and the credit for steps of their own.
 
     Each step of all earns a share of its cost, and a step of the young ones alone spends its own:
@@ -29,25 +29,25 @@ class Turns:
     def __init__(self) -> None:
         self.num_rows = 0
         """Hypotheses of the running sequences."""
-        self._ages: dict[Sequence, int] = {}
+        self._ages: dict[SentenceTask, int] = {}
         self._credit = 0.0
 
-    def enter(self, sequence: Sequence) -> None:
+    def enter(self, task: SentenceTask) -> None:
         """The sequence begins to run."""
-        self.num_rows += sequence.num_rows
-        self._ages[sequence] = 0
+        self.num_rows += task.num_rows
+        self._ages[task] = 0
 
-    def leave(self, sequence: Sequence) -> None:
+    def leave(self, task: SentenceTask) -> None:
         """The sequence has ended."""
-        self.num_rows -= sequence.num_rows
-        self._ages.pop(sequence, None)
+        self.num_rows -= task.num_rows
+        self._ages.pop(task, None)
 
-    def take(self, can_leave_out: bool) -> list[Sequence] | None:
+    def take(self, can_step_subset: bool) -> list[SentenceTask] | None:
         """Who steps now; None: all. Otherwise some are left out, if they can be."""
-        own_cost = _FIXED_ROWS + sum(sequence.num_rows for sequence in self._ages)
+        own_cost = _FIXED_ROWS + sum(task.num_rows for task in self._ages)
         full_cost = _FIXED_ROWS + self.num_rows
         is_cheap = full_cost >= _LEAST_SAVING * own_cost
-        is_alone = can_leave_out and is_cheap and bool(self._ages) and self._credit >= own_cost
+        is_alone = can_step_subset and is_cheap and bool(self._ages) and self._credit >= own_cost
         taken = list(self._ages) if is_alone else None
         earned = -own_cost if is_alone else _SHARE * full_cost
         self._credit = min(self._credit + earned, _MOST_CREDIT)
@@ -55,5 +55,5 @@ class Turns:
         return taken
 
     def _grow_older(self) -> None:
-        aged = {sequence: age + 1 for sequence, age in self._ages.items()}
-        self._ages = {sequence: age for sequence, age in aged.items() if age < _YOUNG_STEPS}
+        aged = {task: age + 1 for task, age in self._ages.items()}
+        self._ages = {task: age for task, age in aged.items() if age < _YOUNG_STEPS}

@@ -14,15 +14,14 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
-from collections.abc import Sequence as Items
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from service.engine.admission import Backlog
-from service.engine.batch_loop import Crank, News
+from service.engine.admission import AdmissionControl
+from service.engine.batch_loop import BatchLoop, Updates
 from service.engine.interfaces import Runner
 from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import Request, Sequence
+from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.errors import NotReady
 from service.observability.metrics import ModelMetrics
 
@@ -34,7 +33,7 @@ _REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
 class _Work:
     """Sentences to translate."""
 
-    sequences: Items[Sequence]
+    tasks: Sequence[SentenceTask]
 
 
 @dataclass(frozen=True)
@@ -46,20 +45,20 @@ class _Stop:
 class _Cancel:
     """Nobody waits for the request any more."""
 
-    request: Request
+    request: EngineRequest
 
 
 @dataclass(frozen=True)
 class _Expire:
     """The request's deadline is over."""
 
-    request: Request
+    request: EngineRequest
 
 
 _Message = _Work | _Cancel | _Expire | _Stop
 
 
-class Lane:
+class Worker:
     """Translates the sentences that are put into it, by itself.
 
     If turning the crank fails beyond one step, everything in the lane is answered with an error, a
@@ -70,49 +69,49 @@ class Lane:
         self,
         make_runner: Callable[[], Runner],
         make_scheduler: Callable[[], Scheduler],
-        backlog: Backlog,
+        admission: AdmissionControl,
         metrics: ModelMetrics,
-        at_work: set[Lane],
+        busy_workers: set[Worker],
         why_not_running: Callable[[], NotReady],
     ) -> None:
-        """`at_work`: the lanes of the whole process that have something to do. They share the
+        """`busy_workers`: the lanes of the whole process that have something to do. They share the
         cores."""
         self._make_runner, self._make_scheduler = make_runner, make_scheduler
-        self._backlog, self._metrics = backlog, metrics
-        self._at_work, self._why_not_running = at_work, why_not_running
+        self._admission, self._metrics = admission, metrics
+        self._busy_workers, self._why_not_running = busy_workers, why_not_running
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._open: set[Sequence] = set()
+        self._open: set[SentenceTask] = set()
         self.is_running = False
         self.load = 0
         """Hypotheses of the sentences that were put in and have not left."""
         runner = make_runner()
         self.max_beam_size = runner.max_beam_size
         self.max_target_tokens = runner.max_target_tokens
-        self._crank: Crank | None = self._crank_of(runner)
+        self._batch_loop: BatchLoop | None = self._crank_of(runner)
         """None while a new runner is made."""
 
     @property
     def num_running(self) -> int:
-        crank = self._crank
-        return crank.num_running if crank else 0
+        batch_loop = self._batch_loop
+        return batch_loop.num_running if batch_loop else 0
 
     @property
     def num_rows(self) -> int:
         """Hypotheses in the batch."""
-        crank = self._crank
-        return crank.num_rows if crank else 0
+        batch_loop = self._batch_loop
+        return batch_loop.num_rows if batch_loop else 0
 
     def start(self) -> None:
         """Start the thread; news are told on the event loop that runs now."""
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._run, name="dragoman-lane", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="dragoman-worker", daemon=True)
         self.is_running = True
         self._thread.start()
 
-    def tell_to_stop(self) -> None:
+    def request_stop(self) -> None:
         """Abandon what runs and waits, with an error."""
         self.is_running = False
         self._inbox.put(_Stop())
@@ -122,39 +121,39 @@ class Lane:
         if self._thread is not None:
             self._thread.join()
 
-    def put(self, sequences: Items[Sequence]) -> None:
+    def put(self, tasks: Sequence[SentenceTask]) -> None:
         """Let the sequences wait here for their turn; raises NotReady."""
         with self._lock:  # so that nothing is put into the inbox after it was emptied for good
             if not self.is_running:
                 raise self._why_not_running()
-            self._backlog.enter(sequences)
-            self._inbox.put(_Work(sequences))
-        self._open.update(sequences)
-        self.load += sum(sequence.num_rows for sequence in sequences)
+            self._admission.enter(tasks)
+            self._inbox.put(_Work(tasks))
+        self._open.update(tasks)
+        self.load += sum(task.num_rows for task in tasks)
 
-    def cancel(self, request: Request) -> None:
+    def cancel(self, request: EngineRequest) -> None:
         """Nobody waits for the request any more."""
         self._inbox.put(_Cancel(request))
-        self._close(request.sequences)
+        self._close(request.tasks)
 
-    def expire(self, request: Request) -> None:
+    def expire(self, request: EngineRequest) -> None:
         """The request's deadline is over."""
         self._inbox.put(_Expire(request))
 
-    def _close(self, sequences: Iterable[Sequence]) -> None:
-        for sequence in self._open.intersection(sequences):
-            self._open.remove(sequence)
-            self.load -= sequence.num_rows
+    def _close(self, tasks: Iterable[SentenceTask]) -> None:
+        for task in self._open.intersection(tasks):
+            self._open.remove(task)
+            self.load -= task.num_rows
 
-    def _deliver(self, news: News) -> None:
+    def _publish(self, updates: Updates) -> None:
         """On the event loop: everything that one turn brought."""
-        for request, update in news:
+        for request, update in updates:
             if update.outcome is not None:
-                self._close([request.sequences[update.index]])
+                self._close([request.tasks[update.index]])
             request.receive(update)
 
-    def _crank_of(self, runner: Runner) -> Crank:
-        return Crank(runner, self._make_scheduler(), self._backlog, self._metrics)
+    def _crank_of(self, runner: Runner) -> BatchLoop:
+        return BatchLoop(runner, self._make_scheduler(), self._admission, self._metrics)
 
     def _run(self) -> None:
         """The thread: turn the crank until told to stop; if it breaks, get a new one."""
@@ -166,62 +165,62 @@ class Lane:
         left."""
         is_stopped = False
         try:
-            self._turn_until_stopped()
+            self._step_until_stopped()
             is_stopped = True
         except Exception as error:
             _logger.exception("the engine died")
             _clear_frames(error)
-        self._abandon_everything()
+        self._fail_everything()
         return is_stopped
 
-    def _turn_until_stopped(self) -> None:
-        crank = self._crank
-        assert crank is not None
-        while self._take_messages(crank):
-            crank.turn(len(self._at_work))
-            self._tell(crank.take_news())
+    def _step_until_stopped(self) -> None:
+        batch_loop = self._batch_loop
+        assert batch_loop is not None
+        while self._take_messages(batch_loop):
+            batch_loop.step(len(self._busy_workers))
+            self._send_updates(batch_loop.take_updates())
 
-    def _take_messages(self, crank: Crank) -> bool:
+    def _take_messages(self, batch_loop: BatchLoop) -> bool:
         """Take everything from the inbox, waiting for it if there is nothing to do; False: stop."""
-        if crank.is_idle:
-            self._at_work.discard(self)
+        if batch_loop.is_idle:
+            self._busy_workers.discard(self)
             message = self._inbox.get()
-            self._at_work.add(self)
-            if not _take(crank, message):
+            self._busy_workers.add(self)
+            if not _take(batch_loop, message):
                 return False
         with contextlib.suppress(queue.Empty):
-            while _take(crank, self._inbox.get_nowait()):
+            while _take(batch_loop, self._inbox.get_nowait()):
                 pass
             return False
         return True
 
-    def _abandon_everything(self) -> None:
-        self._at_work.discard(self)
+    def _fail_everything(self) -> None:
+        self._busy_workers.discard(self)
         with self._lock:
             self.is_running = False
-        newcomers: list[Sequence] = []
+        newcomers: list[SentenceTask] = []
         with contextlib.suppress(queue.Empty):
             while True:
                 message = self._inbox.get_nowait()
                 if isinstance(message, _Work):
-                    newcomers += message.sequences
+                    newcomers += message.tasks
                 if isinstance(message, _Stop):
                     self._inbox.put(message)
                     break
-        if self._crank is not None:
-            self._crank.abandon(self._why_not_running(), newcomers)
-            self._tell(self._crank.take_news())
+        if self._batch_loop is not None:
+            self._batch_loop.abandon(self._why_not_running(), newcomers)
+            self._send_updates(self._batch_loop.take_updates())
 
     def _rebuild(self) -> bool:
         """A new runner, as soon as one can be had; False if told to stop before that. The old one
         goes first: there may be no memory for both."""
         for attempt in itertools.count():
-            self._crank = None
+            self._batch_loop = None
             gc.collect()
-            if self._is_told_to_stop(_REBUILD_SECONDS[min(attempt, len(_REBUILD_SECONDS) - 1)]):
+            if self._is_stop_requested(_REBUILD_SECONDS[min(attempt, len(_REBUILD_SECONDS) - 1)]):
                 return False
             try:
-                self._crank = self._crank_of(self._make_runner())
+                self._batch_loop = self._crank_of(self._make_runner())
                 self._metrics.engine_restarts.inc()
             except Exception as error:
                 _logger.exception("the engine could not be rebuilt")
@@ -231,7 +230,7 @@ class Lane:
             return True
         raise AssertionError
 
-    def _is_told_to_stop(self, within_seconds: float) -> bool:
+    def _is_stop_requested(self, within_seconds: float) -> bool:
         """Whatever else comes meanwhile is of what was abandoned."""
         ends = time.monotonic() + within_seconds
         with contextlib.suppress(queue.Empty):
@@ -240,23 +239,23 @@ class Lane:
             return True
         return False
 
-    def _tell(self, news: News) -> None:
-        if news and self._loop is not None:
+    def _send_updates(self, updates: Updates) -> None:
+        if updates and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-                self._loop.call_soon_threadsafe(self._deliver, news)
+                self._loop.call_soon_threadsafe(self._publish, updates)
 
 
-def _take(crank: Crank, message: _Message) -> bool:
+def _take(batch_loop: BatchLoop, message: _Message) -> bool:
     """False: stop."""
     match message:
         case _Stop():
             return False
         case _Cancel(request):
-            crank.cancel(request)
+            batch_loop.cancel(request)
         case _Expire(request):
-            crank.expire(request)
-        case _Work(sequences):
-            crank.add(sequences)
+            batch_loop.expire(request)
+        case _Work(tasks):
+            batch_loop.add(tasks)
     return True
 
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ClientGone, ServiceError
 from service.http.error_handlers import error_response
-from service.http.request_log import REQUEST_ID_HEADER, Journal, Record, request_id_of
+from service.http.request_log import REQUEST_ID_HEADER, RequestLog, RequestRecord, request_id_of
 from service.observability.metrics import Metrics
 
 _logger = logging.getLogger(__name__)
@@ -31,13 +31,13 @@ class RequestMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        journal: Journal,
+        request_log: RequestLog,
         metrics: Metrics,
         endpoints: frozenset[str],
         work_path: str,
         refusal: Callable[[], ServiceError | None],
     ) -> None:
-        self._app, self._journal, self._metrics = app, journal, metrics
+        self._app, self._request_log, self._metrics = app, request_log, metrics
         self._endpoints = endpoints
         self._work_path, self._refusal = work_path, refusal
 
@@ -72,13 +72,13 @@ class RequestMiddleware:
         finally:
             if record.status is None:
                 record.status = ClientGone.status
-            self._journal.enter(record)
+            self._request_log.enter(record)
 
-    def _record(self, scope: Scope) -> Record:
+    def _record(self, scope: Scope) -> RequestRecord:
         headers, path = Headers(scope=scope), scope["path"]
         endpoint = path if path in self._endpoints else "other"
         traceparent = headers.get("traceparent")
-        return Record(request_id_of(headers), scope["method"], endpoint, traceparent)
+        return RequestRecord(request_id_of(headers), scope["method"], endpoint, traceparent)
 
     def _app_or_refusal(self, scope: Scope, request_id: str) -> ASGIApp:
         is_work = scope["method"] == "POST" and scope["path"] == self._work_path

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 
 from service.errors import Overloaded, outcome_of
 from service.observability.metrics import Metrics
-from service.translation.translator import SentenceTranslation, TextTranslation
+from service.translation.translator import SentenceResult, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -29,7 +29,7 @@ _lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 
 @dataclass
-class Record:
+class RequestRecord:
     """One request. Its route adds the translations; `status` is None until it is answered, and
     499 in the end if the client left. Times are monotonic seconds."""
 
@@ -40,7 +40,7 @@ class Record:
     started_seconds: float = field(default_factory=time.monotonic)
     ended_seconds: float = 0.0
     status: int | None = None
-    translations: Sequence[TextTranslation] = ()
+    translations: Sequence[TranslationResult] = ()
 
     @property
     def seconds(self) -> float:
@@ -50,31 +50,31 @@ class Record:
     def outcome(self) -> str:
         return outcome_of(self.status)
 
-    def sentences(self) -> Iterator[tuple[str, SentenceTranslation]]:
+    def sentences(self) -> Iterator[tuple[str, SentenceResult]]:
         """Every sentence and the model that translated it, those on the way through English too."""
         for translation in self.translations:
-            if half := translation.through:
-                yield from ((half.model, sentence) for sentence in half.sentences)
+            if pivot := translation.pivot:
+                yield from ((pivot.model, sentence) for sentence in pivot.sentences)
             yield from ((translation.model, sentence) for sentence in translation.sentences)
 
 
 class Tracer(Protocol):
     """Sends a trace of a request somewhere."""
 
-    def trace(self, record: Record) -> None: ...
+    def trace(self, record: RequestRecord) -> None: ...
 
     def close(self) -> None:
         """Send what has not been sent yet."""
         ...
 
 
-class Journal:
+class RequestLog:
     """Enters each request once, when it has ended."""
 
     def __init__(self, metrics: Metrics, tracer: Tracer | None = None) -> None:
         self._metrics, self._tracer = metrics, tracer
 
-    def enter(self, record: Record) -> None:
+    def enter(self, record: RequestRecord) -> None:
         record.ended_seconds = time.monotonic()
         self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
@@ -89,7 +89,7 @@ class Journal:
             self._tracer.close()
 
 
-def _is_frequent(record: Record) -> bool:
+def _is_frequent(record: RequestRecord) -> bool:
     """Probes; and what a full server turns away, which must cost next to nothing."""
     return record.endpoint.startswith(_PROBES) or record.status == Overloaded.status
 
@@ -100,7 +100,7 @@ def request_id_of(headers: Headers) -> str:
     return given if _SANE_ID.fullmatch(given) else secrets.token_hex(16)
 
 
-def _facts(record: Record) -> dict[str, object]:
+def _facts(record: RequestRecord) -> dict[str, object]:
     facts: dict[str, object] = {
         "request_id": record.request_id,
         "endpoint": record.endpoint,
@@ -111,7 +111,7 @@ def _facts(record: Record) -> dict[str, object]:
     return facts | _work_facts(list(record.sentences()))
 
 
-def _work_facts(sentences: Sequence[tuple[str, SentenceTranslation]]) -> dict[str, object]:
+def _work_facts(sentences: Sequence[tuple[str, SentenceResult]]) -> dict[str, object]:
     """Of translated sentences: who did them, how much it was, and where the slowest ones were."""
     if not sentences:
         return {}

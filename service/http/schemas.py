@@ -12,11 +12,11 @@ from pydantic_core import PydanticCustomError, from_json
 
 from model.decoding.options import DecodingOptions
 from model.text.languages import MAX_CODE_CHARACTERS
-from service.engine.sentence_task import Times
+from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
 from service.http.fields import explain_invalid, value_schema
-from service.translation.dispatcher import Job
-from service.translation.translator import SentenceTranslation, TextPiece, TextTranslation
+from service.translation.dispatcher import TranslationJob
+from service.translation.translator import SentenceResult, TextPiece, TranslationResult
 
 _SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
 _OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
@@ -154,9 +154,9 @@ class TranslateRequest(BaseModel):
     def is_sampling(self) -> bool:
         return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
 
-    def job(self, max_beam_size: int, default_deadline: float | None) -> Job:
+    def job(self, max_beam_size: int, default_deadline: float | None) -> TranslationJob:
         """What is asked for, with the server's deadline where it says none."""
-        return Job(
+        return TranslationJob(
             texts=self.texts,
             source=self.source,
             target=self.target,
@@ -246,7 +246,7 @@ class RequestDecoding:
     def final(self, defaults: DecodingOptions) -> DecodingOptions:
         return self.request.decoding(defaults, self.max_beam_size)
 
-    def halfway(self, defaults: DecodingOptions) -> DecodingOptions:
+    def pivot(self, defaults: DecodingOptions) -> DecodingOptions:
         """The model's own defaults, and the beam size that was asked for: it is a wish for speed
         or care that holds for the whole way."""
         beam_size = self.request.beam_size or min(defaults.beam_size, self.max_beam_size)
@@ -268,7 +268,7 @@ class Milliseconds(BaseModel):
     decode: float
 
     @classmethod
-    def of(cls, times: Times) -> Self:
+    def of(cls, times: SentenceTimes) -> Self:
         return cls(
             queue=round(times.queue * 1000, 3),
             encode=round(times.encode * 1000, 3),
@@ -289,7 +289,7 @@ class SentenceDetail(BaseModel):
     times_ms: Milliseconds
 
     @classmethod
-    def of(cls, sentence: SentenceTranslation) -> Self:
+    def of(cls, sentence: SentenceResult) -> Self:
         return cls(
             source=sentence.source,
             target=sentence.target,
@@ -301,7 +301,7 @@ class SentenceDetail(BaseModel):
         )
 
 
-class Through(BaseModel):
+class Pivot(BaseModel):
     """What a text was on its way to the target, and which model took it there."""
 
     language: str
@@ -314,15 +314,15 @@ class TextDetail(BaseModel):
     sentences are those of the last step."""
 
     model: str
-    through: Through | None = None
+    pivot: Pivot | None = None
     sentences: list[SentenceDetail]
 
     @classmethod
-    def of(cls, translation: TextTranslation) -> Self:
-        half = translation.through
+    def of(cls, translation: TranslationResult) -> Self:
+        pivot = translation.pivot
         return cls(
             model=translation.model,
-            through=Through(**dataclasses.asdict(half)) if half else None,
+            pivot=Pivot(**dataclasses.asdict(pivot)) if pivot else None,
             sentences=[SentenceDetail.of(sentence) for sentence in translation.sentences],
         )
 
@@ -336,7 +336,7 @@ class TranslateResponse(BaseModel):
     details: list[TextDetail] | None = None
 
     @classmethod
-    def of(cls, request: TranslateRequest, translations: Sequence[TextTranslation]) -> Self:
+    def of(cls, request: TranslateRequest, translations: Sequence[TranslationResult]) -> Self:
         """Shape the answer as the request asked for it."""
         is_list = isinstance(request.q, list)
         texts = [translation.text for translation in translations]

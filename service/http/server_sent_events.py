@@ -13,10 +13,10 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from service.errors import ServiceError
-from service.http.request_log import Record
+from service.http.request_log import RequestRecord
 from service.http.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
-from service.translation.dispatcher import Dispatcher, Job, Pieces
-from service.translation.translator import TextPiece, TextTranslation
+from service.translation.dispatcher import Dispatcher, Pieces, TranslationJob
+from service.translation.translator import TextPiece, TranslationResult
 
 EVENT_STREAM = "text/event-stream"
 _logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class EventStream(StreamingResponse):
     media_type = EVENT_STREAM
 
     def __init__(
-        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: Record
+        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: RequestRecord
     ) -> None:
         super().__init__(events, headers={"Cache-Control": "no-store"})
         self._work, self._record = work, record
@@ -51,7 +51,7 @@ class EventStream(StreamingResponse):
 
 
 async def event_stream(
-    wanted: TranslateRequest, job: Job, dispatcher: Dispatcher, record: Record
+    wanted: TranslateRequest, job: TranslationJob, dispatcher: Dispatcher, record: RequestRecord
 ) -> EventStream:
     """Start the work, so that what is wrong at once is an ordinary error answer."""
     work = contextlib.AsyncExitStack()
@@ -61,8 +61,8 @@ async def event_stream(
 
 def message_of(
     wanted: TranslateRequest,
-    piece: TextPiece | list[TextTranslation],
-    record: Record,
+    piece: TextPiece | list[TranslationResult],
+    record: RequestRecord,
     request_id: str | int | None = None,
 ) -> TokenMessage | FinalMessage:
     """A piece, or at the end the whole answer, as both transports send it; `record` keeps that."""
@@ -83,7 +83,7 @@ def unforeseen(error: Exception, request_id: str) -> ServiceError:
 
 
 async def _events(
-    wanted: TranslateRequest, pieces: Pieces, record: Record
+    wanted: TranslateRequest, pieces: Pieces, record: RequestRecord
 ) -> AsyncGenerator[bytes]:
     try:
         async for piece in pieces:

@@ -11,10 +11,10 @@ from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
 from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
-from service.http.request_log import Journal
+from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
-from service.translation.dispatcher import Dispatcher, Job
+from service.translation.dispatcher import Dispatcher, TranslationJob
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class ServerState:
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher
     metrics: Metrics
-    journal: Journal
+    request_log: RequestLog
     limits: Limits
 
-    def job(self, wanted: TranslateRequest) -> Job:
+    def job(self, wanted: TranslateRequest) -> TranslationJob:
         """The request as a job, within the limits; raises a ServiceError."""
         limits = self.limits
         check_limits(wanted, limits)

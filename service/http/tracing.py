@@ -16,8 +16,8 @@ from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.re import parse_env_headers
 
-from service.http.request_log import Record
-from service.translation.translator import SentenceTranslation
+from service.http.request_log import RequestRecord
+from service.translation.translator import SentenceResult
 
 Facts = dict[str, str | int]
 _WORK = "/translate"
@@ -40,7 +40,7 @@ class OpenTelemetryTracer:
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("dragoman", version)
 
-    def trace(self, record: Record) -> None:
+    def trace(self, record: RequestRecord) -> None:
         if not record.endpoint.startswith(_WORK):
             return
         epoch = time.time() - time.monotonic()
@@ -62,7 +62,7 @@ class OpenTelemetryTracer:
         self._provider.force_flush(_CLOSE_MILLISECONDS)
 
     def _trace_sentence(
-        self, parent: Context, epoch: float, index: int, model: str, sentence: SentenceTranslation
+        self, parent: Context, epoch: float, index: int, model: str, sentence: SentenceResult
     ) -> None:
         times = sentence.times
         facts: Facts = {"dragoman.model": model, "dragoman.sentence": index}
@@ -84,13 +84,13 @@ class OpenTelemetryTracer:
             span.end(_nanoseconds(begins))
 
 
-def _caller(record: Record) -> Context:
+def _caller(record: RequestRecord) -> Context:
     """The span that the client names in its traceparent header (W3C Trace Context), if any."""
     carrier = {"traceparent": record.traceparent} if record.traceparent else {}
     return TraceContextTextMapPropagator().extract(carrier)
 
 
-def _facts(record: Record) -> Facts:
+def _facts(record: RequestRecord) -> Facts:
     facts: Facts = {
         "http.request.method": record.method,
         "http.route": record.endpoint,

@@ -30,7 +30,7 @@ _TOKEN_BUCKETS = (2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0, 256.
 _ROW_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 
 ENGINE_GAUGES = {
-    "lanes": "Batches that are decoded side by side.",
+    "workers": "Batches that are decoded side by side.",
     "running": "Sentences in the batches; each takes a slot.",
     "slots": "Sentences that fit into the batches.",
     "rows_used": "Hypotheses in the batches.",
@@ -46,7 +46,7 @@ _MODEL_GAUGES = {
     "model_info": ("Always 1; the labels tell.", "version", "device", "precision"),
 }
 _MODEL_COUNTERS = {
-    "sequences_total": ("Sentences that left the engine.", "finish_reason"),
+    "finished_total": ("Sentences that left the engine.", "finish_reason"),
     "cancelled_total": ("Sentences that were given up before their end.", "cause"),
     "source_tokens_total": ("Source tokens taken into the batch.",),
     "target_tokens_total": ("Target tokens of finished sentences' best hypotheses.",),
@@ -166,8 +166,8 @@ class ModelMetrics:
         for name in ENGINE_GAUGES:
             self._gauges[name].labels(self._name).set_function(readings[name])
 
-    def count_sequence(self, finish_reason: str) -> None:
-        self._counters["sequences_total"].labels(self._name, finish_reason).inc()
+    def count_finished(self, finish_reason: str) -> None:
+        self._counters["finished_total"].labels(self._name, finish_reason).inc()
 
     def count_cancelled(self, cause: str, count: int = 1) -> None:
         self._counters["cancelled_total"].labels(self._name, cause).inc(count)

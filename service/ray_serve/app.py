@@ -22,7 +22,7 @@ from service.errors import Overloaded
 from service.http.routes.metrics import own_metrics
 from service.loading import load_models
 from service.observability.logs import configure_logs
-from service.ray_serve.draining import Farewell
+from service.ray_serve.draining import DrainingWebsockets
 from service.ray_serve.metrics import render_all
 from service.ray_serve.settings import ReplicaSettings, read_arguments
 from service.settings import Settings
@@ -45,7 +45,7 @@ class Replica:
         configure_logs(self._settings.log_level, self._settings.log_format)
         self._server = create_app(self._settings, load_models(self._settings))
         self._server.dependency_overrides[own_metrics] = self._metrics_of_all
-        self._server.add_middleware(Farewell, is_leaving=self._is_leaving)
+        self._server.add_middleware(DrainingWebsockets, is_leaving=self._is_leaving)
         self._checked = time.monotonic()
         self._watching = asyncio.create_task(self._leave_in_time())
         return self._server

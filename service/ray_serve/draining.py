@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.http.routes.websocket import LEAVING, SERVER_LEAVES
 
 
-class Farewell:
+class DrainingWebsockets:
     """Around the server: once `is_leaving` is set, websockets take no more messages, and are closed
     when what they have in progress is done."""
 

@@ -22,10 +22,16 @@ from service.translation.routing import (
     require_known,
     require_route,
 )
-from service.translation.translator import Halfway, TextPiece, TextTranslation, Translator, Work
+from service.translation.translator import (
+    ModelJob,
+    PivotTranslation,
+    TextPiece,
+    TranslationResult,
+    Translator,
+)
 
 AUTO = "auto"
-Pieces = AsyncGenerator[TextPiece | list[TextTranslation]]
+Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 
 
 class Decoding(Protocol):
@@ -35,13 +41,13 @@ class Decoding(Protocol):
         """For the translation itself."""
         ...
 
-    def halfway(self, defaults: DecodingOptions) -> DecodingOptions:
+    def pivot(self, defaults: DecodingOptions) -> DecodingOptions:
         """For the way to English, which gives one text and nothing is chosen from."""
         ...
 
 
 @dataclass(frozen=True)
-class Job:
+class TranslationJob:
     """What to translate and how. `prefixes` are how the translations of the first sentences must
     begin; `deadline_seconds` counts from the job's start, None is no deadline; `model`: the only
     one that may do it, None is any."""
@@ -56,26 +62,26 @@ class Job:
 
 
 @dataclass(frozen=True)
-class _Trip:
+class _RoutedTexts:
     """Those texts of a job that go the same way, and their places among all."""
 
     places: list[int]
     detections: list[Detection | None]
     route: Route
-    work: Work
+    work: ModelJob
 
     @property
     def last(self) -> Translator:
         return self.route[-1].translator
 
     def placed(
-        self, translations: Sequence[TextTranslation], halves: Sequence[Halfway | None]
-    ) -> dict[int, TextTranslation]:
+        self, translations: Sequence[TranslationResult], pivots: Sequence[PivotTranslation | None]
+    ) -> dict[int, TranslationResult]:
         """The translations by their places, with all that is known of them."""
-        rows = zip(self.places, translations, self.detections, halves, strict=True)
+        rows = zip(self.places, translations, self.detections, pivots, strict=True)
         return {
-            place: dataclasses.replace(translation, detection=detection, through=half)
-            for place, translation, detection, half in rows
+            place: dataclasses.replace(translation, detection=detection, pivot=pivot)
+            for place, translation, detection, pivot in rows
         }
 
 
@@ -112,27 +118,27 @@ class Dispatcher:
         """
         return require_route(source, target, self._named(model))
 
-    async def translate(self, job: Job) -> list[TextTranslation]:
+    async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        trips = self._trips(job)
+        groups = self._group_by_route(job)
         with self._counted():
-            if len(trips) == 1:
-                placed = await self._travel(job, trips[0])
+            if len(groups) == 1:
+                placed = await self._translate_group(job, groups[0])
             else:
-                placed = await self._travel_all(job, trips)
+                placed = await self._translate_groups(job, groups)
         return [placed[place] for place in range(len(job.texts))]
 
     @contextlib.asynccontextmanager
-    async def stream(self, job: Job) -> AsyncGenerator[Pieces]:
+    async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:
         """The translations piece by piece, and at the end whole; leaving the block cancels.
 
         Every text's pieces joined are its translation. Raises as `translate`.
         """
-        trips = self._trips(job)
+        groups = self._group_by_route(job)
         async with contextlib.AsyncExitStack() as work:
-            begun = [await self._begin(trip, work) for trip in trips]
+            begun = [await self._begin(routed, work) for routed in groups]
             with self._counted():
-                yield self._follow(job, trips, begun, work)
+                yield self._follow(job, groups, begun, work)
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:
@@ -143,97 +149,103 @@ class Dispatcher:
         finally:
             self.num_in_progress -= 1
 
-    async def _begin(self, trip: _Trip, work: contextlib.AsyncExitStack) -> Pieces | None:
+    async def _begin(self, routed: _RoutedTexts, work: contextlib.AsyncExitStack) -> Pieces | None:
         """Start what can be translated directly; of the rest, see that it may come."""
-        if len(trip.route) == 1:
-            return await work.enter_async_context(trip.last.stream(trip.work))
-        for leg in trip.route:
-            leg.translator.engine.require_room(1)
+        if len(routed.route) == 1:
+            return await work.enter_async_context(routed.last.stream(routed.work))
+        for hop in routed.route:
+            hop.translator.engine.require_room(1)
         return None
 
     async def _follow(
         self,
-        job: Job,
-        trips: Sequence[_Trip],
+        job: TranslationJob,
+        groups: Sequence[_RoutedTexts],
         begun: Sequence[Pieces | None],
         work: contextlib.AsyncExitStack,
     ) -> Pieces:
-        placed: dict[int, TextTranslation] = {}
-        for trip, direct in zip(trips, begun, strict=True):
-            onward, halves = await self._go_halfway(job, trip, is_admitted=True)
+        placed: dict[int, TranslationResult] = {}
+        for routed, direct in zip(groups, begun, strict=True):
+            onward, pivots = await self._translate_to_pivot(job, routed, is_admitted=True)
             pieces = direct
             if pieces is None:
-                pieces = await work.enter_async_context(trip.last.stream(onward))
+                pieces = await work.enter_async_context(routed.last.stream(onward))
             async for piece in pieces:
                 if isinstance(piece, TextPiece):
-                    yield dataclasses.replace(piece, text_index=trip.places[piece.text_index])
+                    yield dataclasses.replace(piece, text_index=routed.places[piece.text_index])
                 else:
-                    placed |= trip.placed(piece, halves)
+                    placed |= routed.placed(piece, pivots)
         yield [placed[place] for place in range(len(job.texts))]
 
-    async def _travel_all(self, job: Job, trips: Sequence[_Trip]) -> dict[int, TextTranslation]:
+    async def _translate_groups(
+        self, job: TranslationJob, groups: Sequence[_RoutedTexts]
+    ) -> dict[int, TranslationResult]:
         """All at once; the first that fails ends the others."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._travel(job, trip)) for trip in trips]
+                tasks = [group.create_task(self._translate_group(job, routed)) for routed in groups]
         except* ServiceError as failed:
             error = failed.exceptions[0]
         else:
             return {place: t for task in tasks for place, t in task.result().items()}
         raise error
 
-    async def _travel(self, job: Job, trip: _Trip) -> dict[int, TextTranslation]:
-        work, halves = await self._go_halfway(job, trip)
-        return trip.placed(await trip.last.translate(work), halves)
+    async def _translate_group(
+        self, job: TranslationJob, routed: _RoutedTexts
+    ) -> dict[int, TranslationResult]:
+        work, pivots = await self._translate_to_pivot(job, routed)
+        return routed.placed(await routed.last.translate(work), pivots)
 
-    async def _go_halfway(
-        self, job: Job, trip: _Trip, *, is_admitted: bool = False
-    ) -> tuple[Work, list[Halfway | None]]:
+    async def _translate_to_pivot(
+        self, job: TranslationJob, routed: _RoutedTexts, *, is_admitted: bool = False
+    ) -> tuple[ModelJob, list[PivotTranslation | None]]:
         """What is left for the last model, and what the texts have become on the way to it."""
-        if len(trip.route) == 1:
-            return trip.work, [None] * len(trip.places)
-        first, last = trip.route
+        if len(routed.route) == 1:
+            return routed.work, [None] * len(routed.places)
+        first, last = routed.route
         if not is_admitted:
-            trip.last.engine.require_room(1)
-        options = job.decoding.halfway(first.translator.decoding)
+            routed.last.engine.require_room(1)
+        options = job.decoding.pivot(first.translator.decoding)
         work = dataclasses.replace(
-            trip.work,
+            routed.work,
             source=first.source,
             target=first.target,
             options=options,
             prefixes=(),
             is_admitted=is_admitted,
         )
-        halves = [
-            Halfway(first.target, half.text, half.model, half.sentences)
-            for half in await first.translator.translate(work)
+        pivots = [
+            PivotTranslation(first.target, pivot.text, pivot.model, pivot.sentences)
+            for pivot in await first.translator.translate(work)
         ]
-        texts = [half.text for half in halves]
-        onward = dataclasses.replace(trip.work, texts=texts, source=last.source, is_admitted=True)
-        return onward, [*halves]
+        texts = [pivot.text for pivot in pivots]
+        onward = dataclasses.replace(routed.work, texts=texts, source=last.source, is_admitted=True)
+        return onward, [*pivots]
 
-    def _trips(self, job: Job) -> list[_Trip]:
+    def _group_by_route(self, job: TranslationJob) -> list[_RoutedTexts]:
         """The job's texts by the way they go; none if nothing tells where an empty job would go."""
         detections = self._detect(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
             sources = sources or [job.source]
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        return [self._trip(job, source, sources, detections, ends) for source in distinct(sources)]
+        return [
+            self._routed(job, source, sources, detections, ends) for source in distinct(sources)
+        ]
 
-    def _trip(
+    def _routed(
         self,
-        job: Job,
+        job: TranslationJob,
         source: str,
         sources: Sequence[str],
         detections: Sequence[Detection | None],
         ends_seconds: float | None,
-    ) -> _Trip:
+    ) -> _RoutedTexts:
         """That of the texts whose language is `source`."""
         route = self.route(source, job.target, job.model)
         places = [place for place in range(len(job.texts)) if sources[place] == source]
         last = route[-1]
-        work = Work(
+        work = ModelJob(
             texts=[job.texts[place] for place in places],
             source=last.source,
             target=last.target,
@@ -243,9 +255,9 @@ class Dispatcher:
         )
         if len(route) > 1:  # else the only model checks it at once, and with the texts
             last.translator.require_possible(work)
-        return _Trip(places, [detections[place] for place in places], route, work)
+        return _RoutedTexts(places, [detections[place] for place in places], route, work)
 
-    def _detect(self, job: Job) -> list[Detection | None]:
+    def _detect(self, job: TranslationJob) -> list[Detection | None]:
         """The language of each text, if that was asked for."""
         if job.source != AUTO:
             return [None] * len(job.texts)

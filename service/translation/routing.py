@@ -12,7 +12,7 @@ from service.translation.translator import Translator
 _PIVOT = "en"
 
 
-class Leg(NamedTuple):
+class Hop(NamedTuple):
     """One model's part of the way, in its own language codes."""
 
     translator: Translator
@@ -20,7 +20,7 @@ class Leg(NamedTuple):
     target: str
 
 
-Route = tuple[Leg, ...]
+Route = tuple[Hop, ...]
 
 
 def require_route(source: str, target: str, translators: Sequence[Translator]) -> Route:
@@ -36,13 +36,13 @@ def require_route(source: str, target: str, translators: Sequence[Translator]) -
 def find_route(source: str, target: str, translators: Sequence[Translator]) -> Route | None:
     """The first model that has the pair; else the first two that have it through English."""
     for translator in translators:
-        if leg := _leg(translator, source, target):
-            return (leg,)
+        if hop := _hop(translator, source, target):
+            return (hop,)
     for first in translators:
-        if not (there := _leg(first, source, _PIVOT)) or there.source == there.target:
+        if not (there := _hop(first, source, _PIVOT)) or there.source == there.target:
             continue
         for second in translators:
-            onward = _leg(second, _PIVOT, target)
+            onward = _hop(second, _PIVOT, target)
             if onward and onward.source != onward.target:
                 return there, onward
     return None
@@ -73,10 +73,10 @@ def distinct(codes: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(codes))
 
 
-def _leg(translator: Translator, source: str, target: str) -> Leg | None:
+def _hop(translator: Translator, source: str, target: str) -> Hop | None:
     """None if the model does not have this pair. A language stays what it is in any model."""
     own = translator.find(source), translator.find(target)
     if own[0] is None or own[1] is None:
         return None
     is_possible = own[0] == own[1] or translator.can_translate(own[0], own[1])
-    return Leg(translator, own[0], own[1]) if is_possible else None
+    return Hop(translator, own[0], own[1]) if is_possible else None

@@ -16,7 +16,7 @@ class Piece:
     sentence: int
 
 
-class GrowingText:
+class StreamAssembler:
     """Sentences end in any order; what is given out is always the text's next part.
 
     All pieces joined are the whole text: gap, translation, gap, ..., last gap.

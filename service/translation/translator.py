@@ -12,16 +12,16 @@ from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.languages import Languages
 from service.engine.engine import Engine
 from service.engine.interfaces import SourceEncoder, Tokenizer
-from service.engine.sentence_task import Outcome, Times, Update
+from service.engine.sentence_task import SentenceOutcome, SentenceTimes, Update
 from service.errors import InvalidField
 from service.translation.detection import Detection
 from service.translation.prefix import PrefixBounds
 from service.translation.segmentation import Document
-from service.translation.stream_assembler import GrowingText
+from service.translation.stream_assembler import StreamAssembler
 
 
 @dataclass(frozen=True)
-class SentenceTranslation:
+class SentenceResult:
     """One sentence's best hypothesis, spelled out."""
 
     source: str
@@ -30,30 +30,30 @@ class SentenceTranslation:
     log_probs: list[float]
     score: float
     finish_reason: str
-    times: Times
+    times: SentenceTimes
 
 
 @dataclass(frozen=True)
-class Halfway:
+class PivotTranslation:
     """What a text was on its way, if no model does the pair directly."""
 
     language: str
     text: str
     model: str
-    sentences: Sequence[SentenceTranslation]
+    sentences: Sequence[SentenceResult]
 
 
 @dataclass(frozen=True)
-class TextTranslation:
+class TranslationResult:
     """One text's translation by `model`; `alternatives` are the next best, `detection` if it was
-    asked, `through` if it took two models or one model twice."""
+    asked, `pivot` if it took two models or one model twice."""
 
     text: str
     alternatives: list[str]
-    sentences: list[SentenceTranslation]
+    sentences: list[SentenceResult]
     model: str
     detection: Detection | None = None
-    through: Halfway | None = None
+    pivot: PivotTranslation | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class TextPiece:
 
 
 @dataclass(frozen=True)
-class Work:
+class ModelJob:
     """What one model is to translate and how, in its own language codes.
 
     `prefixes` are how the translations of the first sentences must begin; `ends_seconds` is the
@@ -89,7 +89,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _SegmentedJobText:
     """One text and what is to be done with it; no document: it stays as it is."""
 
     text: str
@@ -131,41 +131,48 @@ class Translator:
         """Whether the model has this pair of its own codes."""
         return (source, target) in self.pairs
 
-    def require_possible(self, work: Work) -> None:
+    def require_possible(self, work: ModelJob) -> None:
         """Raise InvalidField for what is refused whatever the texts are; `translate` and `stream`
         also refuse what does not go with these texts."""
         start = self._tokenizer.target_start(work.target)
         bounds = PrefixBounds(work.options, self.engine.max_target_tokens, start)
         bounds.require_possible(self._tokenizer.encode_target_batch(work.prefixes))
 
-    async def translate(self, work: Work) -> list[TextTranslation]:
+    async def translate(self, work: ModelJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        plans, sentences = self._prepare(work)
+        segmented_texts, sentences = self._prepare(work)
         outcomes = await self.engine.translate(
             sentences, work.deadline_seconds, is_admitted=work.is_admitted
         )
-        return self._assemble_all(plans, outcomes, work.target)
+        return self._assemble_all(segmented_texts, outcomes, work.target)
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, work: Work
-    ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TextTranslation]]]:
+        self, work: ModelJob
+    ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TranslationResult]]]:
         """The translations piece by piece, and at the end whole; leaving the block cancels.
 
         Every text's pieces joined are its translation. Raises as `translate`.
         """
-        plans, sentences = self._prepare(work, is_streamed=True)
+        segmented_texts, sentences = self._prepare(work, is_streamed=True)
         async with self.engine.stream(
             sentences, work.deadline_seconds, is_admitted=work.is_admitted
         ) as updates:
-            yield self._follow(plans, updates, work.target)
+            yield self._follow(segmented_texts, updates, work.target)
 
     async def _follow(
-        self, plans: Sequence[_Plan], updates: AsyncIterator[Update], target: str
-    ) -> AsyncGenerator[TextPiece | list[TextTranslation]]:
-        growing = [self._growing(plan, target) for plan in plans]
-        places = [(i, k) for i, plan in enumerate(plans) for k in range(len(plan.sentences))]
-        outcomes: dict[int, Outcome] = {}
+        self,
+        segmented_texts: Sequence[_SegmentedJobText],
+        updates: AsyncIterator[Update],
+        target: str,
+    ) -> AsyncGenerator[TextPiece | list[TranslationResult]]:
+        growing = [self._assembler(segmented, target) for segmented in segmented_texts]
+        places = [
+            (i, k)
+            for i, segmented in enumerate(segmented_texts)
+            for k in range(len(segmented.sentences))
+        ]
+        outcomes: dict[int, SentenceOutcome] = {}
         for i, text in enumerate(growing):
             for piece in text.pieces():
                 yield TextPiece(i, piece.sentence, piece.text)
@@ -178,20 +185,22 @@ class Translator:
                 growing[i].finish(sentence, self._tokenizer.decode(best.ids))
             for piece in growing[i].pieces():
                 yield TextPiece(i, piece.sentence, piece.text)
-        yield self._assemble_all(plans, [outcomes[n] for n in range(len(places))], target)
+        yield self._assemble_all(segmented_texts, [outcomes[n] for n in range(len(places))], target)
 
-    def _growing(self, plan: _Plan, target: str) -> GrowingText:
-        gaps = plan.document.gaps(target) if plan.document else [plan.text]
-        return GrowingText(gaps, [self._tokenizer.stream() for _ in plan.sentences])
+    def _assembler(self, segmented: _SegmentedJobText, target: str) -> StreamAssembler:
+        gaps = segmented.document.gaps(target) if segmented.document else [segmented.text]
+        return StreamAssembler(gaps, [self._tokenizer.stream() for _ in segmented.sentences])
 
     def _prepare(
-        self, work: Work, is_streamed: bool = False
-    ) -> tuple[list[_Plan], list[SourceSentence]]:
+        self, work: ModelJob, is_streamed: bool = False
+    ) -> tuple[list[_SegmentedJobText], list[SourceSentence]]:
         """What to do with each text, and the sentences to translate for it."""
         self._require_room(work, 1 if any(work.texts) else 0)
         encoder = SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
-        plans = [self._plan(text, work.source, work.target, encoder) for text in work.texts]
-        texts = [sentence for plan in plans for sentence in plan.sentences]
+        segmented_texts = [
+            self._segment(text, work.source, work.target, encoder) for text in work.texts
+        ]
+        texts = [sentence for segmented in segmented_texts for sentence in segmented.sentences]
         self._require_room(work, len(texts))
         if len(work.prefixes) > len(texts):
             raise InvalidField(
@@ -204,57 +213,66 @@ class Translator:
         bounds.require_fitting(beginnings, [len(ids) for ids in sources])
         prefixes = [(*start, *ids) for ids in beginnings]
         prefixes += [tuple(start)] * (len(texts) - len(prefixes))
-        return plans, [
+        return segmented_texts, [
             SourceSentence(ids, work.options, is_streamed, prefix)
             for ids, prefix in zip(sources, prefixes, strict=True)
         ]
 
-    def _require_room(self, work: Work, num_sentences: int) -> None:
+    def _require_room(self, work: ModelJob, num_sentences: int) -> None:
         if work.is_admitted:
             self.engine.require_running()
         else:
             self.engine.require_room(num_sentences)
 
-    def _plan(self, text: str, source: str, target: str, encoder: SourceEncoder) -> _Plan:
+    def _segment(
+        self, text: str, source: str, target: str, encoder: SourceEncoder
+    ) -> _SegmentedJobText:
         if source == target:
-            return _Plan(text, None)
-        return _Plan(text, Document(text, source, self._max_source_tokens, encoder.count))
+            return _SegmentedJobText(text, None)
+        return _SegmentedJobText(
+            text, Document(text, source, self._max_source_tokens, encoder.count)
+        )
 
-    def _best(self, outcome: Outcome) -> Hypothesis:
+    def _best(self, outcome: SentenceOutcome) -> Hypothesis:
         if outcome.error is not None:
             raise outcome.error
         return outcome.hypotheses[0]
 
     def _assemble_all(
-        self, plans: Sequence[_Plan], outcomes: Sequence[Outcome], target: str
-    ) -> list[TextTranslation]:
+        self,
+        segmented_texts: Sequence[_SegmentedJobText],
+        outcomes: Sequence[SentenceOutcome],
+        target: str,
+    ) -> list[TranslationResult]:
         remaining = iter(outcomes)
         return [
-            self._assemble(plan, [next(remaining) for _ in plan.sentences], target)
-            for plan in plans
+            self._assemble(segmented, [next(remaining) for _ in segmented.sentences], target)
+            for segmented in segmented_texts
         ]
 
-    def _assemble(self, plan: _Plan, outcomes: Sequence[Outcome], target: str) -> TextTranslation:
+    def _assemble(
+        self, segmented: _SegmentedJobText, outcomes: Sequence[SentenceOutcome], target: str
+    ) -> TranslationResult:
         for outcome in outcomes:
             self._best(outcome)
-        if plan.document is None or not outcomes:
-            return TextTranslation(plan.text, [], [], self.name)
+        if segmented.document is None or not outcomes:
+            return TranslationResult(segmented.text, [], [], self.name)
         spelled = [[self._tokenizer.decode(h.ids) for h in o.hypotheses] for o in outcomes]
         versions = [
-            plan.document.join([texts[min(rank, len(texts) - 1)] for texts in spelled], target)
+            segmented.document.join([texts[min(rank, len(texts) - 1)] for texts in spelled], target)
             for rank in range(max(map(len, spelled)))
         ]
         details = [
             self._detail(source, texts[0], outcome)
-            for source, texts, outcome in zip(plan.sentences, spelled, outcomes, strict=True)
+            for source, texts, outcome in zip(segmented.sentences, spelled, outcomes, strict=True)
         ]
         different = list(dict.fromkeys(versions))
-        return TextTranslation(different[0], different[1:], details, self.name)
+        return TranslationResult(different[0], different[1:], details, self.name)
 
-    def _detail(self, source: str, target: str, outcome: Outcome) -> SentenceTranslation:
+    def _detail(self, source: str, target: str, outcome: SentenceOutcome) -> SentenceResult:
         assert outcome.times is not None
         best = outcome.hypotheses[0]
-        return SentenceTranslation(
+        return SentenceResult(
             source,
             target,
             self._tokenizer.pieces(best.ids),

@@ -45,8 +45,8 @@ def test_each_pair_is_translated_by_the_models_that_have_it(
     answer = client.post("/translate", json=body).json()
     assert word in answer["translatedText"]
     (detail,) = answer["details"]
-    through = [detail["through"]["model"]] if "through" in detail else []
-    assert [*through, detail["model"]] == models
+    pivot = [detail["pivot"]["model"]] if "pivot" in detail else []
+    assert [*pivot, detail["model"]] == models
 
 
 def test_all_pairs_of_the_three_languages_are_offered(client: TestClient) -> None:

@@ -18,7 +18,7 @@ from model.decoding.sentence import SourceSentence, StepResult
 from model.network.transformer import Transformer
 from model.runner import Runner
 from service.engine.engine import Engine, EngineLimits
-from service.engine.sentence_task import Outcome
+from service.engine.sentence_task import SentenceOutcome
 from service.errors import DeadlineExceeded, TranslationFailed
 from service.observability.metrics import Metrics
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
@@ -109,7 +109,7 @@ def test_what_the_runner_refuses_fails_alone_in_any_mix(
     asyncio.run(scenario())
 
 
-def _check(call: Call, outcomes: list[Outcome], backend: Backend) -> None:
+def _check(call: Call, outcomes: list[SentenceOutcome], backend: Backend) -> None:
     for sentence, outcome in zip(call.sentences, outcomes, strict=True):
         if call.deadline_seconds is not None and isinstance(outcome.error, DeadlineExceeded):
             continue

@@ -97,7 +97,7 @@ def server(*arguments: str) -> Iterator[Process]:
 
 
 @contextlib.contextmanager
-def at_work(process: Process, streams: int = 0) -> Iterator[None]:
+def busy_workers(process: Process, streams: int = 0) -> Iterator[None]:
     """A request runs, and as many streams, when the block begins."""
     process.wait_until_ready()
     with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as stack:
@@ -121,7 +121,7 @@ def at_work(process: Process, streams: int = 0) -> Iterator[None]:
 def test_a_second_signal_ends_a_working_server_at_once_and_by_that_signal(
     first: signal.Signals, second: signal.Signals
 ) -> None:
-    with server() as process, at_work(process):
+    with server() as process, busy_workers(process):
         process.popen.send_signal(first)
         until(lambda: process.get("/health/ready").status_code == 503)
         process.popen.send_signal(second)
@@ -129,7 +129,7 @@ def test_a_second_signal_ends_a_working_server_at_once_and_by_that_signal(
 
 
 def test_a_second_signal_ends_a_server_with_open_streams_at_once() -> None:
-    with server() as process, at_work(process, streams=3), process.open_stream():
+    with server() as process, busy_workers(process, streams=3), process.open_stream():
         process.popen.send_signal(signal.SIGTERM)
         until(lambda: process.get("/health/ready").status_code == 503)
         process.popen.send_signal(signal.SIGTERM)

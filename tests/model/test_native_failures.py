@@ -200,27 +200,27 @@ def test_a_process_without_memory_gets_an_error_and_goes_on(part: str) -> None:
 
 def test_a_library_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     load = library.load_library.__wrapped__
-    layout = library._compiled_layout(load())
-    changed = {**layout, "Shape.d_ff": (4, 4)}
+    allocator = library._compiled_layout(load())
+    changed = {**allocator, "Shape.d_ff": (4, 4)}
     monkeypatch.setattr(library, "_compiled_layout", lambda _: changed)
     message = (
         r"_library.* does not fit .*Shape.d_ff has offset and size \(4, 4\), expected \(8, 4\)"
     )
     with pytest.raises(OSError, match=message):
         load()
-    monkeypatch.setattr(library, "_compiled_layout", lambda _: layout)
+    monkeypatch.setattr(library, "_compiled_layout", lambda _: allocator)
     monkeypatch.setitem(library._ARGUMENTS, "dragoman_of_tomorrow", [])
     with pytest.raises(OSError, match=r"does not fit .*dragoman_of_tomorrow.*compile it again"):
         load()
 
 
 def test_the_options_of_a_slot_lie_where_the_compiled_search_reads_them() -> None:
-    layout = library._compiled_layout(library.required_library())
+    allocator = library._compiled_layout(library.required_library())
     options = SlotOptions(2, torch.device("cpu"))
     structs = ("SlotIntegers", "SlotNumbers", "SlotFlags")
     for struct, table in zip(structs, options.tables, strict=True):
-        assert layout[struct][1] == table[0].nbytes
-        for name, (offset, size) in layout.items():
+        assert allocator[struct][1] == table[0].nbytes
+        for name, (offset, size) in allocator.items():
             if name.startswith(f"{struct}."):
                 column = getattr(options, name.partition(".")[2])
                 assert column.data_ptr() - table.data_ptr() == offset

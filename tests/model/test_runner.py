@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.backends.selection import Backend, resolve_device
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
-from model.decoding.network_interface import Extent, Precision
+from model.decoding.network_interface import Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
@@ -74,7 +74,7 @@ def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object
         expected = model(src[[0, 0, 1]], tgt)
         for t in range(5):
             at = torch.full((3,), t)
-            step = StepRows(rows, memory, TABLE, at, Extent(target=t + 1, source=6))
+            step = StepRows(rows, memory, TABLE, at, StepShape(target=t + 1, source=6))
             torch.testing.assert_close(model.step(tgt[:, t], step), expected[:, t])
 
 
@@ -101,8 +101,8 @@ def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(
     rng = random.Random(seed)
     sentences = mixed_sentences(25, seed)
 
-    def make_runner(**room: int) -> Runner:
-        return tiny_runner(model, precision=precision, backend=backend, **room)
+    def make_runner(**capacity: int) -> Runner:
+        return tiny_runner(model, precision=precision, backend=backend, **capacity)
 
     alone = [run_to_end(make_runner(), [s])[0] for s in sentences]
     runner = make_runner(max_slots=6, max_rows=20)
@@ -129,7 +129,7 @@ def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: P
     sentences = mixed_sentences(12, seed)
     alone = [run_to_end(tiny_runner(model, precision=precision), [s])[0] for s in sentences]
     runner = tiny_runner(model, precision=precision)
-    assert runner.can_leave_out
+    assert runner.can_step_subset
     waiting = list(enumerate(sentences))
     index_of: dict[int, int] = {}
     streamed: dict[int, list[int]] = {}
@@ -154,7 +154,7 @@ def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: P
 def test_nobody_sits_out_where_that_saves_nothing() -> None:
     runner = tiny_runner(tiny_model(), backend="eager")
     handles = runner.admit(mixed_sentences(2, seed=0))
-    assert not runner.can_leave_out
+    assert not runner.can_step_subset
     with pytest.raises(ValueError, match="all running sentences"):
         runner.step(handles[:1])
 
@@ -344,8 +344,8 @@ def _with_any_options(rng: random.Random) -> SourceSentence:
         no_repeat_ngram_size=rng.choice([0, 1, 2, 20]),
     )
     ids = [rng.randint(4, 12) for _ in range(rng.choice([1, 5, 32]))]
-    room = SourceSentence(ids, options).target_limit(48) - 1
-    prefix = tuple(rng.choice([4, 5, 6]) for _ in range(rng.choice([0, room // 2, room])))
+    capacity = SourceSentence(ids, options).target_limit(48) - 1
+    prefix = tuple(rng.choice([4, 5, 6]) for _ in range(rng.choice([0, capacity // 2, capacity])))
     return SourceSentence(ids, options, rng.random() < 0.5, prefix)
 
 

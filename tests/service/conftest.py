@@ -7,11 +7,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.engine.sentence_task import Outcome, Request
+from service.engine.sentence_task import EngineRequest, SentenceOutcome
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, sentence
 
-MakeRequest = Callable[..., Request]
+MakeRequest = Callable[..., EngineRequest]
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def request_of() -> Iterator[MakeRequest]:
     """Makes requests of one sequence for each beam size."""
     loop = asyncio.new_event_loop()
 
-    def make(*beam_sizes: int) -> Request:
-        future: asyncio.Future[list[Outcome]] = loop.create_future()
-        request = Request(future, arrived_seconds=0.0)
+    def make(*beam_sizes: int) -> EngineRequest:
+        future: asyncio.Future[list[SentenceOutcome]] = loop.create_future()
+        request = EngineRequest(future, arrived_seconds=0.0)
         request.add([sentence("a", beam_size=size) for size in beam_sizes])
         return request
 

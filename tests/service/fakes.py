@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
-from service.engine.sentence_task import Outcome
+from service.engine.sentence_task import SentenceOutcome
 from service.loading import LoadedModel
 from service.observability.metrics import Metrics
 
@@ -79,7 +79,7 @@ class FakeRunner:
         self.admitted: list[list[int]] = []
         self.steps: list[list[int]] = []
         self.sharers: list[int] = []
-        self.can_leave_out = True
+        self.can_step_subset = True
         self.gate = threading.Event()
         self.gate.set()
         self.is_stepping = threading.Event()
@@ -188,5 +188,5 @@ def num_restarts(metrics: Metrics, model: str = "fake") -> float:
     return value
 
 
-def texts_of(outcomes: list[Outcome]) -> list[str]:
+def texts_of(outcomes: list[SentenceOutcome]) -> list[str]:
     return [FakeTokenizer().decode(outcome.hypotheses[0].ids) for outcome in outcomes]

@@ -15,8 +15,8 @@ import pytest
 import service.engine.engine
 from service.engine.engine import Engine, EngineLimits
 from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import Outcome
-from service.engine.worker import Lane
+from service.engine.sentence_task import SentenceOutcome
+from service.engine.worker import Worker
 from service.errors import ServiceError
 from service.observability.metrics import Metrics, ModelMetrics
 from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
@@ -77,7 +77,7 @@ class Scene:
     def __init__(self, fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
         self.fault = fault
         self.runners: list[FakeRunner] = []
-        self.at_work: set[Lane] = set()
+        self.busy_workers: set[Worker] = set()
 
         def make_scheduler(max_prefill_tokens: int) -> Any:
             fault.use("make_scheduler")
@@ -85,19 +85,19 @@ class Scene:
 
         monkeypatch.setattr(service.engine, "Scheduler", make_scheduler)
         metrics = cast(ModelMetrics, Watched(Metrics().of_model("fake"), "metrics", fault))
-        self.engine = Engine([self._make_runner], metrics, LIMITS, self.at_work)
+        self.engine = Engine([self._make_runner], metrics, LIMITS, self.busy_workers)
 
     def _make_runner(self) -> Any:
         self.fault.use("make_runner")
         self.runners.append(FakeRunner(max_slots=4))
         return Watched(self.runners[-1], "runner", self.fault)
 
-    async def play(self) -> list[BaseException | list[Outcome]]:
+    async def play(self) -> list[BaseException | list[SentenceOutcome]]:
         """A list with a sentence that is refused, a stream, a client that leaves, one whose stream
         is left, and deadlines that are over while a sentence runs and while it waits."""
         runner = self.runners[0]
         runner.gate.clear()
-        engine, calls = self.engine, list[Awaitable[list[Outcome]]]()
+        engine, calls = self.engine, list[Awaitable[list[SentenceOutcome]]]()
         leaving = asyncio.create_task(engine.translate([sentence("x" * 30), sentence("y" * 30)]))
         left_stream = asyncio.create_task(self._stream("s" * 30))
         await asyncio.sleep(0)
@@ -114,7 +114,7 @@ class Scene:
         tasks.append(asyncio.ensure_future(late))
         return await asyncio.gather(leaving, left_stream, *tasks, return_exceptions=True)
 
-    async def _stream(self, text: str) -> list[Outcome]:
+    async def _stream(self, text: str) -> list[SentenceOutcome]:
         async with self.engine.stream([replace(sentence(text), is_streamed=True)]) as updates:
             return [update.outcome async for update in updates if update.outcome]
 
@@ -131,9 +131,9 @@ class Scene:
             engine = self.engine
             await eventually(lambda: engine.is_ready)
             await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-            await eventually(lambda: not self.at_work)
-            assert engine.backlog.num_tokens == 0
-            assert {lane.load for lane in engine._lanes} == {0}
+            await eventually(lambda: not self.busy_workers)
+            assert engine.admission.num_tokens == 0
+            assert {worker.load for worker in engine._workers} == {0}
 
     async def expect_service(self) -> None:
         async with asyncio.timeout(60):

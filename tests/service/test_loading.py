@@ -27,12 +27,12 @@ def runners_of(**settings: object) -> list[Runner]:
 @pytest.mark.parametrize(
     ("settings", "rooms"),
     [
-        ({"lanes": 2}, [(32, 128), (32, 128)]),
-        ({"lanes": 3, "max_slots": 7, "max_rows": 50}, [(3, 17), (2, 17), (2, 16)]),
-        ({"lanes": 3, "max_slots": 2, "max_rows": 64}, [(1, 32), (1, 32)]),
-        ({"lanes": 3, "max_rows": 31}, [(64, 31)]),
-        ({"lanes": 2, "max_rows": 31, "max_beam_size": 4}, [(32, 16), (32, 15)]),
-        ({"lanes": 2, "backend": "eager", "precision": "float32"}, [(64, 256)]),
+        ({"workers": 2}, [(32, 128), (32, 128)]),
+        ({"workers": 3, "max_slots": 7, "max_rows": 50}, [(3, 17), (2, 17), (2, 16)]),
+        ({"workers": 3, "max_slots": 2, "max_rows": 64}, [(1, 32), (1, 32)]),
+        ({"workers": 3, "max_rows": 31}, [(64, 31)]),
+        ({"workers": 2, "max_rows": 31, "max_beam_size": 4}, [(32, 16), (32, 15)]),
+        ({"workers": 2, "backend": "eager", "precision": "float32"}, [(64, 256)]),
     ],
 )
 def test_slots_and_rows_are_dealt_out_but_every_lane_takes_the_widest_beam(
@@ -45,7 +45,7 @@ def test_slots_and_rows_are_dealt_out_but_every_lane_takes_the_widest_beam(
 
 
 def test_lanes_share_one_copy_of_the_weights() -> None:
-    one, other = runners_of(lanes=2)
+    one, other = runners_of(workers=2)
     assert one._network._packed is other._network._packed  # type: ignore[attr-defined]
 
 

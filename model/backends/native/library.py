@@ -121,14 +121,14 @@ def _compiled_layout(library: ctypes.CDLL) -> dict[str, tuple[int, int]]:
 
 def _mirrored_layout() -> dict[str, tuple[int, int]]:
     """The same of their mirrors."""
-    layout = {}
+    allocator = {}
     for mirror in Mirrored.__subclasses__():
         struct = mirror.__name__.removeprefix("_")
-        layout[struct] = (0, ctypes.sizeof(mirror))
+        allocator[struct] = (0, ctypes.sizeof(mirror))
         for name, *_ in mirror._fields_:
             field = getattr(mirror, name)
-            layout[f"{struct}.{name}"] = (field.offset, field.size)
-    return layout
+            allocator[f"{struct}.{name}"] = (field.offset, field.size)
+    return allocator
 
 
 def free_with(

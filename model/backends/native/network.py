@@ -16,14 +16,14 @@ from torch import Tensor
 
 from model.backends.native.library import Mirrored, address, free_with, required_library
 from model.backends.native.packed import PackedModel
-from model.decoding.network_interface import Extent, Room, RowCandidates, RowTable
-from model.decoding.slot_allocator import Moves, Part
+from model.decoding.network_interface import Capacity, RowCandidates, RowTable, StepShape
+from model.decoding.slot_allocator import BatchView, Compaction
 
 _BATCH_TOKENS = 1024
 
 
 class _Room(Mirrored):
-    """`Room` of network.h."""
+    """`Capacity` of network.h."""
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
@@ -46,10 +46,10 @@ class _StepTable(Mirrored):
 class CompiledPart:
     """A part as the compiled library reads it: its slots (N,) and all their rows (R,)."""
 
-    def __init__(self, part: Part) -> None:
-        self.slots = np.array(part.slots, dtype=np.int64)
-        self._rows = np.array(part.rows, dtype=np.int32)
-        self.width = max(map(len, part.groups))
+    def __init__(self, view: BatchView) -> None:
+        self.slots = np.array(view.slots, dtype=np.int64)
+        self._rows = np.array(view.rows, dtype=np.int32)
+        self.width = max(map(len, view.groups))
         sizes = (len(self.slots), len(self._rows))
         self._table = _StepTable(*sizes, address(self.slots), address(self._rows))
         self.table = ctypes.byref(self._table)
@@ -58,14 +58,16 @@ class CompiledPart:
 class NativeNetwork:
     """Computes with the weights of a packed model, and keeps what it has read and written."""
 
-    can_leave_out = True
+    can_step_subset = True
 
-    def __init__(self, packed: PackedModel, room: Room) -> None:
+    def __init__(self, packed: PackedModel, capacity: Capacity) -> None:
         """Raises MemoryError if the caches do not fit, OSError if no threads can be had."""
         self._library = library = required_library()
         self._packed, self._config = packed, packed.config
-        self._batch_tokens = max(_BATCH_TOKENS, room.max_source_tokens, room.max_rows)
-        compiled_room = ctypes.byref(_Room(**room._asdict(), max_batch_tokens=self._batch_tokens))
+        self._batch_tokens = max(_BATCH_TOKENS, capacity.max_source_tokens, capacity.max_rows)
+        compiled_room = ctypes.byref(
+            _Room(**capacity._asdict(), max_batch_tokens=self._batch_tokens)
+        )
         self._network = ctypes.c_void_p()
         try:
             library.dragoman_new(packed.handle, compiled_room, ctypes.byref(self._network))
@@ -114,17 +116,19 @@ class NativeNetwork:
         arguments = (address(ids), address(lengths), address(where), address(memory))
         self._library.dragoman_encode(self._network, len(sources), *arguments)
 
-    def step(self, tokens: Tensor, positions: Tensor, table: RowTable, extent: Extent) -> None:
+    def step(
+        self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
+    ) -> None:
         rows, slots, order = table.rows.int(), table.slots.int(), table.slots.argsort().int()
         addresses = [address(tensor) for tensor in (tokens, positions, rows, slots, order)]
         self._library.dragoman_step(self._network, len(rows), *addresses)
         self._stepped_rows = rows
 
-    def decode(self, search: object, part: CompiledPart, length: int) -> int:
+    def decode(self, search: object, view: CompiledPart, length: int) -> int:
         """A whole step, searches included, whose state is `NativeSearch.state` -> how many of them
         have ended."""
-        count = min(2 * part.width, self._config.tgt_vocab_size)
-        return self._library.dragoman_decode(self._network, search, part.table, count, length)
+        count = min(2 * view.width, self._config.tgt_vocab_size)
+        return self._library.dragoman_decode(self._network, search, view.table, count, length)
 
     def logits(self) -> Tensor:
         logits = torch.empty(len(self._stepped_rows), self._config.tgt_vocab_size)
@@ -142,5 +146,5 @@ class NativeNetwork:
         addresses = (address(self._stepped_rows), address(sources))
         self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
 
-    def move(self, moves: Moves, length: int) -> None:
+    def move(self, moves: Compaction, length: int) -> None:
         """Where a step may be of any rows, nobody has to."""

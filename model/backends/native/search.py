@@ -18,7 +18,7 @@ from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.search import Search, Status
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import option_rows
-from model.decoding.transfer import Here, Pending
+from model.decoding.transfer import Pending, Ready
 from model.decoding.utf8 import Utf8Tables
 
 Array = NDArray[Any]
@@ -125,7 +125,7 @@ class NativeSearch(Search):
     ) -> Pending[list[list[Hypothesis]]]:
         pairs = zip(slots, limits, strict=True)
         found = self._finished
-        return Here([list(spelled_out(found, slot, limit, self.eos_id)) for slot, limit in pairs])
+        return Ready([list(spelled_out(found, slot, limit, self.eos_id)) for slot, limit in pairs])
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
         n_slots, width = rows.by_slot.shape

@@ -1,13 +1,13 @@
-"""`model.decoding.step.Step` in one call of the compiled library, wherever nothing needs the logits."""
+"""A step in one call of the compiled library, wherever nothing needs the logits."""
 
 from __future__ import annotations
 
 from model.backends.native.network import CompiledPart, NativeNetwork
 from model.backends.native.search import NativeSearch
-from model.decoding.network_interface import Extent, Members
+from model.decoding.network_interface import BatchRows, StepShape
 from model.decoding.slot_options import Features
 from model.decoding.step import Progress, Step
-from model.decoding.transfer import Here, Pending
+from model.decoding.transfer import Pending, Ready
 
 
 class NativeStep(Step):
@@ -16,21 +16,23 @@ class NativeStep(Step):
     def __init__(self, network: NativeNetwork, search: NativeSearch) -> None:
         super().__init__(network, search)
         self._compiled, self._compiled_search = network, search
-        self._members: Members | None = None
+        self._members: BatchRows | None = None
         self._part: CompiledPart | None = None
 
-    def take(self, members: Members, extent: Extent, features: Features) -> Pending[Progress]:
+    def take(
+        self, members: BatchRows, shape_of_step: StepShape, features: Features
+    ) -> Pending[Progress]:
         if features.needs_logits:
-            return super().take(members, extent, features)
-        search, part = self._compiled_search, self._compiled_part(members)
-        num_ended = self._compiled.decode(search.state, part, extent.target)
-        ended = search.ended(part.slots) if num_ended else []
+            return super().take(members, shape_of_step, features)
+        search, view = self._compiled_search, self._compiled_part(members)
+        num_ended = self._compiled.decode(search.state, view, shape_of_step.target)
+        ended = search.ended(view.slots) if num_ended else []
         if not features.has_streams:
-            return Here(Progress(ended))
-        return Here(Progress(ended, *search.settled(part.slots, extent.target)))
+            return Ready(Progress(ended))
+        return Ready(Progress(ended, *search.settled(view.slots, shape_of_step.target)))
 
-    def _compiled_part(self, members: Members) -> CompiledPart:
+    def _compiled_part(self, members: BatchRows) -> CompiledPart:
         """Made anew only for other members than those of the last step."""
         if self._part is None or self._members is not members:
-            self._members, self._part = members, CompiledPart(members.part)
+            self._members, self._part = members, CompiledPart(members.view)
         return self._part

@@ -24,11 +24,11 @@ from service.errors import (
     shown,
 )
 from service.http.request_body import parse_json
-from service.http.request_log import Record, request_id_of
+from service.http.request_log import RequestRecord, request_id_of
 from service.http.schemas import ErrorMessage, TranslateRequest
 from service.http.server_sent_events import message_of, render, unforeseen
 from service.http.state import Limits, ServerState, StateDep
-from service.translation.dispatcher import Job
+from service.translation.dispatcher import TranslationJob
 
 router = APIRouter()
 _logger = logging.getLogger(__name__)
@@ -61,8 +61,8 @@ class _Request:
     says how it ended, is on its way."""
 
     wanted: TranslateRequest
-    job: Job
-    record: Record
+    job: TranslationJob
+    record: RequestRecord
     task: asyncio.Task[None] | None = None
     is_ending: bool = False
 
@@ -168,11 +168,11 @@ class Connection:
         self._requests[request_id] = request
         request.task = asyncio.create_task(self._answer(request_id, request))
 
-    def _record(self) -> Record:
+    def _record(self) -> RequestRecord:
         """In the log a request has the connection's id and its number on it, not what the client
         calls it, which may be anything."""
         own_id = f"{self._id}-{next(self._numbers)}"
-        return Record(own_id, "WS", PATH, self._socket.headers.get("traceparent"))
+        return RequestRecord(own_id, "WS", PATH, self._socket.headers.get("traceparent"))
 
     async def _answer(self, request_id: RequestId, request: _Request) -> None:
         """Translate and tell how it ended; a client that cannot be told is disconnected."""
@@ -207,9 +207,9 @@ class Connection:
             return unforeseen(error, request.record.request_id)
         return None
 
-    def _enter(self, record: Record) -> None:
+    def _enter(self, record: RequestRecord) -> None:
         try:
-            self._state.journal.enter(record)
+            self._state.request_log.enter(record)
         except Exception as error:
             unforeseen(error, record.request_id)
 

@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import DynamicOutputShapeException
 from model.backends import cuda_graphs as graphs
 from model.backends.selection import Backend
 from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Extent, Room, RowTable
+from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
 from model.decoding.sentence import SourceSentence
@@ -31,15 +31,15 @@ EVERYTHING = Features(
 
 def step_without_numbers(is_recorded: bool) -> None:
     """On tensors that have shapes only: what needs to know a number fails."""
-    room = Room(max_slots=8, max_rows=32, max_source_tokens=32, max_target_tokens=48)
+    capacity = Capacity(max_slots=8, max_rows=32, max_source_tokens=32, max_target_tokens=48)
     utf8 = Utf8Tables.of({5: 0x41, 6: 0xC3, 7: 0xA9}, 13, torch.device("cpu"))
     with torch.no_grad(), FakeTensorMode() as mode:
         utf8 = Utf8Tables(*map(mode.from_tensor, utf8))
-        network = EagerNetwork(tiny_model(), CONTROL_IDS, room, is_recorded)
+        network = EagerNetwork(tiny_model(), CONTROL_IDS, capacity, is_recorded)
         search = Search(8, 16, 48, EOS, 0, torch.device("cpu"), utf8)
         places = torch.arange(16)
         table = RowTable(places.view(4, 4), places, places, places[:4], places, places[:2])
-        Step(network, search).run(table, Extent(32, 32), EVERYTHING)
+        Step(network, search).run(table, StepShape(32, 32), EVERYTHING)
 
 
 def test_a_step_to_be_recorded_does_the_same_whatever_the_numbers_are() -> None:

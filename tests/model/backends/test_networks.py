@@ -12,12 +12,12 @@ from torch import Tensor
 from model.backends.native import NativeNetwork, PackedModel, has_fast_int8, kernel_names
 from model.backends.selection import resolve_backend, resolve_precision
 from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Extent, Network, Room, RowTable
-from model.decoding.slot_allocator import Part
+from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
+from model.decoding.slot_allocator import BatchView
 from model.network.transformer import Transformer
 from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
 
-ROOM = Room(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
+ROOM = Capacity(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
 SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS]]
 TABLE = RowTable(
     torch.tensor([[0, 1], [2, 2]]),
@@ -27,7 +27,7 @@ TABLE = RowTable(
     rows=torch.arange(3),
     drawn=torch.empty(0, dtype=torch.int64),
 )
-EXTENT = Extent(40, 40)
+EXTENT = StepShape(40, 40)
 VARIANTS: list[dict[str, object]] = [
     {},
     {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
@@ -37,8 +37,10 @@ VARIANTS: list[dict[str, object]] = [
 ]
 
 
-def native(model: Transformer, room: Room, is_quantised: bool, kernels: int = 0) -> NativeNetwork:
-    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), room)
+def native(
+    model: Transformer, capacity: Capacity, is_quantised: bool, kernels: int = 0
+) -> NativeNetwork:
+    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), capacity)
 
 
 def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor]:
@@ -47,7 +49,7 @@ def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor
     logits = []
     tokens = torch.full((3,), BOS)
     for t in range(num_steps):
-        network.step(tokens, torch.full((3,), t), TABLE, Extent(t + 1, 40))
+        network.step(tokens, torch.full((3,), t), TABLE, StepShape(t + 1, 40))
         logits.append(network.logits().clone())
         if t == reorder_at:
             network.reorder(torch.tensor([1, 0, 2]), t + 1)
@@ -104,12 +106,12 @@ def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> No
     rows scattered."""
     rng = random.Random(3)
     model = tiny_model(d_model=64, vocab_size=500)
-    room = Room(max_slots=16, max_rows=64, max_source_tokens=40, max_target_tokens=40)
+    capacity = Capacity(max_slots=16, max_rows=64, max_source_tokens=40, max_target_tokens=40)
     rows = rng.sample(range(64), 64)
-    part = Part(range(16), [sorted(rows[4 * slot : 4 * slot + 4]) for slot in range(16)])
+    part = BatchView(range(16), [sorted(rows[4 * slot : 4 * slot + 4]) for slot in range(16)])
     table = RowTable.of(part, [], torch.device("cpu"))
     sources = [[rng.randrange(4, 500) for _ in range(rng.randint(1, 39))] for _ in part.slots]
-    networks = [native(model, room, is_quantised) for _ in range(3)]
+    networks = [native(model, capacity, is_quantised) for _ in range(3)]
     found = []
     for threads, network in enumerate(networks, start=1):
         network.use_threads(threads)
@@ -210,11 +212,11 @@ def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
 def test_a_row_scores_the_same_among_any_number_of_others(is_quantised: bool, kernels: str) -> None:
     """Whichever block of rows it falls into."""
     model = tiny_model(d_model=64, vocab_size=100)
-    room = ROOM._replace(max_rows=40)
+    capacity = ROOM._replace(max_rows=40)
     index = kernel_names().index(kernels)
-    alone = _first_logits(native(model, room, is_quantised, index), 1)
+    alone = _first_logits(native(model, capacity, is_quantised, index), 1)
     for num_rows in (*range(2, 14), 33):
-        network = native(model, room, is_quantised, index)
+        network = native(model, capacity, is_quantised, index)
         found = _first_logits(network, num_rows)
         torch.testing.assert_close(found, alone.expand_as(found), atol=0, rtol=0)
 
@@ -224,7 +226,7 @@ def _first_logits(network: Network, num_rows: int = 2) -> Tensor:
     rows, one = torch.arange(num_rows), torch.zeros(1, dtype=torch.int64)
     table = RowTable(rows[None], slots=rows * 0, beams=rows, members=one, rows=rows, drawn=one[:0])
     network.encode([0], SOURCES[:1])
-    network.step(torch.full((num_rows,), BOS), rows * 0, table, Extent(1, 40))
+    network.step(torch.full((num_rows,), BOS), rows * 0, table, StepShape(1, 40))
     return network.logits().clone()
 
 

@@ -298,12 +298,12 @@ def test_waiting_tokens_are_bounded_too() -> None:
         first = asyncio.create_task(engine.translate([sentence("a")]))
         await eventually(lambda: engine.num_running == 1)
         second = asyncio.create_task(engine.translate([sentence("b" * 38)]))
-        await eventually(lambda: engine.backlog.num_tokens == 40)
+        await eventually(lambda: engine.admission.num_tokens == 40)
         with pytest.raises(Overloaded, match="40 source tokens are waiting"):
             await engine.translate([sentence("c" * 30)])
         runner.gate.set()
         await asyncio.gather(first, second)
-        assert (engine.backlog.num_tokens, engine.backlog.num_sentences) == (0, 0)
+        assert (engine.admission.num_tokens, engine.admission.num_sentences) == (0, 0)
         engine.stop()
 
     asyncio.run(scenario())

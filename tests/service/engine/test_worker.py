@@ -12,7 +12,7 @@ import pytest
 
 from service.engine.engine import Engine, EngineLimits
 from service.engine.interfaces import Runner
-from service.engine.worker import Lane
+from service.engine.worker import Worker
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
@@ -30,11 +30,11 @@ LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
 @contextlib.asynccontextmanager
 async def engine_of(
     make_runners: Sequence[Callable[[], Runner]],
-    at_work: set[Lane] | None = None,
+    busy_workers: set[Worker] | None = None,
     metrics: Metrics | None = None,
 ) -> AsyncGenerator[Engine]:
     metrics = metrics or Metrics()
-    engine = Engine(make_runners, metrics.of_model("fake"), LIMITS, at_work)
+    engine = Engine(make_runners, metrics.of_model("fake"), LIMITS, busy_workers)
     engine.start()
     try:
         yield engine
@@ -45,15 +45,15 @@ async def engine_of(
 @contextlib.asynccontextmanager
 async def held(
     count: int, max_slots: int = 4
-) -> AsyncGenerator[tuple[list[FakeRunner], Engine, set[Lane]]]:
+) -> AsyncGenerator[tuple[list[FakeRunner], Engine, set[Worker]]]:
     """An engine of so many lanes, whose steps wait until the gates open."""
     runners = [FakeRunner(max_slots) for _ in range(count)]
-    at_work: set[Lane] = set()
+    busy_workers: set[Worker] = set()
     for runner in runners:
         runner.gate.clear()
-    async with engine_of([lambda r=r: r for r in runners], at_work) as engine:
+    async with engine_of([lambda r=r: r for r in runners], busy_workers) as engine:
         try:
-            yield runners, engine, at_work
+            yield runners, engine, busy_workers
         finally:
             open_gates(runners)
 
@@ -120,10 +120,10 @@ def test_what_is_streamed_is_begun_in_its_order() -> None:
 
 def test_a_lane_alone_at_work_has_all_cores_and_several_share_them() -> None:
     async def scenario() -> None:
-        async with held(2) as (runners, engine, at_work):
+        async with held(2) as (runners, engine, busy_workers):
             first = asyncio.create_task(engine.translate([sentence("a" * 20)]))
             await eventually(runners[0].is_stepping.is_set)
-            assert (runners[0].sharers, len(at_work)) == ([1], 1)
+            assert (runners[0].sharers, len(busy_workers)) == ([1], 1)
             second = asyncio.create_task(engine.translate([sentence("b")]))
             await eventually(runners[1].is_stepping.is_set)
             assert runners[1].sharers == [2]
@@ -132,7 +132,7 @@ def test_a_lane_alone_at_work_has_all_cores_and_several_share_them() -> None:
             assert set(runners[0].sharers[1:]) == {2}
             runners[1].gate.set()
             await second
-            await eventually(lambda: not at_work)
+            await eventually(lambda: not busy_workers)
             await engine.translate([sentence("c")])
             assert runners[0].sharers[-1] == 1
 
@@ -143,10 +143,10 @@ def test_lanes_of_different_engines_share_the_cores_too() -> None:
     async def scenario() -> None:
         one, other = FakeRunner(), FakeRunner()
         other.gate.clear()
-        at_work: set[Lane] = set()
+        busy_workers: set[Worker] = set()
         async with (
-            engine_of([lambda: one], at_work) as engine,
-            engine_of([lambda: other], at_work) as busy,
+            engine_of([lambda: one], busy_workers) as engine,
+            engine_of([lambda: other], busy_workers) as busy,
         ):
             task = asyncio.create_task(busy.translate([sentence("a")]))
             await eventually(other.is_stepping.is_set)
@@ -254,18 +254,18 @@ def test_a_lane_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
             engine.stop()
             with pytest.raises(NotReady):
                 await engine.translate([sentence("a"), sentence("b")])
-            assert (engine.num_waiting, engine.backlog.num_tokens) == (0, 0)
+            assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
 
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("num_lanes", [1, 2, 3])
-def test_any_mix_is_answered_and_nothing_is_left_in_any_lane(num_lanes: int) -> None:
+@pytest.mark.parametrize("num_workers", [1, 2, 3])
+def test_any_mix_is_answered_and_nothing_is_left_in_any_lane(num_workers: int) -> None:
     """Lists, wide beams, poisoned sentences, deadlines, and clients that leave."""
 
     async def scenario() -> None:
-        rng = random.Random(num_lanes)
-        runners = [FakeRunner(max_slots=3, max_rows=16) for _ in range(num_lanes)]
+        rng = random.Random(num_workers)
+        runners = [FakeRunner(max_slots=3, max_rows=16) for _ in range(num_workers)]
         metrics = Metrics()
         async with engine_of([lambda r=r: r for r in runners], metrics=metrics) as engine:
             tasks = []
@@ -284,9 +284,9 @@ def test_any_mix_is_answered_and_nothing_is_left_in_any_lane(num_lanes: int) -> 
             errors = {type(r) for r in results if isinstance(r, BaseException)}
             assert errors <= {asyncio.CancelledError}
             await eventually(lambda: engine.num_running == 0)
-            assert (engine.num_waiting, engine.backlog.num_tokens) == (0, 0)
+            assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
             assert all(runner.num_free_slots == runner.max_slots for runner in runners)
-            assert {lane.load for lane in engine._lanes} == {0}
+            assert {worker.load for worker in engine._workers} == {0}
             assert num_restarts(metrics) == 0
 
     asyncio.run(scenario())

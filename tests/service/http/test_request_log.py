@@ -15,7 +15,7 @@ import structlog
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.request_log import Journal, Record
+from service.http.request_log import RequestLog, RequestRecord
 from service.observability.logs import configure_logs
 from service.observability.metrics import Metrics
 from service.settings import Settings
@@ -91,14 +91,14 @@ def test_a_log_that_cannot_be_written_costs_no_request(
 def test_lines_of_many_threads_never_mix(capfd: pytest.CaptureFixture[str]) -> None:
     """Of requests, and of what else is logged meanwhile; some are longer than any buffer."""
     configure_logs("info", "json")
-    journal, logger = Journal(Metrics()), logging.getLogger("x")
+    request_log, logger = RequestLog(Metrics()), logging.getLogger("x")
 
     def write(thread: int) -> None:
         for size in range(0, 20_000, 100):
             if thread % 2:
                 logger.info("x" * size)
             else:
-                journal.enter(Record("x" * size, "POST", "/translate", status=200))
+                request_log.enter(RequestRecord("x" * size, "POST", "/translate", status=200))
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(write, range(4)))
@@ -130,13 +130,13 @@ def test_probes_are_logged_only_for_debugging(
 def test_what_a_full_server_turns_away_is_logged_only_for_debugging(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    client.app.state.server.engines["fake"].backlog.num_sentences = 10**6  # type: ignore[attr-defined]
+    client.app.state.server.engines["fake"].admission.num_sentences = 10**6  # type: ignore[attr-defined]
     for level, count in (("info", 0), ("debug", 1)):
         configure_logs(level, "json")
         answer = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
         assert answer.status_code == 503
         assert len(requests(capsys)) == count
-    client.app.state.server.engines["fake"].backlog.num_sentences = 0  # type: ignore[attr-defined]
+    client.app.state.server.engines["fake"].admission.num_sentences = 0  # type: ignore[attr-defined]
 
 
 def test_each_request_of_a_websocket_is_logged_under_the_connections_id(

@@ -282,13 +282,13 @@ def test_leaving_while_a_refused_body_is_discarded_is_no_error(
 def statuses(server: Served, monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """Of every request that has ended."""
     ended: list[int | None] = []
-    enter = server.app.state.server.journal.enter
+    enter = server.app.state.server.request_log.enter
 
     def watched(record: Any) -> None:
         enter(record)
         ended.append(record.status)
 
-    monkeypatch.setattr(server.app.state.server.journal, "enter", watched)
+    monkeypatch.setattr(server.app.state.server.request_log, "enter", watched)
     return ended
 
 

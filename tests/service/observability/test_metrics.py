@@ -83,6 +83,6 @@ def test_gauges_show_how_full_the_batch_is(client: TestClient, runner: FakeRunne
         runner.gate.set()
         while socket.receive_json()["type"] != "final":
             pass
-    expected = {"lanes": 1, "running": 1, "rows_used": 3, "slots": 64, "rows": 256}
+    expected = {"workers": 1, "running": 1, "rows_used": 3, "slots": 64, "rows": 256}
     for name, value in expected.items():
         assert f'dragoman_{name}{{model="fake"}} {value}.0' in exported

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from service.app import create_app
-from service.ray_serve.draining import Farewell
+from service.ray_serve.draining import DrainingWebsockets
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
 
@@ -18,7 +18,7 @@ def test_a_websocket_is_closed_when_the_server_leaves_and_its_work_is_done() -> 
     runner = FakeRunner()
     app = create_app(Settings(), [fake_model(runner)])
     is_leaving = asyncio.Event()
-    app.add_middleware(Farewell, is_leaving=is_leaving)
+    app.add_middleware(DrainingWebsockets, is_leaving=is_leaving)
     with TestClient(app) as client, client.websocket_connect(STREAM) as socket:
         assert client.portal is not None
         runner.gate.clear()
@@ -39,7 +39,7 @@ def test_requests_over_http_are_still_taken() -> None:
     app = create_app(Settings(), [fake_model(FakeRunner())])
     is_leaving = asyncio.Event()
     is_leaving.set()
-    app.add_middleware(Farewell, is_leaving=is_leaving)
+    app.add_middleware(DrainingWebsockets, is_leaving=is_leaving)
     with TestClient(app) as client:
         body = {"q": "hello", "source": "en", "target": "de"}
         assert client.post("/translate", json=body).json() == {"translatedText": "HELLO"}

@@ -176,14 +176,14 @@ def test_a_shutdown_with_clients_that_neither_read_nor_send_cancels_no_task(
     with (
         stubborn.connect(receive_buffer_bytes=2048) as blocked,
         stubborn.connect(receive_buffer_bytes=2048) as events,
-        stubborn.connect() as halfway,
+        stubborn.connect() as pivot,
         stubborn.connect() as idle,
     ):
         open_websocket(blocked)
         for number in range(10):
             blocked.sendall(frame(TEXT, request(id=number, q="x" * 15_000)))
         events.sendall(head + b"Accept: text/event-stream\r\n" + size + body)
-        halfway.sendall(head + size + body[:10])
+        pivot.sendall(head + size + body[:10])
         open_websocket(idle)
         until(lambda: "dragoman_open_streams 2.0" in stubborn.get("/metrics").text)
         until(lambda: 'dragoman_running{model="fake"} 0.0' in stubborn.get("/metrics").text)

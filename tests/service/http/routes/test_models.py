@@ -70,11 +70,11 @@ def test_a_pair_goes_to_the_first_model_that_has_it_or_to_two(
 def test_details_tell_the_models_and_what_the_text_was_on_its_way(client: TestClient) -> None:
     (detail,) = ask(client, target="de", details=True)["details"]
     assert detail["model"] == "second"
-    assert detail["through"] == {"language": "en", "text": "A B", "model": "first"}
+    assert detail["pivot"] == {"language": "en", "text": "A B", "model": "first"}
     assert [sentence["source"] for sentence in detail["sentences"]] == ["A B"]
     (detail,) = ask(client, details=True)["details"]
     assert detail["model"] == "first"
-    assert "through" not in detail
+    assert "pivot" not in detail
 
 
 def test_wishes_hold_for_the_translation_and_the_beam_for_the_whole_way(
@@ -198,13 +198,13 @@ def test_the_second_half_is_never_refused_for_want_of_room(
     with client.websocket_connect(STREAM) as socket:
         socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
         until(lambda: bool(runners["first"].running))
-        engines["second"].backlog.num_sentences = 3
+        engines["second"].admission.num_sentences = 3
         refused = ask(client, source="en", target="de", model="second")
         runners["first"].gate.set()
         messages = [socket.receive_json()]
         while messages[-1]["type"] == "token":
             messages.append(socket.receive_json())
-    engines["second"].backlog.num_sentences = 0
+    engines["second"].admission.num_sentences = 0
     assert refused["code"] == "overloaded"
     assert messages[-1]["translatedText"] == "A B"
 
@@ -260,7 +260,7 @@ def test_metrics_tell_the_models_apart(client: TestClient) -> None:
     ask(client, target="de")
     text = client.get("/metrics").text
     for model, count in (("first", 2), ("second", 1)):
-        line = f'dragoman_sequences_total{{finish_reason="stop",model="{model}"}} {count}.0'
+        line = f'dragoman_finished_total{{finish_reason="stop",model="{model}"}} {count}.0'
         assert line in text
     assert 'dragoman_ready{model="third"} 1.0' in text
 

@@ -72,7 +72,7 @@ def test_metrics_count_outcomes_and_never_name_unknown_paths(client: TestClient)
         'dragoman_requests_total{endpoint="/translate",outcome="rejected"} 1.0',
         'dragoman_requests_total{endpoint="other",outcome="client_error"} 1.0',
         'dragoman_rejected_total{reason="text_too_long"} 1.0',
-        'dragoman_sequences_total{finish_reason="stop",model="fake"} 1.0',
+        'dragoman_finished_total{finish_reason="stop",model="fake"} 1.0',
         'dragoman_source_tokens_total{model="fake"} 5.0',
         'dragoman_target_tokens_total{model="fake"} 4.0',
         'dragoman_ready{model="fake"} 1.0',

@@ -250,9 +250,9 @@ def test_a_sentence_that_fails_is_a_clean_500(client: TestClient, runner: FakeRu
 
 
 def test_a_full_server_says_come_back_later(client: TestClient, runner: FakeRunner) -> None:
-    client.app.state.server.engines["fake"].backlog.num_sentences = 50
+    client.app.state.server.engines["fake"].admission.num_sentences = 50
     response = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
-    client.app.state.server.engines["fake"].backlog.num_sentences = 0
+    client.app.state.server.engines["fake"].admission.num_sentences = 0
     assert response.headers["Retry-After"] == "1"
     expect_error(client, response, 503, "overloaded")
 

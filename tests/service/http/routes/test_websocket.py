@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket
 
 from service.app import create_app
 from service.errors import Overloaded
-from service.http.request_log import Journal
+from service.http.request_log import RequestLog
 from service.http.routes import websocket as stream
 from service.http.routes.websocket import LEAVING, SERVER_LEAVES, Connection
 from service.http.schemas import TranslateRequest
@@ -285,7 +285,7 @@ async def overloaded() -> AsyncGenerator[Pieces]:
 def test_a_log_that_breaks_frees_the_id_and_is_itself_logged(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    break_once(monkeypatch, Journal, "enter", error=Injected())
+    break_once(monkeypatch, RequestLog, "enter", error=Injected())
     with client.websocket_connect(PATH) as socket:
         for _ in range(2):
             ask(socket, "a", "one", beam_size=1)
