@@ -63,14 +63,16 @@ def byte_runner(
 
 def hostile_sentences(count: int, seed: int) -> list[SourceSentence]:
     rng = random.Random(seed)
-    return [
-        SourceSentence(
-            [*(rng.choice(WORDS) for _ in range(rng.randint(1, 9))), EOS],
-            rng.choice(OPTIONS),
-            prefix=[FIRST + byte for byte in rng.choice(PREFIXES)],
-        )
-        for _ in range(count)
-    ]
+    return [hostile_sentence(rng) for _ in range(count)]
+
+
+def hostile_sentence(rng: random.Random) -> SourceSentence:
+    """With a prefix, if it leaves room for the end."""
+    ids = [*(rng.choice(WORDS) for _ in range(rng.randint(1, 9))), EOS]
+    options = rng.choice(OPTIONS)
+    prefix = [FIRST + byte for byte in rng.choice(PREFIXES)]
+    fits = len(prefix) < options.target_limit(len(ids))
+    return SourceSentence(ids, options, prefix=prefix if fits else [])
 
 
 def spelled(ids: Sequence[int]) -> bytes:

@@ -24,11 +24,11 @@ from tests.service.fakes import FakeRunner, eventually, sentence, texts_of
 LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
 RUNNER = (
     *("runner.admit", "runner.step", "runner.release", "runner.share_cores", "runner.max_rows"),
-    *("runner.num_free_slots", "runner.num_free_rows", "runner.can_leave_out"),
+    *("runner.num_free_slots", "runner.num_free_rows", "runner.can_step_subset"),
 )
 SCHEDULER = ("scheduler.add", "scheduler.take", "scheduler.remove", "scheduler.__bool__")
 METRICS = (
-    *("metrics.count_sequence", "metrics.count_cancelled", "metrics.count_source_tokens"),
+    *("metrics.count_finished", "metrics.count_cancelled", "metrics.count_source_tokens"),
     *("metrics.count_target_tokens", "metrics.queue_wait_seconds", "metrics.encode_seconds"),
     *("metrics.time_to_first_token_seconds", "metrics.inter_token_seconds"),
     *("metrics.decode_step_seconds", "metrics.step_rows"),
@@ -83,7 +83,7 @@ class Scene:
             fault.use("make_scheduler")
             return Watched(Scheduler(max_prefill_tokens), "scheduler", fault)
 
-        monkeypatch.setattr(service.engine, "Scheduler", make_scheduler)
+        monkeypatch.setattr(service.engine.engine, "Scheduler", make_scheduler)
         metrics = cast(ModelMetrics, Watched(Metrics().of_model("fake"), "metrics", fault))
         self.engine = Engine([self._make_runner], metrics, LIMITS, self.busy_workers)
 
