@@ -15,7 +15,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint train bench native-check gpu-check gpu-bench importers-check bench bench-engines observe-test \
+.PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-bench importers-check bench bench-engines observe-test \
 	ray-serve ray-test bench-ray container-test
 
 help: ## list these targets
@@ -54,6 +54,12 @@ lint: $(LINTING) ## check style, types and who imports whom
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: .venv/with-docs ## build the documentation site in build/site; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-serve: .venv/with-docs ## show the documentation site at http://127.0.0.1:8001
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8001
 
 train: $(TRAINING) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
 	$(BIN)/dragoman train $(RECIPE) --run $(RUN)

@@ -57,70 +57,104 @@ class ServiceError(Exception):
 
 
 class InvalidHttp(ServiceError):
+    """The bytes are not a valid HTTP/1.1 request."""
+
     status, code = 400, "invalid_http"
 
 
 class InvalidJson(ServiceError):
+    """The body or message is not valid JSON."""
+
     status, code = 400, "invalid_json"
 
 
 class InvalidText(ServiceError):
+    """The body is not UTF-8, or the form is not valid."""
+
     status, code = 400, "invalid_text"
 
 
 class InvalidMessage(ServiceError):
+    """A websocket message is not a JSON object with an id."""
+
     status, code = 400, "invalid_message"
 
 
 class DuplicateId(ServiceError):
+    """A request with this id is in progress on the websocket."""
+
     status, code = 400, "duplicate_id"
 
 
 class UnknownId(ServiceError):
+    """No request with this id is in progress on the websocket."""
+
     status, code = 400, "unknown_id"
 
 
 class UnsupportedFormat(ServiceError):
+    """The format is not served."""
+
     status, code = 400, "unsupported_format"
 
 
 class UnsupportedLanguage(ServiceError):
+    """No model has the language, or no route has the pair."""
+
     status, code = 400, "unsupported_language"
 
 
 class RequestTimeout(ServiceError):
+    """The request took too long to arrive."""
+
     status, code = 408, "request_timeout"
 
 
 class BodyTooLarge(ServiceError):
+    """The body is over a limit of bytes, values or fields."""
+
     status, code = 413, "body_too_large"
 
 
 class TextTooLong(ServiceError):
+    """The texts together have too many characters."""
+
     status, code = 413, "text_too_long"
 
 
 class TooManyTexts(ServiceError):
+    """The list has too many texts."""
+
     status, code = 413, "too_many_texts"
 
 
 class UnsupportedMediaType(ServiceError):
+    """The Content-Type is not served."""
+
     status, code = 415, "unsupported_media_type"
 
 
 class InvalidField(ServiceError):
+    """A field is missing or has a value that is not allowed, or fields contradict."""
+
     status, code = 422, "invalid_field"
 
 
 class TooManyStreams(ServiceError):
+    """Too many requests are in progress on the websocket."""
+
     status, code = 429, "too_many_streams"
 
 
 class HeadTooLarge(ServiceError):
+    """The request line and headers are over a limit."""
+
     status, code = 431, "head_too_large"
 
 
 class Cancelled(ServiceError):
+    """The client cancelled the request or left."""
+
     status, code = 499, "cancelled"
 
 
@@ -129,26 +163,38 @@ class ClientGone(Cancelled):
 
 
 class TranslationFailed(ServiceError):
+    """A sentence could not be translated."""
+
     status, code = 500, "translation_failed"
 
 
 class ReplicaLost(ServiceError):
+    """On Ray: the replica was lost; send the request again."""
+
     status, code, retry_after_seconds = 502, "replica_lost", 1
 
 
 class Overloaded(ServiceError):
+    """Too much is waiting; send the request again later."""
+
     status, code, retry_after_seconds = 503, "overloaded", 1
 
 
 class NotReady(ServiceError):
+    """The engine is not running; send the request again later."""
+
     status, code, retry_after_seconds = 503, "not_ready", 5
 
 
 class Draining(NotReady):
+    """The server is about to stop; send the request to another one."""
+
     code = "draining"
 
 
 class DeadlineExceeded(ServiceError):
+    """The deadline passed before the translation was done."""
+
     status, code = 504, "deadline"
 
 

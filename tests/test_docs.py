@@ -1,4 +1,4 @@
-"""The READMEs name every setting, flag, metric and make target that exists."""
+"""The READMEs and the documentation's pages name what exists, and their tables hold all of it."""
 
 from __future__ import annotations
 
@@ -7,47 +7,87 @@ from pathlib import Path
 
 import pytest
 
+from docs.tables import TABLES, on_page_markdown
 from model.bundled import BUNDLED_NAMES
+from service.errors import ServiceError
+from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
 from service.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 READMES = ["README.md", "README.zh-CN.md"]
+PAGES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
+MOST_LINES = {"README.md": 250, "README.zh-CN.md": 150}
 
 
-@pytest.fixture(params=READMES)
-def readme(request: pytest.FixtureRequest) -> str:
-    return (ROOT / request.param).read_text(encoding="utf-8")
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_every_setting_is_documented_with_its_flag_and_default(readme: str) -> None:
+def test_every_setting_is_documented_with_its_flag_and_default() -> None:
+    table = on_page_markdown(read("docs/settings.md"))
     for name, field in Settings.model_fields.items():
         default = ",".join(BUNDLED_NAMES) if name == "model" else str(field.default)
-        row = rf"\| `--{name.replace('_', '-')}` \| `DRAGOMAN_{name.upper()}` \| "
-        assert re.search(row + rf"`{re.escape(default)}`", readme), name
+        row = f"| `--{name.replace('_', '-')}` | `DRAGOMAN_{name.upper()}` | `{default}` |"
+        assert row in table
 
 
-def test_every_metric_is_documented_and_every_documented_one_exists(readme: str) -> None:
-    metrics = Metrics()
-    existing = {
-        family.name + ("_total" if family.type == "counter" else "")
-        for family in metrics.registry.collect()
-        if family.name.startswith("dragoman_")
-    }
-    assert set(re.findall(r"\| `(dragoman_\w+)` \|", readme)) == existing
+def test_the_readme_shows_settings_as_they_are() -> None:
+    rows = re.findall(r"^\| `--([a-z-]+)` \| `([^`]*)` \|", read("README.md"), re.MULTILINE)
+    assert len(rows) >= 10
+    for flag, shown in rows:
+        name = flag.replace("-", "_")
+        default = (
+            ",".join(BUNDLED_NAMES) if name == "model" else Settings.model_fields[name].default
+        )
+        assert shown == str(default), flag
 
 
-def test_the_commands_it_tells_to_run_exist(readme: str) -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    told = {
-        t for line in re.findall(r"^make ([a-z -]+)", readme, re.MULTILINE) for t in line.split()
-    }
+def test_every_metric_is_documented() -> None:
+    table = on_page_markdown(read("docs/metrics.md"))
+    own = [f for f in Metrics().registry.collect() if f.name.startswith("dragoman_")]
+    assert len(own) > 20
+    assert all(f"| `{family.name}" in table for family in own)
+
+
+def test_every_field_and_every_error_is_documented() -> None:
+    page = on_page_markdown(read("docs/api.md"))
+    assert all(f"| `{name}` |" in page for name in TranslateRequest.model_fields)
+    for kind in ServiceError.__subclasses__():
+        assert f"| {kind.status} | `{kind.code}` |" in page
+
+
+def test_no_cell_of_a_table_is_empty_but_in_columns_that_say_yes_or_nothing() -> None:
+    for name, table in TABLES.items():
+        rows = [line.strip("| ").split(" | ") for line in table().splitlines()[2:]]
+        assert len(rows) > 10
+        assert all(row[0] and row[-1] for row in rows), name
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_a_readme_is_short(name: str) -> None:
+    assert len(read(name).splitlines()) <= MOST_LINES[name]
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_commands_it_tells_to_run_exist(name: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    lines = re.findall(r"^make ([a-z -]+)", read(name), re.MULTILINE)
+    told = {target for line in lines for target in line.split()}
     assert {"serve", "test"} <= told <= targets
 
 
-def test_the_files_it_names_exist(readme: str) -> None:
-    for path in re.findall(r"`((?:service|model|tests|recipes)/[\w./-]+)`", readme):
+@pytest.mark.parametrize("name", ["docs/contributing.md", "CONTRIBUTING.md"])
+def test_the_targets_it_names_exist(name: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    told = set(re.findall(r"`make ([a-z-]+)`", read(name)))
+    assert told <= targets
+
+
+@pytest.mark.parametrize("name", [*READMES, *PAGES])
+def test_the_files_it_names_exist(name: str) -> None:
+    text = read(name)
+    for path in re.findall(r"`((?:service|model|tests|recipes|benchmarks)/[\w./-]+)`", text):
         assert (ROOT / path).exists(), path
-    for link in re.findall(r"\]\((?!http)([^)#]+)\)", readme):
-        assert (ROOT / link).exists(), link
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", text):
+        assert ((ROOT / name).parent / link).exists(), link
