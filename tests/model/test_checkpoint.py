@@ -220,7 +220,7 @@ def test_weights_of_whole_numbers_are_refused(saved: Path) -> None:
     weights = load_file(path)
     name = next(iter(weights))
     save_file({**weights, name: weights[name].to(torch.int32)}, path)
-    with pytest.raises(CheckpointError, match=f"{name} holds I32, expected floating point"):
+    with pytest.raises(CheckpointError, match=f"holds {name!r} as I32; weights must be one of"):
         StoredWeights(path)
 
 

@@ -22,7 +22,7 @@ from model.network.transformer import Transformer
 from tests.model.backends.test_networks import VARIANTS
 from tests.model.network.reference import CONTROL_IDS, tiny_model
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 
 
 class Weights(Mapping[str, Tensor]):
@@ -120,11 +120,11 @@ import psutil
 import torch
 
 from model.backends.native import NativeNetwork, PackedModel
-from model.decoding.network_interface import Room
+from model.decoding.network_interface import Capacity
 from tests.model.network.reference import CONTROL_IDS, tiny_model
 from tests.model.backends.test_networks import SOURCES, steps
 
-ROOM = Room(max_slots=3, max_rows=6, max_source_tokens=600, max_target_tokens=40)
+ROOM = Capacity(max_slots=3, max_rows=6, max_source_tokens=600, max_target_tokens=40)
 model = tiny_model(d_model=1024, n_heads=8, d_ff=4096, positions="alibi")
 packed = PackedModel(model, CONTROL_IDS, is_quantised=True)
 network = NativeNetwork(packed, ROOM)
@@ -157,7 +157,7 @@ for is_quantised in (False, True):
 CACHES = """
 found = [limited(lambda: NativeNetwork(packed, ROOM), megabytes) for megabytes in (1, 5, 10, 100)]
 assert found == [*["the caches do not fit into memory"] * 3, "done"], found
-for room in (Room(2**31 - 1, 2**31 - 1, 2**30, 2**30), ROOM._replace(max_rows=2**31 - 1)):
+for room in (Capacity(2**31 - 1, 2**31 - 1, 2**30, 2**30), ROOM._replace(max_rows=2**31 - 1)):
     assert limited(lambda: NativeNetwork(packed, room), 1000) == "the caches do not fit into memory"
 NativeNetwork(packed, ROOM)
 """
