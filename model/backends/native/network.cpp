@@ -102,7 +102,7 @@ void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {
 }
 
 // Rows `first` and those after it, which the thread of the part's number has to itself.
-Stretch Network::stretch(int first, int rows, int part) {
+ActivationView Network::view(int first, int rows, int part) {
     size_t start = static_cast<size_t>(first) * shape_.d_model;
     return {rows,
             &x_[start],
@@ -113,17 +113,17 @@ Stretch Network::stretch(int first, int rows, int part) {
 }
 
 // What a sublayer reads, and what is done with its sum: pre-norm or post-norm.
-const float *Network::enter(const Stretch &on, const Norm &norm) {
+const float *Network::enter(const ActivationView &on, const Norm &norm) {
     if (!shape_.is_pre_norm) return on.x;
     normalise(norm, on.x, on.rows, on.normed);
     return on.normed;
 }
 
-void Network::leave(const Stretch &on, const Norm &norm) {
+void Network::leave(const ActivationView &on, const Norm &norm) {
     if (!shape_.is_pre_norm) normalise(norm, on.x, on.rows, on.x);
 }
 
-void Network::embed(const Stretch &on, const Embedding &embedding, int i, int64_t id,
+void Network::embed(const ActivationView &on, const Embedding &embedding, int i, int64_t id,
                     int64_t position) {
     size_t d = shape_.d_model;
     const float *token = embedding.tokens + id * d;
@@ -133,7 +133,7 @@ void Network::embed(const Stretch &on, const Embedding &embedding, int i, int64_
         out[j] = token[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
 }
 
-void Network::feed_forward(const Stretch &on, const Norm &norm, const Linear &expand,
+void Network::feed_forward(const ActivationView &on, const Norm &norm, const Linear &expand,
                            const Linear &contract) {
     const float *in = enter(on, norm);
     Activation activation = static_cast<Activation>(shape_.activation);
@@ -147,9 +147,9 @@ Heads Network::some_heads(int first, int last, const float *slopes) const {
 }
 
 void Network::prepare_threads() {
-    scores_.resize(team_.places());
-    blocks_.resize(team_.places());
-    scratches_.resize(team_.places());
+    scores_.resize(pool_.places());
+    blocks_.resize(pool_.places());
+    scratches_.resize(pool_.places());
 }
 
 // What the layers cost a row, as so many numbers of keys and values that it attends to.
@@ -165,7 +165,7 @@ float *Network::scores(int thread, int length) {
     return room.data();
 }
 
-void Network::attend_to_sentence(const Stretch &on, int sentences, const int32_t *lengths) {
+void Network::attend_to_sentence(const ActivationView &on, int sentences, const int32_t *lengths) {
     size_t d = shape_.d_model, stride = 3 * d;
     std::vector<int> starts = starts_of(sentences, lengths);
     double cost = 2.0 * d * lengths[0] * lengths[0];
@@ -194,7 +194,7 @@ float *Network::memory_values(int layer, int slot) {
     return &memory_values_[place * room_.max_source_tokens * shape_.d_model];
 }
 
-void Network::keep_memory(const Stretch &on, int layer, int sentences, const int32_t *lengths,
+void Network::keep_memory(const ActivationView &on, int layer, int sentences, const int32_t *lengths,
                           const int32_t *slots) {
     size_t d = shape_.d_model;
     const float *in = on.wide;
@@ -210,7 +210,7 @@ void Network::keep_memory(const Stretch &on, int layer, int sentences, const int
 
 void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots, float *memory) {
-    Working working(team_);
+    PoolScope scope(pool_);
     prepare_threads();
     std::vector<int> starts = starts_of(sentences, lengths);
     std::vector<double> costs;
@@ -220,13 +220,13 @@ void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
     std::vector<int> cuts = cut(costs, rows);
     parallel_for(static_cast<int>(cuts.size()) - 1, [&](int part, int) {
         int first = cuts[part], last = cuts[part + 1];
-        encode_part(stretch(starts[first], starts[last] - starts[first], part), last - first,
+        encode_part(view(starts[first], starts[last] - starts[first], part), last - first,
                     ids + starts[first], lengths + first, slots + first);
     });
     if (memory) std::copy_n(x_.data(), static_cast<size_t>(rows) * shape_.d_model, memory);
 }
 
-void Network::encode_part(const Stretch &on, int sentences, const int64_t *ids,
+void Network::encode_part(const ActivationView &on, int sentences, const int64_t *ids,
                           const int32_t *lengths, const int32_t *slots) {
     for (int s = 0, i = 0; s < sentences; s++)
         for (int j = 0; j < lengths[s]; i++, j++) embed(on, weights_->source, i, ids[i], j);
@@ -247,7 +247,7 @@ void Network::encode_part(const Stretch &on, int sentences, const int64_t *ids,
     }
 }
 
-void Network::attend_to_history(const Stretch &on, int layer, const Frontier &frontier) {
+void Network::attend_to_history(const ActivationView &on, int layer, const Frontier &frontier) {
     size_t d = shape_.d_model, stride = 2 * d, room = room_.max_target_tokens * stride;
     float *store = &history_[layer * room_.max_rows * room];
     auto ancestors_of = [&](int i) {
@@ -273,7 +273,7 @@ void Network::attend_to_history(const Stretch &on, int layer, const Frontier &fr
 }
 
 // The hypotheses of a sentence attend together.
-void Network::attend_to_memory(const Stretch &on, int layer, const Frontier &frontier) {
+void Network::attend_to_memory(const ActivationView &on, int layer, const Frontier &frontier) {
     size_t d = shape_.d_model;
     std::vector<int> starts = starts_of(on.rows, frontier);
     int sentences = static_cast<int>(starts.size()) - 1;
@@ -292,7 +292,7 @@ void Network::attend_to_memory(const Stretch &on, int layer, const Frontier &fro
 }
 
 void Network::step(int rows, const Frontier &frontier) {
-    Working working(team_);
+    PoolScope scope(pool_);
     prepare_threads();
     std::vector<int> starts = starts_of(rows, frontier);
     std::vector<double> costs;
@@ -306,12 +306,12 @@ void Network::step(int rows, const Frontier &frontier) {
         int first = starts[cuts[part]], last = starts[cuts[part + 1]];
         Frontier own = frontier;
         own.order += first;
-        step_part(stretch(first, last - first, part), own);
+        step_part(view(first, last - first, part), own);
     });
     stepped_rows_ = rows;
 }
 
-void Network::step_part(const Stretch &on, const Frontier &frontier) {
+void Network::step_part(const ActivationView &on, const Frontier &frontier) {
     for (int place = 0; place < on.rows; place++) {
         int i = frontier.order[place];
         embed(on, weights_->target, place, frontier.tokens[i], frontier.positions[i]);
@@ -340,7 +340,7 @@ void Network::step_part(const Stretch &on, const Frontier &frontier) {
 }
 
 void Network::logits(float *out) {
-    Working working(team_);
+    PoolScope scope(pool_);
     apply(kernels_, weights_->output, states_.data(), stepped_rows_, scratches_[0], out,
           Activation::kNone, false);
 }
@@ -366,11 +366,11 @@ void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
 }
 
 void Network::rank(int count, float *log_probs, int64_t *tokens) {
-    Working working(team_);
+    PoolScope scope(pool_);
     const Linear &layer = weights_->output;
     int rows = stepped_rows_, blocks = (layer.panels + kBlockPanels - 1) / kBlockPanels;
     Inputs inputs = prepare(kernels_, layer, states_.data(), rows, scratches_[0]);
-    floors_.assign(team_.places(), std::vector<float>(rows, kNever));
+    floors_.assign(pool_.places(), std::vector<float>(rows, kNever));
     normalisers_.resize(rows);
     std::vector<Ranking> best(static_cast<size_t>(blocks) * rows);
     std::vector<float> logits(best.size() * count);
@@ -389,7 +389,7 @@ void Network::rank(int count, float *log_probs, int64_t *tokens) {
 }
 
 std::vector<float> Network::log_probs_of(const std::vector<int> &rows) {
-    Working working(team_);
+    PoolScope scope(pool_);
     size_t d = shape_.d_model, width = weights_->output.outputs;
     int count = static_cast<int>(rows.size());
     std::vector<float> states(count * d), found(count * width);

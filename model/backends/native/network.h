@@ -22,7 +22,7 @@ struct FreeMemory {
 using Store = std::unique_ptr<float[], FreeMemory>;
 
 // Rows on their way through the layers, and where: `wide` has room for the widest layer.
-struct Stretch {
+struct ActivationView {
     int rows;
     float *x, *normed, *context, *wide;
     Scratch &scratch;
@@ -34,7 +34,7 @@ class Network {
     Network(std::shared_ptr<const Weights> weights, const Room &room);
 
     // Compute with so many threads from the next call on.
-    void use_threads(int threads) { team_.use(threads); }
+    void use_threads(int threads) { pool_.use(threads); }
 
     // Encode sentences whose `ids` follow each other; each one's memory goes into its slot.
     // `memory`, if not null, gets the encoder's output (all tokens, D).
@@ -61,23 +61,23 @@ class Network {
   private:
     void prepare_threads();
     double row_cost() const;
-    Stretch stretch(int first, int rows, int part);
-    void embed(const Stretch &on, const Embedding &embedding, int i, int64_t id, int64_t position);
-    const float *enter(const Stretch &on, const Norm &norm);
-    void leave(const Stretch &on, const Norm &norm);
+    ActivationView view(int first, int rows, int part);
+    void embed(const ActivationView &on, const Embedding &embedding, int i, int64_t id, int64_t position);
+    const float *enter(const ActivationView &on, const Norm &norm);
+    void leave(const ActivationView &on, const Norm &norm);
     void normalise(const Norm &norm, const float *x, int rows, float *y);
-    void feed_forward(const Stretch &on, const Norm &norm, const Linear &expand,
+    void feed_forward(const ActivationView &on, const Norm &norm, const Linear &expand,
                       const Linear &contract);
-    void encode_part(const Stretch &on, int sentences, const int64_t *ids, const int32_t *lengths,
+    void encode_part(const ActivationView &on, int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots);
-    void step_part(const Stretch &on, const Frontier &frontier);
-    void attend_to_sentence(const Stretch &on, int sentences, const int32_t *lengths);
-    void attend_to_history(const Stretch &on, int layer, const Frontier &frontier);
-    void attend_to_memory(const Stretch &on, int layer, const Frontier &frontier);
+    void step_part(const ActivationView &on, const Frontier &frontier);
+    void attend_to_sentence(const ActivationView &on, int sentences, const int32_t *lengths);
+    void attend_to_history(const ActivationView &on, int layer, const Frontier &frontier);
+    void attend_to_memory(const ActivationView &on, int layer, const Frontier &frontier);
     Heads some_heads(int first, int last, const float *slopes) const;
     float *memory_keys(int layer, int slot);
     float *memory_values(int layer, int slot);
-    void keep_memory(const Stretch &on, int layer, int sentences, const int32_t *lengths,
+    void keep_memory(const ActivationView &on, int layer, int sentences, const int32_t *lengths,
                      const int32_t *slots);
     float *scores(int thread, int length);
     void rank_block(int block, int thread, int count, const Inputs &inputs,
@@ -87,8 +87,8 @@ class Network {
     const Shape &shape_;  // of the weights
     Room room_;
     const Kernels &kernels_;
-    Team team_;
-    std::vector<Scratch> scratches_;  // one a place in the team
+    ThreadPool pool_;
+    std::vector<Scratch> scratches_;  // one a place in the pool
     std::vector<float> x_, normed_, wide_, context_, states_;
     std::vector<float> normalisers_;  // of the rows that were ranked last
     Store history_;        // (layer, row, position, keys and values: 2 D)
@@ -96,7 +96,7 @@ class Network {
     Store memory_values_;  // (layer, slot, position, D)
     std::vector<int32_t> ancestors_, old_ancestors_;  // (row, position): the row that holds it
     std::vector<int32_t> memory_lengths_;
-    std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a place in the team
+    std::vector<std::vector<float>> scores_, blocks_, floors_;  // one a place in the pool
     size_t source_columns_ = 0;
     int stepped_rows_ = 0;
 };
