@@ -1,4 +1,4 @@
-"""The checkpoints that come with the package, wherever it is installed."""
+"""The checkpoints that come with the package."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ BUNDLED_NAMES = ("zh-en", "en-de")
 
 
 def bundled_checkpoint(name: str) -> Path:
-    """The directory of the bundled checkpoint of that name, one of BUNDLED_NAMES."""
+    """The directory of a bundled checkpoint; `name` is one of BUNDLED_NAMES."""
     return _directory() / name
 
 
 def _directory() -> Path:
-    """That of the installed package; in a source tree that is not installed, its own."""
+    """The directory in the installed package, or else in the source tree."""
     spec = find_spec(_PACKAGE)
     locations = spec.submodule_search_locations if spec else None
     return Path(locations[0]) if locations else _SOURCE_TREE

@@ -1,8 +1,7 @@
-"""The self-test of a checkpoint: a few translations that its weights gave when they were written.
+"""The self-test of a checkpoint: a few translations recorded when its weights were written.
 
-Checksums tell that files are those that were saved; the self-test, that they translate as they did
-then. It is computed in float32 by the network's reference, so that neither the precision nor the
-device nor the code that a server uses matters.
+Checksums verify that the files are unchanged; the self-test verifies the translations. It runs the
+reference network in float32, so a server's precision, device and code do not affect it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from model.files import FileError, read_json
 from model.values import is_whole_number, shown
 
 TOLERANCE = 0.05
-"""By how much a log-probability may differ: between machines it does by a thousandth."""
+"""The allowed difference in log-probability; machines differ by about 0.001."""
 _MOST_SENTENCES = 4
 _MOST_SOURCE_TOKENS = 32
 _MOST_TARGET_TOKENS = 16
@@ -42,8 +41,8 @@ _DAY = date(2024, 2, 29)
 
 @dataclass(frozen=True)
 class SelfTestSentence:
-    """A sentence as text and as source ids, its greedy translation, the log-probability of each of
-    the translation's tokens, and the text that they spell."""
+    """A sentence as text and as source ids, its greedy translation, the log-probability of each
+    token of the translation, and the translation's text."""
 
     source: str
     target: str
@@ -56,7 +55,7 @@ class SelfTestSentence:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What `check_checkpoint` found in order."""
+    """The result of a successful `check_checkpoint`."""
 
     name: str
     num_files: int
@@ -66,8 +65,8 @@ class CheckResult:
 
 
 def check_checkpoint(directory: Path) -> CheckResult:
-    """Check everything that can be: sums, sizes, types, ids, that every weight is finite, and the
-    self-test. Raises CheckpointError."""
+    """Check sums, sizes, types, ids, that every weight is finite, and the self-test. Raises
+    CheckpointError."""
     checkpoint = load_checkpoint(directory)
     listed = verify_sums(directory)
     path = directory / SELF_TEST_FILE
@@ -109,7 +108,7 @@ def _translated(checkpoint: Checkpoint, source: str, target: str) -> SelfTestSen
 
 
 def _sample(language: str) -> str:
-    """A date in the words of the language, or of English where those are not known."""
+    """A date in the language's words, or in English if they are unknown."""
     try:
         locale = Locale.parse(language.replace("-", "_"))
     except (UnknownLocaleError, ValueError):
@@ -121,8 +120,8 @@ def _sample(language: str) -> str:
 def _greedy(
     checkpoint: Checkpoint, source: Sequence[int], prefix: Sequence[int]
 ) -> tuple[list[int], list[float]]:
-    """The likeliest token after token, from the prefix that a translation must begin with ->
-    ids and log-probabilities of what follows it, the end of sentence included."""
+    """Decode greedily from the required prefix -> ids and log-probabilities of the tokens after
+    it, end of sentence included."""
     config = checkpoint.model.config
     most = min(_MOST_TARGET_TOKENS, config.max_positions - 1 - len(prefix))
     score = _scorer(checkpoint, source)
@@ -137,8 +136,8 @@ def _greedy(
 
 
 def _scorer(checkpoint: Checkpoint, source: Sequence[int]) -> Callable[[Sequence[int]], Tensor]:
-    """What the reference thinks of every token at each place of a target (T,) and after it:
-    log-probabilities (T + 1, V), those of tokens that are never generated at -inf."""
+    """A function from a target (T,) to the reference's log-probabilities (T + 1, V) at each
+    position; tokens that are never generated have -inf."""
     model, control_ids = checkpoint.model, checkpoint.tokenizer.control_ids()
     src = torch.tensor([source])
     memory, mask = model.encode(src), model.src_mask(src)
@@ -154,8 +153,8 @@ def _scorer(checkpoint: Checkpoint, source: Sequence[int]) -> Callable[[Sequence
 
 @torch.inference_mode()
 def _difference(path: Path, checkpoint: Checkpoint, sentence: SelfTestSentence) -> float:
-    """By how much the log-probabilities differ at most; raises CheckpointError if that is too much,
-    if another token is likelier, or if the texts have other tokens."""
+    """The largest difference in log-probability; raises CheckpointError if it is too large, if
+    another token is likelier, or if the texts have other tokens."""
     source, target = sentence.source, sentence.target
     tokenizer = checkpoint.tokenizer
     if tokenizer.encode_source(sentence.text, target, source) != sentence.source_ids:

@@ -4,10 +4,10 @@
     model.safetensors      the weights
     *.model                sentencepiece
     self_test.json         a few translations, made by `model.checking`
-    SHA256SUMS             of all of these
+    SHA256SUMS             checksums of all of these
     MODEL_CARD.md          for people
 
-Loading never unpickles, and every fault becomes one CheckpointError that says what to mend.
+Loading never unpickles. Every fault becomes one CheckpointError that says how to fix it.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _DTYPES = ("F64", "F32", "F16", "BF16")
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be served; the message says what was found and what is needed."""
+    """The checkpoint cannot be served; the message gives the value found and the one needed."""
 
 
 @dataclass(frozen=True)
 class CheckpointInfo:
-    """All of config.json."""
+    """The content of config.json."""
 
     name: str
     architecture: ModelConfig
@@ -70,32 +70,32 @@ class CheckpointInfo:
     tokenizer: TokenizerConfig
     decoding: DecodingOptions
     origin: Mapping[str, str] = field(default_factory=dict)
-    """Where an imported checkpoint comes from, such as its Hub id and commit."""
+    """The origin of an imported checkpoint, such as its Hub id and commit."""
     max_source_tokens: int | None = None
-    """A sentence with more of them is better cut and translated in parts, by a model that learned
-    short ones only. None: the usual limit holds."""
+    """The limit above which a sentence is better split, for a model trained on short sentences.
+    None: the usual limit applies."""
 
     def source_limit(self, wanted: int | None) -> int:
-        """The most tokens that a sentence may have, the tag and the end included: as many as are
-        wanted, or else as the checkpoint asks for, within the network's positions."""
+        """The most tokens per sentence, tag and end included: `wanted`, or else the checkpoint's
+        own limit, within the network's positions."""
         usual = min(_USUAL_SOURCE_TOKENS, self.max_source_tokens or _USUAL_SOURCE_TOKENS)
         return min(wanted or usual, self.architecture.max_positions)
 
     @property
     def own_codes(self) -> dict[str, str]:
-        """What the model family calls the languages -> their public codes."""
+        """The model family's language codes -> public codes."""
         return {tag.strip("_<>"): code for code, tag in self.tokenizer.tags.items()}
 
     @property
     def languages(self) -> Languages:
-        """Sources first, then what else is a target."""
+        """Sources first, then the remaining targets."""
         sides = [*(source for source, _ in self.pairs), *(target for _, target in self.pairs)]
         return Languages(sides, self.own_codes)
 
 
 class StoredWeights(Mapping[str, Tensor]):
-    """The weights in a safetensors file. Each is read, as float32, when it is asked for, so that
-    nothing else of the file takes memory."""
+    """The weights in a safetensors file. Each is read as float32 on access, so the rest of the
+    file takes no memory."""
 
     def __init__(self, path: Path) -> None:
         """Raises CheckpointError."""
@@ -103,7 +103,7 @@ class StoredWeights(Mapping[str, Tensor]):
         self.shapes: dict[str, tuple[int, ...]] = {}
         try:
             with safe_open(path, framework="pt") as file:
-                for name in file.keys():  # noqa: SIM118 - the file itself cannot be iterated over
+                for name in file.keys():  # noqa: SIM118 - the file is not iterable
                     described = file.get_slice(name)
                     self.shapes[name] = tuple(described.get_shape())
                     self._check_dtype(name, described.get_dtype())
@@ -146,14 +146,14 @@ class StoredWeights(Mapping[str, Tensor]):
 
 @dataclass(frozen=True)
 class StoredModel:
-    """A network that is still on disk: `model.decoding.network_interface.Model`."""
+    """A network still on disk: `model.decoding.network_interface.Model`."""
 
     config: ModelConfig
     weights: StoredWeights
     device: torch.device
 
     def load(self) -> Transformer:
-        """Read it onto its device, in evaluation mode."""
+        """Load it onto its device, in evaluation mode."""
         with torch.device("meta"):
             model = Transformer(self.config)
         model.load_state_dict(dict(self.weights), strict=False, assign=True)
@@ -163,7 +163,7 @@ class StoredModel:
 
 @dataclass(frozen=True)
 class StoredCheckpoint:
-    """A checkpoint whose files are known to be whole and to fit each other."""
+    """A checkpoint whose files passed the checks but whose weights are not loaded."""
 
     info: CheckpointInfo
     model: StoredModel
@@ -222,10 +222,10 @@ def save_checkpoint(
     tokenizer_files: list[Path],
     dtype: torch.dtype,
 ) -> None:
-    """Write a checkpoint directory, checksums included; files already there are replaced once all
-    of the new ones are written.
+    """Write a checkpoint directory with checksums. Existing files are replaced after all new ones
+    are written.
 
-    Raises CheckpointError if a weight is not finite, and OSError if there is no space.
+    Raises CheckpointError if a weight is not finite, and OSError if the disk is full.
     """
     stored = {name: tensor.to(dtype).contiguous() for name, tensor in weights.items()}
     for name, tensor in stored.items():
@@ -242,7 +242,7 @@ def save_checkpoint(
 
 
 def add_to_checkpoint(directory: Path, name: str, text: str) -> None:
-    """Write one more file and list it in SHA256SUMS. Raises OSError if there is no space."""
+    """Write one more file and list it in SHA256SUMS. Raises OSError if the disk is full."""
     listed = verify_sums(directory) - {name}
     with replacing_files(directory) as scratch:
         (scratch / name).write_text(text, encoding="utf-8")
@@ -251,11 +251,11 @@ def add_to_checkpoint(directory: Path, name: str, text: str) -> None:
 
 
 def save_weights(weights: dict[str, Tensor], path: Path) -> None:
-    """A safetensors file that whoever may read other files here may read. Raises OSError."""
+    """Write a safetensors file with the usual file permissions. Raises OSError."""
     try:
         path.touch()
         mode = path.stat().st_mode
-        save_file(weights, path)  # which lets only its owner read it
+        save_file(weights, path)  # makes it readable by its owner only
         path.chmod(mode)
     except SafetensorError as error:
         number = _error_number(str(error))
@@ -263,12 +263,12 @@ def save_weights(weights: dict[str, Tensor], path: Path) -> None:
 
 
 def is_finite(weight: Tensor) -> bool:
-    """Whether every number is; what is infinite or undefined shows in the least or the largest."""
+    """Whether every number is finite: infinity and NaN show in the minimum or the maximum."""
     return weight.numel() == 0 or bool(torch.stack(weight.aminmax()).isfinite().all())
 
 
 def verify_sums(directory: Path) -> set[str]:
-    """Compare every file with SHA256SUMS -> the files that it lists; raises CheckpointError."""
+    """Compare every file with SHA256SUMS -> the listed files; raises CheckpointError."""
     path = directory / SUMS_FILE
     try:
         if not is_regular(path):
@@ -285,7 +285,7 @@ def verify_sums(directory: Path) -> set[str]:
 
 
 def _verify_line(directory: Path, line: str) -> str:
-    """The file that a line of SHA256SUMS names."""
+    """Verify one line of SHA256SUMS -> its file name."""
     expected, _, name = line.partition("  ")
     if not is_file_name(name):
         raise CheckpointError(
@@ -324,7 +324,7 @@ def _require_directory(directory: Path) -> None:
 
 
 def _parse_info(raw: Any) -> CheckpointInfo:
-    """Raises KeyError and ValueError, which every error of a part is."""
+    """Raises KeyError or ValueError; the errors of the parts are ValueErrors."""
     if not isinstance(raw, dict):
         raise ValueError(f"it must hold one JSON object, got {type(raw).__name__}")
     if raw.get("format") != FORMAT_VERSION or not is_whole_number(raw["format"]):
@@ -405,7 +405,7 @@ def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:
 
 
 def _require_special_ids(path: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """The ids with a meaning are the same ones for the network and the tokenizer."""
+    """Require that the network and the tokenizer agree on the special ids."""
     silent = [*tokenizer.control_ids(), tokenizer.eos_id]
     pads = [tokenizer.pad_id] if tokenizer.pad_id >= 0 else silent
     own_starts = [tokenizer.bos_id] if tokenizer.has_own_ids and tokenizer.bos_id >= 0 else []
@@ -448,7 +448,7 @@ def _require_fit(path: Path, weights: StoredWeights, config: ModelConfig) -> Non
 
 
 def _write_sums(directory: Path, files: Mapping[str, Path]) -> None:
-    """SHA256SUMS in `directory` of files by their names."""
+    """Write SHA256SUMS in `directory` for files by name."""
     lines = [f"{_sha256(files[name])}  {name}\n" for name in sorted(files)]
     (directory / SUMS_FILE).write_text("".join(lines), encoding="utf-8")
 
@@ -459,6 +459,6 @@ def _sha256(path: Path) -> str:
 
 
 def _error_number(text: str) -> int:
-    """The system's number in an error of safetensors, which only keeps the words."""
+    """The errno in a safetensors error, which keeps only the text."""
     found = re.search(r"os error (\d+)", text)
     return int(found[1]) if found else errno.EIO

@@ -1,4 +1,4 @@
-"""Read files that somebody else wrote, and replace files so that a failure leaves the old ones."""
+"""Read untrusted files, and replace files so that a failure keeps the old ones."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MIB = 2**20
 
 
 class FileError(ValueError):
-    """A file that cannot be read; the message names it and says why."""
+    """The file cannot be read; the message names it and the reason."""
 
 
 def is_regular(path: Path) -> bool:
-    """Whether it is a file, or a link to one. FIFOs and devices are none: reading one may never
-    end. Raises FileError if the system does not even say."""
+    """Whether it is a file or a link to one, and not a FIFO or device, where a read may never
+    end. Raises FileError if the system cannot tell."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
@@ -30,7 +30,7 @@ def is_regular(path: Path) -> bool:
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """The whole content of a regular file of at most so many bytes; raises FileError."""
+    """The content of a regular file of at most `most_bytes`; raises FileError."""
     if not is_regular(path):
         kind = "is not a regular file" if path.exists() else "does not exist"
         raise FileError(f"cannot read {path}: it {kind}")
@@ -45,7 +45,7 @@ def read_file(path: Path, most_bytes: int) -> bytes:
 
 
 def read_text(path: Path, most_bytes: int) -> str:
-    """As `read_file`, of UTF-8."""
+    """Like `read_file`, decoded as UTF-8."""
     try:
         return read_file(path, most_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -59,21 +59,21 @@ def read_json(path: Path, most_bytes: int) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise FileError(f"{path} is not readable JSON: it is nested too deeply") from error
-    except ValueError as error:  # of integers of thousands of digits too
+    except ValueError as error:  # also from huge integers
         raise FileError(f"{path} is not readable JSON: {error}") from error
 
 
 def reason_of(error: Exception) -> str:
-    """The system's words for an error, without the path that the message names anyway."""
+    """The system's error text, without the path, which the message already names."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Where to write what then takes the place of `path` in one step.
+    """A path to write to; on success it replaces `path` atomically.
 
-    If writing fails, for example because the disk is full, `path` stays as it was and nothing else
-    is left.
+    If writing fails, for example because the disk is full, `path` keeps its content and no other
+    file remains.
     """
     temporary = path.with_name(f".{path.name}.partial")
     try:
@@ -88,9 +88,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replacing_files(directory: Path) -> Iterator[Path]:
-    """An empty directory whose files then take their places in `directory`, made if need be.
+    """An empty directory whose files are then moved into `directory`, created if needed.
 
-    No file is moved before all are written, so that a full disk leaves what was there.
+    Files move only after all are written, so a full disk keeps the old ones.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".partial-", dir=directory) as name:
@@ -104,7 +104,7 @@ def replacing_files(directory: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Have it on the disk, where some file systems first find that they are full."""
+    """Flush to the disk; some file systems report a full disk only then."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 

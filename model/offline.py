@@ -1,4 +1,4 @@
-"""Translate many sentences with a runner and nobody waiting: files, evaluation, benchmarks."""
+"""Translate many sentences offline with a runner: files, evaluation, benchmarks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def translate_all(
     sentences: Sequence[SourceSentence],
     on_finished: Callable[[int], None] = lambda index: None,
 ) -> list[Finished]:
-    """Translate every sentence -> results in the order given.
+    """Translate every sentence -> results in input order.
 
-    Longest first, so that the batch stays full until the end; `on_finished` gets the index of each
-    sentence as it ends. The runner must be idle.
+    Admits the longest sentences first, so the batch stays full until the end. `on_finished` gets
+    the index of each sentence when it ends. The runner must be idle.
     """
     waiting = sorted(range(len(sentences)), key=lambda i: len(sentences[i].ids))
     index_of: dict[int, int] = {}

@@ -1,6 +1,6 @@
-"""The seam between the network and whoever drives it: admit sentences, step, release.
+"""The interface between the network and its callers: admit sentences, step, release.
 
-Plain Python goes in and comes out; tensors, device and precision stay behind this door.
+Callers pass and get plain Python; they see no tensors, device or precision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WARM_UP_STEPS = 3
 
 @dataclass
 class _Running:
-    """What the host must know of one running sentence."""
+    """Host state of one running sentence."""
 
     source: SourceSentence
     features: Features
@@ -47,7 +47,7 @@ class _Running:
 
 
 class _StepBatch(NamedTuple):
-    """What follows from who takes part in a step, computed anew only when that changes."""
+    """The sentences of a step and values derived from them; reused until they change."""
 
     handles: list[int]
     members: BatchRows
@@ -56,7 +56,7 @@ class _StepBatch(NamedTuple):
 
 
 class _PendingStep(NamedTuple):
-    """The outcome of the `step`-th step for those who took part, on its way."""
+    """The outcome of the `step`-th step for its sentences; the copy to the host is pending."""
 
     step: int
     handles: list[int]
@@ -64,7 +64,7 @@ class _PendingStep(NamedTuple):
 
 
 class _PendingResults(NamedTuple):
-    """Sentences that ended, and their hypotheses, on their way since the `step`-th step."""
+    """Ended sentences and their hypotheses; the copy to the host began after the `step`-th step."""
 
     step: int
     ended: list[tuple[int, Status]]
@@ -72,7 +72,7 @@ class _PendingResults(NamedTuple):
 
 
 class Runner:
-    """Decodes up to `max_slots` sentences at once, with `max_rows` hypotheses between them."""
+    """Decodes up to `max_slots` sentences at once, with at most `max_rows` hypotheses in total."""
 
     def __init__(
         self,
@@ -88,10 +88,9 @@ class Runner:
         backend: Backend | None = None,
         byte_ids: Mapping[int, int] | None = None,
     ) -> None:
-        """A model on disk is read once, weight by weight where our own CPU code computes; a packed
-        one is shared with other runners. `backend`: the best one of the device if not given.
-        `byte_ids`: the tokens that spell one byte each, and their bytes, which are generated only
-        in the order of UTF-8."""
+        """A model on disk is read once, weight by weight for the native backend; several runners
+        can share a packed one. `backend`: None selects the best one of the device. `byte_ids`: maps
+        each byte token to its byte; the search generates only valid UTF-8."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -116,7 +115,7 @@ class Runner:
 
     @property
     def num_running(self) -> int:
-        """Sentences that were admitted and of which no step has told the end yet."""
+        """Admitted sentences that no step has reported as finished yet."""
         return len(self._running) + len(self._leaving)
 
     @property
@@ -130,8 +129,8 @@ class Runner:
     def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
         """Encode sentences, project their memory and start their searches -> handles.
 
-        A sentence takes one slot and beam_size rows. Raises ValueError, and admits none, if one
-        is empty or too long or there is no room.
+        A sentence takes one slot and beam_size rows. Raises ValueError and admits no sentence if
+        one is empty or too long, or if slots or rows run out.
         """
         self._check_room(sentences)
         handles = [next(self._handles) for _ in sentences]
@@ -151,18 +150,18 @@ class Runner:
 
     @property
     def can_step_subset(self) -> bool:
-        """Whether a step of some of the sentences costs less than one of all: not on a GPU."""
+        """Whether a step of a subset costs less than a full step; false on a GPU."""
         return self._network.can_step_subset
 
     def share_cores(self, sharers: int) -> None:
-        """So many runners compute on the CPU now, each in a thread of its own: take a share of its
-        cores. At first it is all of them."""
+        """Use 1 / `sharers` of the CPU cores, because that many runners compute at once, one
+        thread each. A new runner uses all cores."""
         self._network.share_cores(sharers)
 
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
-        """Give the hypotheses of these running sentences their next token, or those of all.
+        """Extend the hypotheses of these sentences, or of all if None, by one token.
 
-        Raises ValueError if some are left out where none `can_step_subset`.
+        Raises ValueError for a subset unless `can_step_subset`.
         """
         if self._running:
             self._launch(self._batch_of(handles))
@@ -175,15 +174,15 @@ class Runner:
         return StepResult(finished, streamed)
 
     def release(self, handle: int) -> None:
-        """Abandon a running sentence; KeyError if it is not running."""
+        """Abandon a running sentence. Raises KeyError if it is not running."""
         if handle in self._leaving:
             self._leaving.remove(handle)
         else:
             self._evict([handle])
 
     def warm_up(self, options: Sequence[DecodingOptions]) -> None:
-        """Take the first steps of every size, so that no request has to wait for them: on a GPU
-        they are slow. The runner must be idle."""
+        """Run the first steps of every batch size. On a GPU they are slow, and no request should
+        wait for them. The runner must be idle."""
         for choice in options if self._step.lag else ():
             count = 1
             while count <= self.max_slots and count * choice.beam_size <= self.max_rows:
@@ -244,7 +243,7 @@ class Runner:
         return _StepBatch(handles, BatchRows(view, drawn, self._device), features, longest_source)
 
     def _drawn(self, view: BatchView) -> list[int]:
-        """Places of the rows whose token is drawn at random."""
+        """Places of the rows that sample their token."""
         sampling = {
             self._allocator.slot(handle)
             for handle, state in self._running.items()
@@ -253,14 +252,13 @@ class Runner:
         return [place for place, (slot, _) in enumerate(view.owners) if slot in sampling]
 
     def _longest(self) -> int:
-        """Tokens that the longest running hypothesis may have: those of the oldest sentence if no
-        step left it out."""
+        """Upper bound on the tokens of a live hypothesis: the steps since the oldest sentence was
+        admitted."""
         first = next(iter(self._running.values()), None)
         return min(self._num_steps - first.first_step, self.max_target_tokens) if first else 0
 
     def _launch(self, batch: _StepBatch) -> None:
-        """Ask for a step. With a lag, sentences that have ended but are not known to have may take
-        part in it."""
+        """Start a step. With a lag, the batch may include sentences whose end is not read yet."""
         length = min(self._longest() + 1, self.max_target_tokens)
         shape_of_step = StepShape(length, batch.longest_source)
         progress = self._step.take(batch.members, shape_of_step, batch.features)
@@ -268,11 +266,11 @@ class Runner:
         self._pending_steps.append(_PendingStep(self._num_steps, batch.handles, progress))
 
     def _is_due(self, step: int) -> bool:
-        """Whether what was asked for after the `step`-th step should be read by now."""
+        """Whether to read the output of the `step`-th step now."""
         return step + self._step.lag <= self._num_steps or not self._running
 
     def _read(self, pending: _PendingStep) -> dict[int, list[int]]:
-        """Take out those who have ended -> the newly settled tokens of those who are streamed."""
+        """Evict ended sentences -> newly settled tokens of streamed sentences, by handle."""
         progress = pending.progress.wait()
         streamed = self._newly_settled(pending.handles, progress)
         ended = [
@@ -318,7 +316,7 @@ class Runner:
             self._search.move(moves.slots)
 
     def _collect_finished(self, pending: _PendingResults) -> Iterator[Finished]:
-        """The sentences that were not abandoned on the way out."""
+        """Ended sentences, except those released before their results arrived."""
         results = pending.hypotheses.wait()
         for (handle, status), hypotheses in zip(pending.ended, results, strict=True):
             if handle not in self._leaving:
@@ -335,10 +333,10 @@ def warmed_up(
     backend: Backend | None,
     options: Sequence[DecodingOptions],
 ) -> Runner:
-    """A runner that is ready for sentences with these options.
+    """A runner that is warmed up for sentences with these options.
 
-    If no backend was asked for (None) and steps cannot be recorded on this GPU, PyTorch computes
-    them one by one; one that was asked for raises RuntimeError.
+    If steps cannot be recorded on this GPU, a `backend` of None falls back to "eager"; an explicit
+    one raises RuntimeError.
     """
     runner = make(backend)
     try:
@@ -355,7 +353,7 @@ def warmed_up(
 def _by_length(
     batch: list[tuple[int, SourceSentence]],
 ) -> Iterator[list[tuple[int, SourceSentence]]]:
-    """Cut into batches of similar length, so that little is padding."""
+    """Split into batches of similar length, to limit padding."""
     batch = sorted(batch, key=lambda item: len(item[1].ids))
     start = 0
     for end in range(1, len(batch) + 1):

@@ -1,4 +1,4 @@
-"""Checks of single values that a file holds, and how a wrong one is shown in a message."""
+"""Check single values from a file, and show wrong ones in messages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _MOST_FILE_NAME_BYTES = 255
 
 
 def is_whole_number(value: object) -> TypeGuard[int]:
-    """True and false are no numbers, although Python counts them as such."""
+    """Whether it is an integer and not a bool, which is an int in Python."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_name(value: object) -> TypeGuard[str]:
-    """A printable text of one line that is neither empty nor endless."""
+    """Whether it is a non-empty printable line of bounded length."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= _MOST_NAME_CHARACTERS
@@ -25,7 +25,7 @@ def is_name(value: object) -> TypeGuard[str]:
 
 
 def is_file_name(value: object) -> TypeGuard[str]:
-    """The name of a file in a directory: no path, and nothing that a terminal would not show."""
+    """Whether it is a plain file name: no path, only printable characters."""
     return (
         isinstance(value, str)
         and value not in ("", ".", "..")
@@ -37,12 +37,12 @@ def is_file_name(value: object) -> TypeGuard[str]:
 
 
 def shown(value: Any) -> str:
-    """A value in a message, cut where it is long or deep."""
+    """A value for a message, shortened if it is long or deep."""
     return _SHORT.repr(value)
 
 
 class _Short(reprlib.Repr):
-    """The standard abbreviations, with room for what people write."""
+    """The standard abbreviations with higher limits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class _Short(reprlib.Repr):
         self.maxlevel = 3
 
     def repr_int(self, x: int, level: int) -> str:
-        """Python refuses to write an integer of thousands of digits."""
+        """Python refuses to print an integer of thousands of digits."""
         bits = x.bit_length()
         return f"a number of {bits} bits" if bits > 1000 else super().repr_int(x, level)
 

@@ -1,3 +1,3 @@
-"""The server: HTTP in front, one engine thread behind, plain Python across the seam to model/."""
+"""The HTTP server and its engines; the interface to model/ passes plain Python values."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Build the server from its settings and models: wire the parts, install the routes."""
+"""Build the server from its settings and models, and install the routes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _DESCRIPTION = "A translation server that batches at every decode step."
 
 
 def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
-    """The server as an ASGI app, whose engines run from start-up to shut-down; or StartupError."""
+    """The server as an ASGI app; its lifespan starts and stops the engines.
+
+    Raises StartupError.
+    """
     state = _wire(settings, models)
 
     @contextlib.asynccontextmanager
@@ -52,7 +55,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
-        telemetry=_NO_TELEMETRY,  # FastAPI's own; the journal and the metrics have it all
+        telemetry=_NO_TELEMETRY,  # FastAPI's own; the request log and the metrics replace it
         responses=describe_errors(408, 431, 500),
     )
     app.state.server = state
@@ -66,19 +69,18 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     )
     app.add_middleware(UnreadBodyMiddleware)
     install_error_handlers(app, state.metrics)
-    # Ahead of its twin in the router, which is its documentation: FastAPI's way to it costs more.
+    # Matches before the router's route, which only documents it: FastAPI's dispatch costs more.
     app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
     description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
     routers = [routes.router for routes in (websocket, languages, health, metrics)]
     for router in (translate.make_router(description), *routers):
         app.include_router(router)
-    app.openapi()  # it is kept: made for a request, it would block the event loop
+    app.openapi()  # cached: building it in a request would block the event loop
     return app
 
 
 async def drain(app: FastAPI, limit_seconds: float) -> None:
-    """Refuse new work and wait for the app's running work; after the limit the rest is ended with
-    an error."""
+    """Refuse new work and wait for running work; after the limit fail the rest with an error."""
     state: ServerState = app.state.server
     for engine in state.engines.values():
         engine.refuse_new_work()

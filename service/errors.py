@@ -1,4 +1,4 @@
-"""Every error a client can meet.
+"""Every error that a client can receive.
 
     ServiceError                 500 internal_error
     ├─ InvalidHttp               400 invalid_http
@@ -18,7 +18,7 @@
     ├─ TooManyStreams            429 too_many_streams (websocket)
     ├─ HeadTooLarge              431 head_too_large
     ├─ Cancelled                 499 cancelled
-    │  └─ ClientGone             499 cancelled (nobody reads it; it is counted)
+    │  └─ ClientGone             499 cancelled (only counted, never sent)
     ├─ TranslationFailed         500 translation_failed
     ├─ ReplicaLost               502 replica_lost, Retry-After
     ├─ Overloaded                503 overloaded, Retry-After
@@ -26,7 +26,7 @@
     │  └─ Draining               503 draining, Retry-After
     └─ DeadlineExceeded          504 deadline
 
-The message is a sentence for the client: what was got, what is allowed.
+The message is one sentence: the value received and the values allowed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REJECTIONS = (413, 429, 503)
 
 
 class ServiceError(Exception):
-    """Something the client is told about."""
+    """An error that the client receives."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
@@ -52,7 +52,7 @@ class ServiceError(Exception):
 
     @property
     def is_rejection(self) -> bool:
-        """Whether the request was turned away for what it is or when it came."""
+        """Whether the request was rejected for its size or because of load."""
         return self.status in _REJECTIONS
 
 
@@ -159,7 +159,7 @@ class Cancelled(ServiceError):
 
 
 class ClientGone(Cancelled):
-    """There is nobody left to tell."""
+    """The client has disconnected."""
 
 
 class TranslationFailed(ServiceError):
@@ -175,7 +175,7 @@ class ReplicaLost(ServiceError):
 
 
 class Overloaded(ServiceError):
-    """Too much is waiting; send the request again later."""
+    """The queue is full; send the request again later."""
 
     status, code, retry_after_seconds = 503, "overloaded", 1
 
@@ -199,7 +199,7 @@ class DeadlineExceeded(ServiceError):
 
 
 def outcome_of(status: int | None) -> str:
-    """The metrics' word for how a request ended; None: the client left before its answer."""
+    """The metrics' outcome label of a status; None: the client left before its answer."""
     if status is None or status == Cancelled.status:
         return "cancelled"
     if status < 400:
@@ -212,7 +212,7 @@ def outcome_of(status: int | None) -> str:
 
 
 def shown(value: object) -> str:
-    """The value for an error message: shortened, and without anything UTF-8 cannot carry."""
+    """The value for an error message: shortened, and encodable as UTF-8."""
     if value is None or isinstance(value, bool):
         text = to_json(value).decode()
     elif isinstance(value, str | bytes):
@@ -225,5 +225,5 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with lone surrogates spelled as escapes."""
+    """The text with lone surrogates as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

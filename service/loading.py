@@ -1,4 +1,4 @@
-"""Find the models that the settings name, and see that they can be served."""
+"""Load the models that the settings name, and check that they can be served."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class StartupError(ValueError):
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A checkpoint that can be served, without a word about tensors. `make_runners` make a runner
-    for each lane, and the first call reads the weights; `runner_bytes` is what the runners need
-    besides them when they are full."""
+    """A checkpoint that can be served, without tensors. `make_runners` has one factory per worker;
+    the first call reads the weights. `runner_bytes` is the memory of full runners, without the
+    weights."""
 
     name: str
     pairs: Sequence[tuple[str, str]]
@@ -46,7 +46,7 @@ class LoadedModel:
 
 
 def load_models(settings: Settings) -> list[LoadedModel]:
-    """The checkpoints that the settings name; raises StartupError."""
+    """Load the checkpoints that the settings name; raises StartupError."""
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
     models = [_load_model(path, settings) for path in settings.model]
@@ -58,7 +58,7 @@ def load_models(settings: Settings) -> list[LoadedModel]:
 
 
 class _Placement(NamedTuple):
-    """Where and how a model computes; no backend: the best one."""
+    """Device, precision and backend of a model; None: the best backend."""
 
     device: str
     precision: Precision
@@ -117,7 +117,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
 
 
 def _placement(settings: Settings) -> _Placement:
-    """Raises ValueError if the settings ask for what cannot be had here."""
+    """Raises ValueError if this machine does not support the settings."""
     from model.backends.selection import resolve_backend, resolve_device, resolve_precision
 
     device = resolve_device(settings.device)
@@ -139,8 +139,8 @@ def _capacity(settings: Settings, info: CheckpointInfo) -> Capacity:
 
 
 def _num_workers(settings: Settings, placement: _Placement) -> int:
-    """As many as were asked for, or two where our own CPU code has two cores; but each must have
-    room for the widest beam."""
+    """The `workers` setting, by default two if the native backend has two cores; at most as many as
+    have room for the widest beam each. Other backends have one worker."""
     from model.backends.selection import num_cores, resolve_backend
 
     backend = placement.backend or resolve_backend("auto", placement.device, placement.precision)
@@ -150,7 +150,7 @@ def _num_workers(settings: Settings, placement: _Placement) -> int:
 
 
 def _divided(capacity: Capacity, count: int) -> list[Capacity]:
-    """The room of each lane: slots and rows are dealt out."""
+    """Divide slots and rows between `count` workers."""
     return [
         capacity._replace(
             max_slots=_share(capacity.max_slots, i, count),
@@ -165,7 +165,7 @@ def _share(total: int, place: int, count: int) -> int:
 
 
 def _require_memory(models: Sequence[LoadedModel]) -> None:
-    """Better now than when the server is full."""
+    """Raise StartupError if full runners exceed the free memory, before the server runs."""
     from model.backends.selection import free_bytes
 
     needed, free = sum(model.runner_bytes for model in models), free_bytes(models[0].device)

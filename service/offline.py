@@ -1,4 +1,4 @@
-"""Translate files without a server: its dispatcher and engines in this process, for one caller."""
+"""Translate files without a server: the dispatcher and engines run in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from service.translation.translator import TranslationResult
 from service.wiring import wire
 
 _BATCHES_AHEAD = 4
-"""Batches in the engines besides the one that is waited for, so that no slot is empty."""
+"""Batches submitted beyond the awaited one; they keep the slots full."""
 _TEXTS_IN_A_BATCH = 64
 _UNLIMITED = 10**9
 _Translations = Future[list[TranslationResult]]
@@ -33,7 +33,7 @@ _Translations = Future[list[TranslationResult]]
 
 @dataclass(frozen=True)
 class OfflineOptions:
-    """How to translate; what is None is as the checkpoint has it."""
+    """How to translate; None is the checkpoint's default."""
 
     device: str = "auto"
     precision: str = "auto"
@@ -44,12 +44,15 @@ class OfflineOptions:
 
 
 class OfflineTranslator:
-    """A context manager: the engines run inside the block. Raises ValueError with one sentence."""
+    """A context manager that runs the engines inside the block.
+
+    Raises ValueError with one sentence.
+    """
 
     def __init__(
         self, models: Sequence[Path], options: OfflineOptions, pair: tuple[str, str] | None = None
     ) -> None:
-        """`pair`: the only languages to translate from and into, so that fewer models may do."""
+        """`pair`: the only source and target language; fewer models may be loaded."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings = _settings(paths, options)
         self._engines, self._dispatcher = wire(settings, load_models(settings), Metrics())
@@ -70,7 +73,7 @@ class OfflineTranslator:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End what is still in the engines, and the engines themselves."""
+        """Cancel running translations and stop the engines."""
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
         for engine in self._engines.values():
             engine.stop()
@@ -79,15 +82,15 @@ class OfflineTranslator:
         self._loop.close()
 
     def check(self, source: str, target: str) -> None:
-        """Raise ValueError unless texts can be translated from `source`, possibly "auto"."""
+        """Raise ValueError unless a route exists; `source` may be "auto"."""
         self._result(self._begin([], source, target))
 
     def translate(self, text: str, source: str, target: str) -> str:
-        """One text's translation."""
+        """Translate one text."""
         return self._result(self._begin([text], source, target))[0].text
 
     def translate_all(self, texts: Sequence[str], source: str, target: str) -> list[str]:
-        """The translation of each text, with a progress bar if standard error is a terminal."""
+        """Translate each text; shows a progress bar if standard error is a terminal."""
         starts = range(0, len(texts), _TEXTS_IN_A_BATCH)
         batches = (texts[start : start + _TEXTS_IN_A_BATCH] for start in starts)
         with tqdm(total=len(texts), unit="text", disable=None) as bar:
@@ -98,10 +101,10 @@ class OfflineTranslator:
         return done
 
     def translate_parts(self, parts: Iterable[str], source: str, target: str) -> Iterator[str]:
-        """The translations of one text's parts, a few parts behind what is read of them.
+        """Translate one text's parts; reads a few parts ahead.
 
-        With "auto" the first part in which a language can be detected decides for those after it.
-        If reading raises, what was read before is translated first.
+        With "auto" the first part with a detectable language decides for the later parts. If
+        reading raises, the parts read before are translated first.
         """
         remaining = iter(parts)
         while source == AUTO:
@@ -123,7 +126,7 @@ class OfflineTranslator:
             yield self._result(translations)
 
     def _begin(self, texts: Sequence[str], source: str, target: str) -> _Translations:
-        """Ask as a client would; the wishes hold for every request."""
+        """Submit a request as a client would; every request has the same decoding options."""
         asked = {"q": list(texts), "source": source, "target": target, **self._wishes}
         try:
             job = TranslateRequest.from_json(asked).job(self._max_beam_size, None)
@@ -143,9 +146,9 @@ class OfflineTranslator:
 
 
 def _some_ahead(begun: Iterable[_Translations], count: int) -> Iterator[_Translations]:
-    """Each in order, but only when `count` more have begun after it.
+    """Yield each in order, `count` behind the last one begun.
 
-    If beginning one raises, those that have begun come first.
+    If beginning one raises, those already begun are yielded first.
     """
     ahead: deque[_Translations] = deque()
     remaining, failure = iter(begun), None
@@ -171,7 +174,7 @@ async def _cancel_everything() -> None:
 
 
 def _needed(paths: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Path]:
-    """The first model that has the pair, which the dispatcher would choose; without one all."""
+    """The first model that has the pair, as the dispatcher chooses; all if none has it."""
     for path in paths if pair else ():
         info = read_info(path)
         if tuple(map(info.languages.find, pair or ())) in info.pairs:
@@ -180,7 +183,7 @@ def _needed(paths: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Pat
 
 
 def _settings(paths: Sequence[Path], options: OfflineOptions) -> Settings:
-    """Settings with room for `max_slots` of the widest beams, whatever the environment says."""
+    """Settings with rows for `max_slots` of the widest beams; ignores the environment."""
     widest = options.beam_size or max(read_info(path).decoding.beam_size for path in paths)
     return Settings.model_construct(
         model=tuple(paths),

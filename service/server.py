@@ -1,4 +1,4 @@
-"""uvicorn, but SIGTERM first drains: new work is refused while running work is finished."""
+"""uvicorn, but SIGTERM drains first: refuses new work and finishes running work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TICKS_PER_SECOND = 10  # uvicorn's
 _TICKS_PER_TRIM = 60 * _TICKS_PER_SECOND
 _SHUTDOWN_SECONDS = 5
 _ABORT_SECONDS = (
-    4  # of these, so that the app sees its clients leave before its tasks are cancelled
+    4  # before that limit: clients are disconnected before the app's tasks are cancelled
 )
 
 
@@ -35,9 +35,9 @@ def uvicorn_config(
     http: type[HttpProtocol] = HttpProtocol,
     websocket: type[WebSocketProtocol] = WebSocketProtocol,
 ) -> uvicorn.Config:
-    """How uvicorn serves the app; what one connection may do is bounded by the protocols.
+    """How uvicorn serves the app; the protocols enforce the limits of a connection.
 
-    uvicorn's own access log would hold what clients put into their URLs.
+    uvicorn's access log is off because it would contain clients' URLs.
     """
     return uvicorn.Config(
         app,
@@ -53,8 +53,8 @@ def uvicorn_config(
 
 
 class Server(uvicorn.Server):
-    """On the first SIGTERM or SIGINT awaits `drain`, then shuts down and ends with exit code 0;
-    the second ends the process at once."""
+    """The first SIGTERM or SIGINT awaits `drain`, then shuts down with exit code 0; the second ends
+    the process at once."""
 
     def __init__(self, config: uvicorn.Config, drain: Callable[[], Awaitable[None]]) -> None:
         super().__init__(config)
@@ -71,8 +71,8 @@ class Server(uvicorn.Server):
         _spare_what_stays()
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second; the slow are looked for once a second, and freed memory is
-        given back once a minute."""
+        """Called ten times a second. Checks the connections' time limits once a second, and trims
+        memory once a minute."""
         if counter % _TICKS_PER_TRIM == _TICKS_PER_TRIM - 1:
             self._trimming = asyncio.get_running_loop().run_in_executor(None, trim_memory)
         if counter % _TICKS_PER_SECOND == 0:
@@ -93,7 +93,7 @@ class Server(uvicorn.Server):
             connection.transport.abort()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Called in the signal's context: uvicorn would only close the port and raise it again."""
+        """The signal handler; uvicorn's own only closes the port and raises the signal again."""
         self._num_signals += 1
         if self._loop is None or self._num_signals > 1:
             end_at_once(sig)
@@ -113,13 +113,16 @@ class Server(uvicorn.Server):
 
 
 def log_unforeseen(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """asyncio's own message would show the arguments of callbacks, which clients sent."""
+    """Log without asyncio's message: it shows callback arguments, which hold clients' data."""
     _logger.error("unforeseen error on the event loop", exc_info=context.get("exception"))
 
 
 def _spare_what_stays() -> None:
-    """What start-up made lives as long as the process: a garbage collector that goes through it
-    again stops every thread for about 80 ms. What requests make is mostly freed without it."""
+    """Exclude start-up's objects from garbage collection.
+
+    They live as long as the process, and scanning them stops every thread for about 80 ms.
+    Reference counting frees most objects of requests.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS)

@@ -1,8 +1,7 @@
 """Settings: everything an operator may choose, read once and frozen.
 
-Flags win over DRAGOMAN_* environment variables, these over files of secrets, these over a TOML
-file, this over the defaults. Only service.app and service.commands read this record; everything
-else gets plain values.
+Precedence: flags, DRAGOMAN_* environment variables, files of secrets, a TOML file, defaults. Only
+service.app and service.commands read this record; everything else gets plain values.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ def _separated(value: object) -> object:
 
 
 class Settings(BaseSettings):
-    """One server's settings; a value out of bounds raises pydantic's ValidationError, a file that
-    cannot be read ValueError."""
+    """One server's settings. Raises pydantic's ValidationError for a value out of bounds, and
+    ValueError for an unreadable file."""
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
 
@@ -178,7 +177,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Where the files are must itself come from a flag or the environment."""
+        """Only flags and the environment can set the paths of the files."""
         given = env_settings() | init_settings()
         files: list[PydanticBaseSettingsSource] = []
         if (directory := given.get("secrets_dir")) and Path(directory).is_dir():
@@ -206,7 +205,7 @@ class Settings(BaseSettings):
 
 
 class _Secrets(SecretsSettingsSource):
-    """Files that an editor began with a byte order mark are read without it."""
+    """Secrets read without a byte order mark."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         value, key, is_complex = super().get_field_value(field, field_name)
@@ -241,24 +240,23 @@ _Settings = TypeVar("_Settings", bound=Settings)
 
 
 def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
-    """Settings from what was given and from their other sources; raises ValueError with one
-    sentence."""
+    """Settings from `given` and the other sources; raises ValueError with one sentence."""
     try:
         with warnings.catch_warnings(action="error", category=UserWarning):
             return kind(**given)
     except ValidationError as error:
         raise ValueError(_sentence(kind, error.errors()[0])) from None
-    except SettingsError as error:  # of a file that pydantic could not read
+    except SettingsError as error:  # pydantic could not read a file
         reason = error.__cause__ or error
         if isinstance(reason, UnicodeDecodeError):
             reason = ValueError(f"a file is not UTF-8: byte {reason.start}")
         raise ValueError(f"setting secrets_dir: {reason}") from None
-    except UserWarning as warning:  # of a secret that pydantic would leave out
+    except UserWarning as warning:  # pydantic would ignore a secret
         raise ValueError(f"setting secrets_dir: {warning}") from None
 
 
 def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
-    """What is wrong, and what was got unless that is a secret, be its name misspelt."""
+    """The message and the value received; omits values of secrets, also of misspelt names."""
     message = error["msg"].removeprefix("Value error, ")
     if not error["loc"]:
         return message

@@ -8,11 +8,10 @@ from types import FrameType
 
 
 def end_at_once(number: int, frame: FrameType | None = None) -> None:
-    """A signal handler: the process ends as if it had none.
+    """A signal handler that ends the process by the signal's default action.
 
-    Nothing is cleaned up, so it takes no time, and threads cannot use what was freed. Linux
-    ignores the signal in the first process of a container, which exits with the status that a
-    shell shows for the signal.
+    It skips clean-up, so it takes no time and threads cannot use freed objects. Linux ignores the
+    signal in the first process of a container, which then exits with the shell's status for it.
     """
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
@@ -20,5 +19,5 @@ def end_at_once(number: int, frame: FrameType | None = None) -> None:
 
 
 def end_at_once_on_sigterm() -> None:
-    """Also in the first process of a container, until the server has its own handlers."""
+    """Works in a container's first process too; applies until the server sets its handlers."""
     signal.signal(signal.SIGTERM, end_at_once)

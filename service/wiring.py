@@ -1,4 +1,4 @@
-"""Give every loaded model an engine, and all of them one dispatcher."""
+"""Make an engine for every loaded model, and one dispatcher for all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.translation.translator import Translator
 
 
 class Wired(NamedTuple):
-    """Engines by their model's name, not yet started, and the dispatcher that uses them."""
+    """Engines by model name, not yet started, and their dispatcher."""
 
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher

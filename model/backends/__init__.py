@@ -1,1 +1,1 @@
-"""The code that computes the network: PyTorch, CUDA graphs, C++ for CPUs."""
+"""The backends that compute the network: PyTorch, CUDA graphs, C++ for CPUs."""

@@ -1,7 +1,7 @@
-"""How much memory Linux' control groups, versions 1 and 2, leave to this process.
+"""Memory that Linux control groups, versions 1 and 2, leave to this process.
 
-A container is such a group, and so are those around it: the bounds of all hold. What a group uses
-counts the files that it has read, which the kernel drops when memory is needed.
+A container and its parents are control groups; all their limits apply. The usage of a group
+includes the page cache, which the kernel drops when memory is needed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PROCESS = Path("/proc/self")
 
 
 class _Version(NamedTuple):
-    """How a version calls its files, and the counts of what can be dropped in memory.stat."""
+    """File names of a version, and the counters of droppable memory in memory.stat."""
 
     limit: str
     usage: str
@@ -34,8 +34,8 @@ _VERSIONS = {
 
 
 def free_in_control_groups(process: Path = _PROCESS) -> list[int]:
-    """What each bounded group that the process is in leaves, in bytes. A group whose files cannot
-    be read bounds nothing.
+    """The free bytes of each limited group that contains the process. A group with unreadable files
+    counts as unlimited.
 
     `process`: its directory under /proc.
     """
@@ -51,20 +51,19 @@ def free_in_control_groups(process: Path = _PROCESS) -> list[int]:
 
 
 def _memory_groups(process: Path) -> Iterator[tuple[_Version, Path, Path]]:
-    """The group of the process in each hierarchy that counts memory, and the topmost one that is
-    mounted."""
+    """The process's group and the topmost mounted group of each hierarchy that counts memory."""
     paths = dict(_group_paths(process))
     for kind, root, mount in _mounts(process):
         path = Path(paths.get(kind, "/"))
         inside = path.relative_to(root) if path.is_relative_to(root) else Path()
         group = mount / inside
         if ".." in inside.parts or not group.is_dir():
-            group = mount  # of another namespace: what is mounted is the container's own
+            group = mount  # the path is of another namespace; the mount is the container's group
         yield _VERSIONS[kind], group, mount
 
 
 def _group_paths(process: Path) -> Iterator[tuple[str, str]]:
-    """From lines such as "0::/group" and "4:memory:/group"."""
+    """Kind and path from lines such as "0::/group" and "4:memory:/group"."""
     for line in _lines(process / "cgroup"):
         number, controllers, path = [*line.split(":", 2), "", ""][:3]
         if number == "0" and not controllers:
@@ -74,7 +73,7 @@ def _group_paths(process: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mounts(process: Path) -> Iterator[tuple[str, str, Path]]:
-    """Kind, root and place of each mounted hierarchy that counts memory.
+    """Kind, root and mount point of each mounted hierarchy that counts memory.
 
     From lines such as "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory".
     """
@@ -89,14 +88,14 @@ def _mounts(process: Path) -> Iterator[tuple[str, str, Path]]:
 
 
 def _unescaped(path: str) -> str:
-    r"""The kernel writes a space as \040, and likewise what else would be ambiguous."""
+    r"""Decode the kernel's octal escapes: \040 for a space, likewise tab, newline, backslash."""
     for character in " \t\n\\":
         path = path.replace(f"\\{ord(character):03o}", character)
     return path
 
 
 def _free(group: Path, version: _Version) -> int | None:
-    """None if the group has no bound, or none that can be read."""
+    """Free bytes of a group, or None if its limit is absent or unreadable."""
     limit, usage = _number(group / version.limit), _number(group / version.usage)
     if limit is None or usage is None:
         return None
@@ -110,13 +109,13 @@ def _is_number(counts: dict[str, str], name: str) -> bool:
 
 
 def _number(file: Path) -> int | None:
-    """None for "max" too."""
+    """The number in a file, or None if it has none ("max")."""
     text = "".join(_lines(file)).strip()
     return int(text) if text.isdecimal() else None
 
 
 def _lines(file: Path) -> list[str]:
-    """None of a file that cannot be read."""
+    """The lines of a file; an empty list if it is unreadable."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,11 +1,11 @@
 """Steps recorded as CUDA graphs: one launch instead of hundreds, and results read one step late.
 
-A graph works on fixed memory and fixed shapes. So tables are copied into tables of its own, numbers
-of slots and rows and lengths are rounded up, and search and sampling are part of it. What rounding
-adds reads and writes free rows and slots only. A sentence that ends is noticed while the next step
-is under way, in which its search stays as it is (`Search.advance`).
+A graph needs fixed memory and fixed shapes. So each recording has its own table, the numbers of
+slots and rows and the lengths are rounded up, and the graph includes search and sampling. The
+padding reads and writes free rows and slots only. The host reads the end of a sentence during the
+next step; that step does not change an ended search (`Search.advance`).
 
-On a CPU the same steps are computed one by one, which is how their logic is tested.
+On a CPU the same steps run without recording, for tests of the logic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_GRAPHS = 256
 
 
 class _Shape(NamedTuple):
-    """All that a recorded step depends on besides numbers in device memory."""
+    """The key of a recorded step: everything it depends on except values in device memory."""
 
     n_slots: int
     width: int
@@ -37,7 +37,7 @@ class _Shape(NamedTuple):
 
 
 class GraphedStep(Step):
-    """A step that is recorded the second time its shape comes, and from then on replayed."""
+    """Runs a shape eagerly the first time, records it the second time, and then replays it."""
 
     lag = 1
 
@@ -86,7 +86,7 @@ class GraphedStep(Step):
 
 
 class _Recording:
-    """A shape's own table and, once recorded, its graph and where that leaves its outcome."""
+    """The table of a shape and, once recorded, its graph and output tensors."""
 
     def __init__(self, shape: _Shape, device: torch.device) -> None:
         self.shape = shape
@@ -105,8 +105,8 @@ class _Recording:
         self._loaded: RowTable | None = None
 
     def load(self, table: RowTable) -> None:
-        """Copy a table into its own. Places beyond it keep what they had, which is harmless: only
-        what is drawn at random has to be a row that is."""
+        """Copy a table into the recording's table. Places beyond it keep old values, which is
+        harmless, except that padding of `drawn` must name a row that samples."""
         if table is self._loaded:
             return
         self._loaded = table
@@ -118,5 +118,5 @@ class _Recording:
 
 
 def _rounded(count: int, most: int) -> int:
-    """The next power of two, but no more than `most`; 0 stays 0."""
+    """Round up to a power of two, at most `most`; 0 stays 0."""
     return min(1 << (count - 1).bit_length(), most) if count else 0

@@ -1,4 +1,4 @@
-"""Which device computes, how precisely, by which code, and whether it has the memory."""
+"""Select device, precision and backend, and compute memory needs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from model.network.config import ModelConfig
 from model.network.transformer import Transformer
 
 Backend = Literal["native", "eager", "graphs"]
-"""Our own code on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`)."""
+"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`)."""
 
 _HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
 
 
 def resolve_device(name: str) -> str:
-    """ "auto" becomes "cuda" where there is one, else "cpu"; ValueError if it cannot be had."""
+    """ "auto" becomes "cuda" if available, else "cpu". Raises ValueError if CUDA is missing."""
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
@@ -43,19 +43,19 @@ def resolve_device(name: str) -> str:
 
 
 def num_cores() -> int:
-    """Threads that compute on the CPU."""
+    """Number of PyTorch's CPU threads."""
     return torch.get_num_threads()
 
 
 def default_precision(device: str) -> Precision:
-    """What is fastest on the device and loses next to no quality."""
+    """The fastest precision of the device with almost no loss of quality."""
     if device.startswith("cuda"):
         return "float16"
     return "int8" if has_fast_int8() else "float32"
 
 
 def resolve_precision(name: str, device: str) -> Precision:
-    """ "auto" becomes the device's default; ValueError if the device cannot compute so."""
+    """ "auto" becomes the device's default. Raises ValueError if the device lacks the precision."""
     if name == "auto":
         return default_precision(device)
     for precision in get_args(Precision):
@@ -68,8 +68,8 @@ def resolve_precision(name: str, device: str) -> Precision:
 
 
 def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
-    """ "auto" becomes graphs on a GPU, and on the CPU our own code if it was compiled and has the
-    precision; ValueError if it cannot be had."""
+    """ "auto" becomes graphs on a GPU; on the CPU native if it is compiled and supports the
+    precision, else eager. Raises ValueError if the backend is unknown or unavailable."""
     is_cpu = device == "cpu"
     has_native = is_cpu and is_available() and precision in ("float32", "int8")
     if name == "auto":
@@ -101,7 +101,7 @@ def _check(precision: str, device: str) -> None:
 
 
 def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision: Precision) -> int:
-    """Memory of all caches and hypotheses when every slot and row is full to its end."""
+    """Bytes of all caches and hypotheses when every slot and row is full."""
     number = 2 if precision in ("float16", "bfloat16") else 4
     positions = (
         capacity.max_rows * capacity.max_target_tokens
@@ -115,7 +115,7 @@ def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision
 
 
 def free_bytes(device: str) -> int:
-    """Memory that can still be had on the device; the bounds of containers hold too."""
+    """Free bytes on the device, within the limits of containers."""
     if device.startswith("cuda"):
         free, _ = torch.cuda.mem_get_info(device)
         return free
@@ -128,7 +128,9 @@ def prepare(
     precision: Precision,
     backend: Backend | None,
 ) -> Transformer | StoredModel | PackedModel:
-    """What several runners of a model can share; as for `make_step`. Raises MemoryError."""
+    """The form of a model that several runners share; arguments as for `make_step`.
+
+    Raises MemoryError if it does not fit."""
     backend = backend or resolve_backend("auto", model.device.type, precision)
     if isinstance(model, PackedModel) or backend != "native":
         return model
@@ -144,10 +146,9 @@ def make_step(
     backend: Backend | None,
     byte_ids: Mapping[int, int],
 ) -> tuple[Network, Search, Step]:
-    """Who computes (None: the best), the searches that it goes on with, and a step of both.
+    """The network of a backend (None: the best one), its search, and the step that runs both.
 
-    `byte_ids`: the tokens that spell one byte each, and their bytes.
-    Raises MemoryError if it does not fit.
+    `byte_ids`: maps each byte token to its byte. Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = (

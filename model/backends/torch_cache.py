@@ -1,7 +1,7 @@
-"""What decoding remembers: decoder self-attention keys and values by row, memory's by slot.
+"""Key and value caches: decoder self-attention by row, attention to the memory by slot.
 
-A running sentence holds one slot and one row for each hypothesis of its beam. Both stores are
-allocated once; live rows are 0..R-1 and live slots 0..N-1, so that steps read plain slices.
+A running sentence holds one slot, and one row per hypothesis of its beam. Both caches are
+allocated once. Live rows are 0..R-1 and live slots 0..N-1, so steps read plain slices.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RowCache:
         self.values = like.new_zeros(shape)
 
     def append(self, layer: int, positions: Tensor, new: KV, length: int) -> KV:
-        """Store one position of each live row and return the first `length` of the history.
+        """Store one position of each live row and return the first `length` positions.
 
         positions (R,), new (R, H, 1, E) -> (R, H, length, E), views of the cache.
         """
@@ -40,7 +40,9 @@ class RowCache:
         return KV(self.keys[layer, live, :, :length], self.values[layer, live, :, :length])
 
     def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
-        """Rows `targets` (n,) become copies of rows `sources` (n,), as these were before."""
+        """Copy the first `length` positions of rows `sources` (n,) to rows `targets` (n,).
+
+        Reads all sources before it writes."""
         for store in (self.keys, self.values):
             store[:, targets, :, :length] = store[:, sources, :, :length]
 
@@ -59,15 +61,15 @@ class MemoryCache:
         self.lengths = like.new_zeros(n_slots, dtype=torch.int64)
 
     def store(self, slots: Tensor, projected: Sequence[KV], lengths: Tensor) -> None:
-        """Keep each layer's (B, H, S, E) for the slots (B,), whose lengths (B,) mask padding."""
+        """Store each layer's (B, H, S, E) in the slots (B,); lengths (B,) mask the padding."""
         for layer, kv in enumerate(projected):
             self.keys[layer, slots, :, : kv.keys.size(2)] = kv.keys
             self.values[layer, slots, :, : kv.values.size(2)] = kv.values
         self.lengths[slots] = lengths
 
     def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
-        """Slots `targets` (n,) take over the sentences of slots `sources` (n,), which have at most
-        `length` tokens."""
+        """Copy the sentences of slots `sources` (n,), of at most `length` tokens each, to slots
+        `targets` (n,)."""
         for store in (self.keys, self.values):
             store[:, targets, :, :length] = store[:, sources, :, :length]
         self.lengths[targets] = self.lengths[sources]
@@ -76,7 +78,7 @@ class MemoryCache:
 class StepRows:
     """One decoding step's view of the caches: `transformer.StepContext`.
 
-    positions (R,): where each row's new token goes. `shape_of_step` bounds what is read.
+    positions (R,): the position of each row's new token. `shape_of_step` bounds the reads.
     """
 
     def __init__(
@@ -101,9 +103,9 @@ class StepRows:
         return self._rows.append(layer, self.positions, new, self._target_length)
 
     def attend_memory(self, layer: int, attention: Attention, x: Tensor) -> Tensor:
-        """Hypotheses of one sentence are queries over one memory, so none is ever copied.
+        """Attend to the memory once per sentence; its hypotheses share it without a copy.
 
-        x (R, 1, D) is grouped to (N, K, D), attends to (N, H, S, E), and is spread again.
+        x (R, 1, D) is grouped to (N, K, D), attends to (N, H, S, E), and returns to (R, 1, D).
         """
         table = self._table
         live = slice(0, table.by_slot.size(0))

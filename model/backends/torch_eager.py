@@ -1,4 +1,4 @@
-"""The network as PyTorch operations, one by one: every device, every architecture option."""
+"""The network as eager PyTorch operations, for every device and architecture option."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.network.transformer import Transformer
 
 
 class EagerNetwork:
-    """The decoder's network as PyTorch operations on `Transformer` and its caches."""
+    """Runs `Transformer` on the key and value caches with eager PyTorch operations."""
 
     can_step_subset = False
 
@@ -26,7 +26,7 @@ class EagerNetwork:
         capacity: Capacity,
         is_recorded: bool = False,
     ) -> None:
-        """`is_recorded`: steps do the same work whatever the numbers in their tensors, so that
+        """`is_recorded`: the operations of a step do not depend on tensor values, so that
         `model.backends.cuda_graphs` can record them."""
         self._is_recorded = is_recorded
         self._model = model.eval()
@@ -41,7 +41,7 @@ class EagerNetwork:
         self._logits = torch.empty(0)
 
     def share_cores(self, sharers: int) -> None:
-        """PyTorch's threads are the whole process's, and stay as many as they are."""
+        """Do nothing: PyTorch's thread pool belongs to the whole process."""
 
     @torch.inference_mode()
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
@@ -57,7 +57,7 @@ class EagerNetwork:
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
     ) -> None:
-        """A row whose search has ended may stand at the very end, and stays there."""
+        """Clamp positions, because a row of an ended search may be at the maximum length."""
         places = positions.clamp_max(shape_of_step.target - 1)
         context = StepRows(self._rows, self._memory, table, places, shape_of_step)
         self._logits = self._model.step(tokens, context).float()
@@ -70,7 +70,7 @@ class EagerNetwork:
         return likeliest(self._logits, count)
 
     def reorder(self, sources: Tensor, length: int) -> None:
-        """Those that go on from themselves stay where they are, unless steps are recorded."""
+        """Rows that continue themselves are not copied, unless steps are recorded."""
         targets = torch.arange(len(sources), device=self.device)
         if not self._is_recorded:
             is_moved = sources != targets

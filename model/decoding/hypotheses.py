@@ -1,4 +1,4 @@
-"""Hypotheses of all slots as tensors, and how candidates extend and replace them.
+"""Hypotheses of all slots as tensors; candidates extend and replace them.
 
 Shapes as in `model.decoding.search`: N live slots, K hypotheses a slot, C candidates, L tokens.
 """
@@ -17,13 +17,13 @@ from torch import Tensor
 from model.decoding.sentence import Hypothesis
 
 HostTable = Tensor | NDArray[np.generic]
-"""Numbers that the host can read without waiting."""
+"""A table in host memory, readable without synchronisation."""
 
 
 @dataclass
 class Hypotheses:
     """Ranked hypotheses of each slot: tokens and their log_probs (n_slots, K, max_length),
-    score (n_slots, K): -inf where there is none, length (n_slots, K) in tokens."""
+    score (n_slots, K), -inf for an empty entry, and length (n_slots, K) in tokens."""
 
     tokens: Tensor
     log_probs: Tensor
@@ -32,7 +32,7 @@ class Hypotheses:
 
     @property
     def tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """All that is kept, one row a slot."""
+        """All tensors; the first dimension is the slot."""
         return self.tokens, self.log_probs, self.score, self.length
 
     @classmethod
@@ -49,8 +49,8 @@ class Hypotheses:
 
 
 class Candidates(NamedTuple):
-    """Extensions of live hypotheses, best first: parent beam, token, sum of log-probabilities
-    and the token's own log-probability, (N, C) each; tokens and log_probs (N, C, L) spelled out."""
+    """Extensions of live hypotheses, best first: parent beam, token and sum of log-probabilities,
+    (N, C) each; full tokens and log_probs (N, C, L)."""
 
     parent: Tensor
     token: Tensor
@@ -60,9 +60,9 @@ class Candidates(NamedTuple):
 
 
 def extend(history: Tensor, parent: Tensor, new: Tensor, length: Tensor, max_length: int) -> Tensor:
-    """Parents' histories with one more entry: (n_slots, K, max), (N, C) -> (N, C, L).
+    """Append one entry to the parents' histories: (n_slots, K, max), (N, C) -> (N, C, L).
 
-    Slots that have ended may be as long as L already; what they get is of no use to anybody.
+    An ended slot may already have length L; its result is not used.
     """
     n_slots, count = parent.shape
     chosen = parent[..., None].expand(-1, -1, max_length)
@@ -72,7 +72,8 @@ def extend(history: Tensor, parent: Tensor, new: Tensor, length: Tensor, max_len
 
 
 def keep(store: Tensor, candidates: Tensor, index: Tensor) -> None:
-    """Keep in store[:N, :K, :L] what index (N, K) picks of it and of candidates (N, C, L)."""
+    """Set store[:N, :K, :L] to the entries that index (N, K) selects from store and candidates
+    (N, C, L), concatenated along dimension 1."""
     n_slots, width = index.shape
     columns = candidates.size(2)
     both = torch.cat([store[:n_slots, :width, :columns], candidates], 1)
@@ -82,8 +83,8 @@ def keep(store: Tensor, candidates: Tensor, index: Tensor) -> None:
 def spelled_out(
     tables: Sequence[HostTable], slot: int, limit: int, eos_id: int
 ) -> Iterator[Hypothesis]:
-    """The hypotheses of one slot of `Hypotheses.tables`, best first; limit: the most tokens that
-    one could have."""
+    """The hypotheses of one slot of `Hypotheses.tables`, best first; limit: the slot's maximum
+    length in tokens."""
     all_tokens, all_log_probs, scores, lengths = (table[slot] for table in tables)
     for rank, (score, length) in enumerate(zip(scores.tolist(), lengths.tolist(), strict=True)):
         if score == float("-inf"):

@@ -1,7 +1,7 @@
-"""What a request may forbid or force, and the guard against a model caught in a loop.
+"""Logits processors that penalise, forbid or force tokens, and the detector of repetition loops.
 
-Most work on the logits of live hypotheses, row by row. R rows, L longest history, V vocabulary.
-history (R, L) holds the tokens so far and `filler` after them, a token whose logit is -inf anyway.
+Most functions take the logits of live hypotheses. R rows, L longest history, V vocabulary.
+history (R, L) holds the tokens so far, padded with `filler`, a token whose logit is always -inf.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LONGEST_LOOP = 6
 def penalise_repetition(logits: Tensor, history: Tensor, penalty: Tensor) -> Tensor:
     """Make tokens of the history less likely (Keskar et al. 2019, section 4.1).
 
-    Their positive logits are divided by penalty (R,), negative ones multiplied; 1 changes nothing.
+    Divides their positive logits by penalty (R,) and multiplies negative ones; 1 changes nothing.
     """
     seen = logits.gather(1, history)
     factor = penalty[:, None]
@@ -41,13 +41,13 @@ def forbid_repeated_ngrams(
 
 
 def force(logits: Tensor, token: Tensor, is_forced: Tensor) -> Tensor:
-    """Where is_forced (R,), token (R,) is certain, even if it is one that is never generated."""
+    """Make token (R,) certain where is_forced (R,), even if its logit was -inf."""
     only = torch.full_like(logits, _NEVER).scatter(1, token[:, None], 0.0)
     return torch.where(is_forced[:, None], only, logits)
 
 
 def is_looping(tail: Tensor) -> Tensor:
-    """Whether tail (R, LOOP_SPAN) only repeats LONGEST_LOOP tokens or fewer -> (R,)."""
+    """Whether tail (R, LOOP_SPAN) repeats a sequence of at most LONGEST_LOOP tokens -> (R,)."""
     loops = [
         (tail[:, period:] == tail[:, :-period]).all(1) for period in range(1, LONGEST_LOOP + 1)
     ]

@@ -1,4 +1,4 @@
-"""What a decoding step asks of the code that computes the network: PyTorch or our own C++.
+"""The interface between a decoding step and the network backend: PyTorch or our C++.
 
 Slots and rows are those of `model.decoding.slot_allocator`; V is the target vocabulary.
 """
@@ -20,12 +20,12 @@ Precision = Literal["float32", "bfloat16", "float16", "int8"]
 
 
 class RowTable(NamedTuple):
-    """Who takes part in a step: R rows, which belong to N slots.
+    """The batch rows of a step as tensors: R rows of N slots.
 
-    by_slot (N, K) holds the place of each slot's k-th hypothesis among them (its first one's where
-    it has fewer than K); slots and beams (R,) say whose each is. members (N,) and rows (R,) are
-    the slots and rows themselves: all live ones in order, unless a step may leave some out. drawn
-    (D,): places of the rows whose token is drawn at random.
+    A place is an index into the R rows. by_slot (N, K): the place of each slot's k-th hypothesis;
+    a slot with fewer than K repeats its first. slots and beams (R,): the slot and beam of each row.
+    members (N,) and rows (R,): the slots and rows themselves; all live ones in order unless the
+    network can step a subset. drawn (D,): places of the rows that sample their token.
     """
 
     by_slot: Tensor
@@ -37,7 +37,7 @@ class RowTable(NamedTuple):
 
     @classmethod
     def of(cls, view: BatchView, drawn: Sequence[int], device: torch.device) -> RowTable:
-        """The table of the rows of a part; sent to the device in one."""
+        """The table of a batch view; one transfer to the device."""
         slots, beams = zip(*view.owners, strict=True)
         cells = [row for rows in view.table for row in rows]
         columns = [cells, slots, beams, view.slots, view.rows, drawn]
@@ -47,21 +47,21 @@ class RowTable(NamedTuple):
 
 
 class BatchRows:
-    """Who takes part in a step, as the host knows them."""
+    """The batch rows of a step on the host."""
 
     def __init__(self, view: BatchView, drawn: Sequence[int], device: torch.device) -> None:
-        """`drawn`: places of the rows whose token is drawn at random."""
+        """`drawn`: places of the rows that sample their token."""
         self.view, self._drawn, self._device = view, drawn, device
 
     @cached_property
     def table(self) -> RowTable:
-        """The same in tensors, made when first asked for."""
+        """The same as tensors, built on first use."""
         return RowTable.of(self.view, self._drawn, self._device)
 
 
 class RowCandidates(NamedTuple):
-    """The likeliest next tokens of every row, best first: log_probs and tokens (R, C), and which
-    rows' scores are not finite (R,)."""
+    """The likeliest next tokens of every row, best first: log_probs and tokens (R, C), and
+    is_failed (R,): whether the row's scores are not finite."""
 
     log_probs: Tensor
     tokens: Tensor
@@ -69,15 +69,15 @@ class RowCandidates(NamedTuple):
 
 
 class StepShape(NamedTuple):
-    """How far a step has to look: tokens of the longest history, the new one included, and of the
-    longest source; or more."""
+    """Upper bounds on what a step reads: tokens of the longest history, including the new one, and
+    of the longest source."""
 
     target: int
     source: int
 
 
 class Capacity(NamedTuple):
-    """How much a network must be able to hold."""
+    """The sizes of a network's caches."""
 
     max_slots: int
     max_rows: int
@@ -86,61 +86,61 @@ class Capacity(NamedTuple):
 
 
 class Model(Protocol):
-    """A network's weights: a `Transformer`, or one that is still on disk."""
+    """A network's weights: a `Transformer` or a model on disk."""
 
     @property
     def config(self) -> ModelConfig: ...
 
     @property
     def weights(self) -> Mapping[str, Tensor]:
-        """By their names, each once."""
+        """Weights by name, each once."""
         ...
 
     @property
     def device(self) -> torch.device:
-        """Where it is, or is to be."""
+        """The device that the weights are on or will be loaded to."""
         ...
 
 
 class Network(Protocol):
-    """Weights, and the keys and values of what was read and written.
+    """Weights, and caches of the keys and values of sources and hypotheses.
 
-    `can_step_subset`: whether a step may be of any rows, at about their share of the cost of all.
+    `can_step_subset`: whether a step takes any subset of rows, at a roughly proportional cost.
     If not, live slots must be 0..N-1 and live rows 0..R-1.
     """
 
     can_step_subset: bool
 
     def share_cores(self, sharers: int) -> None:
-        """So many networks compute on this machine's cores now, each in a thread of its own."""
+        """Use 1 / `sharers` of the cores; that many networks compute at once, one thread each."""
 
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources and keep what the decoder attends to in their slots."""
+        """Encode sources and cache the decoder's memory in their slots."""
 
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
     ) -> None:
-        """Give row i its next token tokens[i] (R,) at positions[i] (R,)."""
+        """Feed tokens (R,) at positions (R,) to the rows of the table."""
 
     def logits(self) -> Tensor:
-        """The last step's scores (R, V), control ids at -inf; the caller may overwrite them."""
+        """The last step's logits (R, V), control ids at -inf; the caller may overwrite them."""
 
     def rank(self, count: int) -> RowCandidates:
         """The last step's `count` likeliest tokens."""
 
     def reorder(self, sources: Tensor, length: int) -> None:
-        """Of the last step's rows the i-th takes over the first `length` tokens of the
-        sources[i]-th (R,)."""
+        """Row i of the last step takes over the first `length` tokens of row sources[i] (R,) of
+        that step."""
 
     def move(self, moves: Compaction, length: int) -> None:
-        """Sentences move to other slots and rows; length as above."""
+        """Copy slots and rows as `moves` says; `length` as in `reorder`."""
 
 
 def likeliest(logits: Tensor, count: int, is_forbidden: Tensor | None = None) -> RowCandidates:
-    """The `count` likeliest tokens of logits (R, V), without those that `is_forbidden` (R, V).
+    """The `count` likeliest tokens of logits (R, V), except `is_forbidden` ones (R, V).
 
-    Their logits are overwritten, but they keep their share of the probability: going on from what
-    the model hardly believes in has to cost something.
+    Overwrites forbidden logits. The normaliser still includes them, so a row that puts most of its
+    probability on forbidden tokens gets low scores.
     """
     normaliser = logits.logsumexp(-1, keepdim=True)
     if is_forbidden is not None:

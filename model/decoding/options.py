@@ -1,6 +1,6 @@
-"""DecodingOptions: how one sentence is to be decoded.
+"""The decoding options of one sentence.
 
-Plain values, checked on construction; the same for the runner, the checkpoint and the API.
+Plain values, validated on construction; runner, checkpoint and API share them.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ Normalization = Literal["wu", "average"]
 
 
 class OptionsError(ValueError):
-    """An option out of range; the message says what was got and what is allowed."""
+    """An invalid option; the message names the value and the allowed range."""
 
 
 @dataclass(frozen=True)
 class DecodingOptions:
-    """Beam search (a beam of one is greedy) or, if `sampling`, a draw from the model.
+    """Beam search (greedy for a beam of one) or, if `sampling`, a random draw from the model.
 
     `length_penalty` is alpha of Wu et al. 2016, eq. 14 ("wu"), or the exponent of the length that
-    the log-probability is divided by ("average"); 0 compares plain log-probabilities.
-    Sampling keeps the `top_k` likeliest tokens (0: all), of these the nucleus of mass `top_p`
-    (Holtzman et al. 2020), after dividing the logits by `temperature`.
-    Beam search ends when no live hypothesis could win any more, even if it ended within
-    `lookahead` further tokens that cost nothing (None: at the length limit, which is exact).
-    `max_length` bounds the target in tokens, end of sentence included; None leaves it to
+    divides the log-probability ("average"); 0 compares plain log-probabilities.
+    Sampling divides the logits by `temperature`, keeps the `top_k` likeliest tokens (0: all), and
+    of these the nucleus of mass `top_p` (Holtzman et al. 2020).
+    Beam search ends when no live hypothesis can win, even with `lookahead` more tokens of
+    log-probability 0 (None: tokens up to the length limit, which is exact).
+    `max_length` bounds the target in tokens, end of sentence included; None means
     `length_ratio` * source tokens + `length_margin`.
-    `repetition_penalty` above 1 makes tokens less likely that were used already;
-    `no_repeat_ngram_size` n forbids every n-gram to come twice (0: forbids nothing).
+    `repetition_penalty` above 1 makes used tokens less likely; `no_repeat_ngram_size` n forbids
+    repeated n-grams (0: off).
     """
 
     beam_size: int = 4
@@ -79,7 +79,7 @@ class DecodingOptions:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> DecodingOptions:
-        """Build from parsed JSON or TOML; an unknown key raises OptionsError."""
+        """Build from parsed JSON or TOML. Raises OptionsError for an unknown key."""
         if not isinstance(values, dict):
             raise OptionsError(f"decoding must be a table of options, got {shown(values)}")
         known = {field.name for field in dataclasses.fields(cls)}
@@ -97,7 +97,7 @@ class DecodingOptions:
         return self.repetition_penalty != 1.0 or self.no_repeat_ngram_size > 0
 
     def target_limit(self, num_source_tokens: int) -> int:
-        """How many tokens this translation may have, end of sentence included."""
+        """Maximum tokens of the translation, end of sentence included."""
         if self.max_length is not None:
             return self.max_length
         return math.ceil(self.length_ratio * num_source_tokens) + self.length_margin

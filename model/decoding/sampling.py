@@ -1,6 +1,6 @@
 """Draw tokens from truncated distributions, with one random stream per sentence.
 
-A draw depends on the sentence's seed and position alone, never on its neighbours in the batch.
+The noise depends only on the seed and the position, not on the rest of the batch.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _MIX_2 = 0x94D049BB133111EB - 2**64
 def sample(
     logits: Tensor, temperature: Tensor, top_k: Tensor, top_p: Tensor, noise: Tensor
 ) -> Tensor:
-    """Draw one token per row: of the `top_k` likeliest (0: all) those in the nucleus `top_p`.
+    """Draw one token per row from the nucleus `top_p` of the `top_k` likeliest (0: all).
 
     logits (R, V); temperature, top_k, top_p (R,); noise (R, V) from `gumbel_at` -> ids (R,).
-    The likeliest token after adding Gumbel noise is a draw from the distribution (Maddison et al.
-    2014, section 2). Unlike inverting the cumulative distribution it hardly ever turns on a
-    rounding error, so that a draw does not depend on how the batch was computed.
+    The argmax after adding Gumbel noise is a draw from the distribution (Maddison et al. 2014,
+    section 2). Rounding errors change it far more rarely than a draw by inverting the cumulative
+    distribution, so the composition of the batch does not change the draw.
     """
     scaled = logits / temperature[:, None]
     is_kept = _nucleus(scaled, top_k, top_p)
@@ -29,10 +29,10 @@ def sample(
 
 
 def _nucleus(logits: Tensor, top_k: Tensor, top_p: Tensor) -> Tensor:
-    """Which tokens may be drawn: logits (R, V), top_k and top_p (R,) -> (R, V).
+    """Mask of the tokens to draw from: logits (R, V), top_k and top_p (R,) -> (R, V).
 
     The nucleus (Holtzman et al. 2020, section 3.1) is the smallest set of likeliest tokens whose
-    mass reaches `top_p`; it has at least one.
+    mass reaches `top_p`; it has at least one token.
     """
     probs, ids = logits.softmax(-1).sort(-1, descending=True)
     ranks = torch.arange(probs.size(1), device=probs.device)
@@ -52,8 +52,8 @@ def gumbel_at(seeds: Tensor, positions: Tensor, n_tokens: int) -> Tensor:
 def uniform_at(seeds: Tensor, positions: Tensor, n_tokens: int) -> Tensor:
     """Uniform numbers in (0, 1) for seeds (R,) and positions (R,), both int64 -> (R, V) float32.
 
-    Counter-based: SplitMix64 (Steele, Lea and Flood 2014) of the mixed seed and position advanced
-    by the token; the top 23 bits become the number, so that neither 0 nor 1 comes out.
+    Counter-based: SplitMix64 (Steele, Lea and Flood 2014) of the mixed seed and position, advanced
+    by the token id. The top 23 bits give the number, which excludes 0 and 1.
     """
     streams = _mix(_mix(seeds) + positions * _GOLDEN_GAMMA)
     tokens = torch.arange(n_tokens, device=seeds.device)

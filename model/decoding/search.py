@@ -32,7 +32,7 @@ _NEVER = float("-inf")
 
 
 class Status(IntEnum):
-    """How a slot stands after a step."""
+    """State of a slot's search after a step."""
 
     RUNNING = 0
     DONE = 1
@@ -40,7 +40,7 @@ class Status(IntEnum):
 
 
 class Search:
-    """The state of every running search, and one step of all of them."""
+    """The state of every running search, and the operations of a step."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Search:
         device: torch.device,
         utf8: Utf8Tables | None = None,
     ) -> None:
-        """`filler_id`: a token that is never generated, whose logits are -inf. `utf8`: None if the
-        vocabulary has no bytes."""
+        """`filler_id`: a token whose logit is always -inf. `utf8`: None if the vocabulary has no
+        byte tokens."""
         self.eos_id, self.filler_id = eos_id, filler_id
         self.utf8 = utf8
         self.options = SlotOptions(n_slots, device)
@@ -73,7 +73,7 @@ class Search:
         limits: Sequence[int],
         start: int,
     ) -> None:
-        """Begin searches in `slots`, of at most `limits` tokens, from the token `start`."""
+        """Start searches in `slots` from the token `start`, with at most `limits` tokens each."""
         device = self.length.device
         where = to_device(slots, device)
         self.options.set(where, sentences, limits)
@@ -92,8 +92,8 @@ class Search:
     def results(
         self, slots: Sequence[int], limits: Sequence[int], n_best: int
     ) -> Pending[list[list[Hypothesis]]]:
-        """The finished hypotheses of each of these slots as they are now, best first: at most
-        `n_best`, of at most `limits` tokens."""
+        """A snapshot of each slot's finished hypotheses, best first: at most `n_best`, of at most
+        `limits` tokens."""
         found, where, length = self.finished, to_device(slots, self.length.device), max(limits)
         tables = (
             *(found.tokens[:, :n_best, :length], found.log_probs[:, :n_best, :length]),
@@ -116,22 +116,22 @@ class Search:
 
     @property
     def tables(self) -> tuple[Tensor, ...]:
-        """All that is kept, one row a slot."""
+        """All state tensors; the first dimension is the slot."""
         groups = (*self.options.tables, *self.live.tables, *self.finished.tables)
         hypotheses = (self.last, self.spelling)
         return (*groups, self.prefix, *hypotheses, self.length, self.status, self.is_stuck)
 
     def frontier(self, rows: RowTable) -> tuple[Tensor, Tensor]:
-        """The token that each row goes on from and its position, (R,) each."""
+        """The last token of each row and the position to feed it at, (R,) each."""
         return self.last[rows.slots, rows.beams], self.length[rows.slots]
 
     def choose(
         self, logits: Tensor, rows: RowTable, max_length: int, features: Features
     ) -> RowCandidates:
-        """What the slots' options make of logits (R, V): guarded, forced, sampled or the best.
+        """Apply the slots' options to logits (R, V) and pick candidates: the best or a sample.
 
-        `max_length` is L after this step. `features` says what any of the slots uses, which the
-        caller knows without asking the device.
+        `max_length` is L after this step. `features` is the union over the slots; the caller knows
+        it without a device sync.
         """
         logits = self._guard(logits, rows, max_length - 1, features)
         own = logits[rows.drawn]
@@ -143,10 +143,10 @@ class Search:
         return self._sample(own, logits[rows.drawn], candidates, rows)
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
-        """Extend every live hypothesis by one token -> the row that each row goes on from (R,).
+        """Extend every live hypothesis by one token -> the row that each row continues (R,).
 
-        Each row offers its candidates, at least 2K where the vocabulary has so many. A search that
-        has ended stays as it is.
+        Each row needs at least 2K candidates, or all of a smaller vocabulary. The status and the
+        finished hypotheses of an ended search do not change.
         """
         n_slots, width = rows.by_slot.shape
         is_running = self.status[:n_slots] == Status.RUNNING
@@ -162,7 +162,7 @@ class Search:
         return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
 
     def stable_lengths(self, rows: RowTable, max_length: int) -> Tensor:
-        """How many tokens all hypotheses share that can still win, live or finished -> (N,)."""
+        """Length of the common prefix of all live and finished hypotheses -> (N,)."""
         n_slots, width = rows.by_slot.shape
         reference = self.live.tokens[:n_slots, :1, :max_length]
         lengths = self.length[:n_slots]
@@ -174,7 +174,7 @@ class Search:
         return within.long().cumprod(-1).sum(-1)
 
     def _guard(self, logits: Tensor, rows: RowTable, max_length: int, features: Features) -> Tensor:
-        """Apply what the slots forbid and force; max_length: L before this step."""
+        """Apply repetition guards and forced prefixes; max_length: L before this step."""
         length = self.length[rows.slots]
         if features.has_guards and max_length:
             history = self.live.tokens[rows.slots, rows.beams, :max_length]
@@ -193,11 +193,11 @@ class Search:
         return logits
 
     def _is_forced(self, rows: RowTable) -> Tensor:
-        """Which rows are still within their prefix (R,)."""
+        """Mask of the rows within their prefix (R,)."""
         return self.length[rows.slots] < self.options.prefix_length[rows.slots]
 
     def _forbidden_bytes(self, rows: RowTable, features: Features) -> Tensor | None:
-        """Tokens that cannot go on what each row has spelled (R, V); a prefix may force them."""
+        """Mask of tokens that would make a row's UTF-8 invalid (R, V); a prefix may force them."""
         if self.utf8 is None:
             return None
         spelling = self.spelling[rows.slots, rows.beams]
@@ -209,7 +209,10 @@ class Search:
     def _sample(
         self, own: Tensor, allowed: Tensor, likeliest: RowCandidates, rows: RowTable
     ) -> RowCandidates:
-        """Replace a sampling row's candidates by its one draw from the `allowed` of its logits."""
+        """Replace the candidates of sampling rows by one draw from their `allowed` logits (D, V).
+
+        `own` (D, V): the same logits before bytes were forbidden; they give the log-probability.
+        """
         log_probs, tokens, is_failed = likeliest
         drawn = self._draw(allowed, rows.slots[rows.drawn])
         tokens[rows.drawn, 0] = drawn
@@ -229,7 +232,7 @@ class Search:
     ) -> Candidates:
         """The best 2K extensions of each slot's live hypotheses.
 
-        Twice the beam: each hypothesis can offer the end of sentence once, so at least K go on.
+        Each of the K hypotheses has one extension by eos, so at least K others remain.
         """
         n_slots, width = by_slot.shape
         own = row_candidates.log_probs[by_slot]
@@ -243,10 +246,10 @@ class Search:
         return Candidates(parent, token, total, spelled, scored)
 
     def _settle(self, candidates: Candidates, width: int, is_running: Tensor) -> None:
-        """Move hypotheses that end into the finished ones, of which the n_best stay.
+        """Move ended hypotheses into the finished ones and keep the n_best.
 
-        A hypothesis ends with eos, if it is among the beam's best; where none did by the length
-        limit or before a loop, the beam's best end as they are.
+        A hypothesis ends with eos if it is among the beam's best. If none has ended at the length
+        limit or in a loop, the beam's best end without eos.
         """
         n_slots, count = candidates.token.shape
         length = self.length[:n_slots]
@@ -271,7 +274,7 @@ class Search:
         keep(self.finished.log_probs, candidates.log_probs, index)
 
     def _survive(self, candidates: Candidates, width: int) -> Tensor:
-        """The best candidates that do not end become the live hypotheses -> parents (N, K)."""
+        """Make the best candidates without eos the live hypotheses -> parents (N, K)."""
         n_slots = candidates.token.size(0)
         length = self.length[:n_slots]
         open_totals = candidates.total.masked_fill(candidates.token == self.eos_id, _NEVER)
@@ -290,11 +293,11 @@ class Search:
         return parents
 
     def _is_done(self, n_slots: int, width: int) -> Tensor:
-        """A slot is done when no live hypothesis can enter its n_best any more -> (N,).
+        """A slot is done when no live hypothesis can still enter its n_best -> (N,).
 
-        Log-probabilities only fall and the penalty only grows with length, so a live
-        hypothesis scores at most what it would at the greatest length it is trusted to need. A
-        beam of one is greedy by definition and stops at its first end.
+        Log-probabilities only fall and the penalty only grows with length. So the score of a live
+        hypothesis is at most its log-probability over the penalty at length + lookahead, capped at
+        the limit. A beam of one is greedy and stops at its first eos.
         """
         options, length = self.options, self.length[:n_slots]
         last = options.n_best[:n_slots, None].clamp(1, width) - 1
@@ -307,8 +310,8 @@ class Search:
         return is_done | (length >= options.limit[:n_slots]) | self.is_stuck[:n_slots]
 
     def _notice_loops(self, n_slots: int) -> None:
-        """Where the best live hypothesis only repeats itself, the next step is the last. The prefix
-        that was asked for may repeat what it likes."""
+        """Mark slots whose best live hypothesis is in a loop; the next step is their last. Tokens
+        of the requested prefix do not count."""
         lengths = self.length[:n_slots, None]
         places = lengths - LOOP_SPAN + _ranks(LOOP_SPAN, lengths)
         tail = self.live.tokens[:n_slots, 0].gather(1, places.clamp_min(0))
@@ -316,8 +319,8 @@ class Search:
         self.is_stuck[:n_slots] = is_looping(tail) & (num_chosen >= LOOP_SPAN)
 
     def _penalty(self, n_slots: int, length: Tensor) -> Tensor:
-        """What log-probabilities are divided by, (N,): ((5 + |Y|) / 6)^alpha (Wu et al. 2016,
-        eq. 14) or |Y|^alpha."""
+        """The divisor of log-probabilities (N,): ((5 + |Y|) / 6)^alpha (Wu et al. 2016, eq. 14) or
+        |Y|^alpha."""
         base = torch.where(self.options.is_wu[:n_slots], (5.0 + length) / 6.0, length.float())
         return base ** self.options.length_penalty[:n_slots]
 

@@ -1,4 +1,4 @@
-"""What crosses the seam between the runner and whoever drives it: plain Python, no tensors."""
+"""The runner's inputs and outputs: plain Python, no tensors."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Literal
 from model.decoding.options import DecodingOptions
 
 LEAST_SOURCE_TOKENS = 16
-"""The least that anybody may limit sentences to, the tag and the end included."""
+"""The smallest allowed limit on source tokens, tag and eos included."""
 
 
 @dataclass(frozen=True)
 class SourceSentence:
-    """One sentence to translate: source ids, tag and eos included, and how to decode them.
+    """One sentence to translate: source ids, tag and eos included, and decoding options.
 
-    `is_streamed` asks `Runner.step` for its tokens as they settle. The translation begins with the
-    target ids of `prefix`; they count as certain, so that scores are of what follows.
+    With `is_streamed`, `Runner.step` returns tokens as they settle. The translation begins with
+    the target ids of `prefix`; they have probability 1, so scores rate only the rest.
     """
 
     ids: Sequence[int]
@@ -26,16 +26,16 @@ class SourceSentence:
     prefix: Sequence[int] = ()
 
     def target_limit(self, most: int) -> int:
-        """How many tokens the translation may have where `most` fit, end of sentence included; the
-        prefix must have less."""
+        """Maximum tokens of the translation, at most `most`, end of sentence included; the prefix
+        must have fewer."""
         return min(self.options.target_limit(len(self.ids)), most)
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation. `log_probs` has one entry a generated token, and after "stop" one more
-    for eos, which `ids` leaves out. `score` is the length-normalised log-probability. "repetition":
-    it was ended because it only went on repeating itself."""
+    """One translation. `log_probs` has one entry per token, and after "stop" one more for eos,
+    which `ids` omits. `score` is the length-normalised log-probability. "repetition": the search
+    ended the hypothesis because it was in a loop."""
 
     ids: list[int]
     log_probs: list[float]
@@ -54,9 +54,9 @@ class Finished:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one step brought. Finished sentences hold no slot any more.
+    """The results of one step. Finished sentences hold no slot.
 
-    `streamed` maps handles to newly settled target ids, which no later step can take back.
+    `streamed` maps handles to newly settled target ids, which later steps do not change.
     """
 
     finished: list[Finished]

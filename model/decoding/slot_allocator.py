@@ -1,4 +1,4 @@
-"""Which slot and rows belong to which sentence: host bookkeeping, no tensors."""
+"""Assign slots and rows to sentences: host bookkeeping, no tensors."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from typing import NamedTuple, Protocol
 
 
 class Compaction(NamedTuple):
-    """What must be copied after sentences left: (target, source) of rows and of slots. No source
-    is the target of another one."""
+    """Copies to make after sentences are evicted: (target, source) of rows and of slots. No source
+    is also a target."""
 
     rows: list[tuple[int, int]]
     slots: list[tuple[int, int]]
 
 
 class BatchView:
-    """Some slots, the rows of each, and a place for every row: one after the other."""
+    """A selection of slots and their rows. A row's place is its index among all of them."""
 
     def __init__(self, slots: Sequence[int], groups: Sequence[list[int]]) -> None:
-        """`groups`: each slot's rows."""
+        """`groups`: the rows of each slot."""
         self.slots, self.groups = slots, groups
 
     @cached_property
     def rows(self) -> list[int]:
-        """All rows, by their places."""
+        """All rows, in order of place."""
         return list(itertools.chain.from_iterable(self.groups))
 
     @cached_property
     def owners(self) -> list[tuple[int, int]]:
-        """The (slot, beam) that each of them belongs to."""
+        """The (slot, beam) of each row, in order of place."""
         pairs = zip(self.slots, self.groups, strict=True)
         return [(slot, beam) for slot, rows in pairs for beam in range(len(rows))]
 
     @cached_property
     def table(self) -> list[list[int]]:
-        """For every slot the places of its rows, widened with its own first one's."""
+        """The places of each slot's rows, padded with its first place."""
         ends = list(itertools.accumulate(map(len, self.groups)))
         pairs = zip(ends, self.groups, strict=True)
         return _widened([list(range(end - len(rows), end)) for end, rows in pairs])
 
 
 class SlotAllocator(Protocol):
-    """Slots and rows of the running sentences, which are known by their handles."""
+    """Slots and rows of the running sentences, by handle."""
 
     @property
     def handles(self) -> Sequence[int]: ...
@@ -55,20 +55,20 @@ class SlotAllocator(Protocol):
     def num_rows(self) -> int: ...
 
     def slot(self, handle: int) -> int:
-        """KeyError if the handle is not running."""
+        """The slot of a sentence. Raises KeyError if the handle is not running."""
 
     def view(self, handles: Sequence[int]) -> BatchView:
-        """Slots and rows of these sentences."""
+        """The batch view of these sentences."""
 
     def add(self, handle: int, beam_size: int) -> int:
-        """Give a sentence a slot and rows -> its slot."""
+        """Assign a slot and `beam_size` rows -> the slot."""
 
     def remove(self, handles: Sequence[int]) -> Compaction:
-        """Take sentences out -> who has to move therefore."""
+        """Free the slots and rows of sentences -> the copies that compaction needs."""
 
 
 class FixedSlotAllocator:
-    """Nobody moves: a newcomer takes the slot and the rows that became free last."""
+    """Sentences never move: a new sentence takes the slot and rows freed last."""
 
     def __init__(self) -> None:
         self._slots: dict[int, int] = {}
@@ -119,7 +119,7 @@ class FixedSlotAllocator:
 
 
 class CompactSlotAllocator:
-    """Live slots stay 0..N-1 and live rows 0..R-1: what leaves is replaced by what is last."""
+    """Keeps live slots at 0..N-1 and live rows at 0..R-1: the last ones fill freed places."""
 
     def __init__(self) -> None:
         self.handles: list[int] = []
@@ -139,7 +139,7 @@ class CompactSlotAllocator:
         return self._slots[handle]
 
     def view(self, handles: Sequence[int]) -> BatchView:
-        """Every row in its own place; ValueError unless these are all."""
+        """Every row's place is its number. Raises ValueError for a subset."""
         if len(handles) < self.num_slots:
             raise ValueError("on this device a step is of all running sentences")
         return _FullView(self.rows, self._owners)
@@ -154,7 +154,7 @@ class CompactSlotAllocator:
         return slot
 
     def remove(self, handles: Sequence[int]) -> Compaction:
-        """The last rows and the last slots fill the holes."""
+        """The last rows and slots fill the freed places."""
         slots = [self._slots.pop(handle) for handle in handles]
         row_moves = self._compact_rows([row for slot in slots for row in self.rows[slot]])
         slot_moves = _fill_holes(slots, self.num_slots)
@@ -179,7 +179,7 @@ class CompactSlotAllocator:
 
 
 class _FullView(BatchView):
-    """All slots, every row in its own place."""
+    """All slots; every row's place is its number."""
 
     def __init__(self, groups: Sequence[list[int]], owners: list[tuple[int, int]]) -> None:
         super().__init__(range(len(groups)), groups)
@@ -189,7 +189,7 @@ class _FullView(BatchView):
 
 
 def _fill_holes(freed: Sequence[int], num_before: int) -> list[tuple[int, int]]:
-    """Which of the last go into which hole, so that the first num_before - len(freed) are left."""
+    """(target, source) moves of the last entries into freed places below the new count."""
     count = num_before - len(freed)
     gone = set(freed)
     holes = sorted(place for place in freed if place < count)
@@ -198,6 +198,6 @@ def _fill_holes(freed: Sequence[int], num_before: int) -> list[tuple[int, int]]:
 
 
 def _widened(table: Sequence[list[int]]) -> list[list[int]]:
-    """Each list made as long as the longest, with its own first entry."""
+    """Pad each list to the longest with its first entry."""
     width = max(map(len, table), default=0)
     return [rows + rows[:1] * (width - len(rows)) for rows in table]

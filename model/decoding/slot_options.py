@@ -1,4 +1,4 @@
-"""The options of the sentences in the slots, as tensors that a step can index."""
+"""The options of the sentences in the slots, as tensors indexed by slot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.decoding.transfer import to_device
 
 
 class Features(NamedTuple):
-    """What any running sentence uses, so that a step leaves out what none does."""
+    """The features that running sentences use; a step skips the others."""
 
     has_sampling: bool
     has_guards: bool
@@ -23,7 +23,7 @@ class Features(NamedTuple):
 
     @property
     def needs_logits(self) -> bool:
-        """Whether choosing the next token takes more than the likeliest ones."""
+        """Whether the choice of the next token needs all logits, not only the likeliest tokens."""
         return self.has_sampling or self.has_guards or self.has_prefix
 
     @classmethod
@@ -38,13 +38,13 @@ class Features(NamedTuple):
 
     @classmethod
     def union(cls, features: Iterable[Features]) -> Features:
-        """What any of some sentences uses."""
+        """The features that any of the sentences uses."""
         sampling, guards, prefixes, streams, ngram_sizes = zip(*features, strict=True)
         return cls(any(sampling), any(guards), any(prefixes), any(streams), max(ngram_sizes))
 
 
 class SlotOptions:
-    """The options of each slot: columns (n_slots,) of three tables, which the C++ reads too."""
+    """The options of each slot: columns (n_slots,) of three tables, which the C++ also reads."""
 
     def __init__(self, n_slots: int, device: torch.device) -> None:
         self.integers = torch.zeros(n_slots, 8, dtype=torch.int64, device=device)
@@ -58,13 +58,13 @@ class SlotOptions:
 
     @property
     def tables(self) -> tuple[Tensor, Tensor, Tensor]:
-        """All that is kept, one row a slot."""
+        """The three tables, one row per slot."""
         return self.integers, self.numbers, self.flags
 
     def set(
         self, slots: Tensor, sentences: Sequence[SourceSentence], limits: Sequence[int]
     ) -> None:
-        """Write the options of the sentences that go into `slots` (B,)."""
+        """Write the sentences' options into the rows `slots` (B,)."""
         pairs = zip(sentences, limits, strict=True)
         rows = [option_rows(sentence, limit) for sentence, limit in pairs]
         for table, values in zip(self.tables, zip(*rows, strict=True), strict=True):

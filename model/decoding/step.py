@@ -16,23 +16,23 @@ from model.decoding.transfer import DeviceToHost, Pending
 
 
 class Outcome(NamedTuple):
-    """The slots of a table after a step: their `Status` (N,). Where any is streamed also the length
-    of what is settled (N,) and the tokens of the best hypothesis (N, L)."""
+    """The slots of a table after a step: their `Status` (N,). If any is streamed, also the number
+    of settled tokens (N,) and the tokens of the best hypothesis (N, L)."""
 
     status: Tensor
     stable: Tensor | None = None
     tokens: Tensor | None = None
 
     def of_first(self, n_slots: int) -> Outcome:
-        """Without the slots after them."""
+        """The outcome of the first `n_slots` slots."""
         if self.stable is None or self.tokens is None:
             return Outcome(self.status[:n_slots])
         return Outcome(self.status[:n_slots], self.stable[:n_slots], self.tokens[:n_slots])
 
 
 class Progress(NamedTuple):
-    """The same as the host is told of it: the places of slots whose searches have ended among those
-    that took part; where any is streamed, what is settled of each as in `Outcome`."""
+    """An `Outcome` on the host: place in the step batch and status of each ended slot. If any slot
+    is streamed, `stable` and `tokens` as in `Outcome`."""
 
     ended: list[tuple[int, Status]]
     stable: Sequence[int] = ()
@@ -42,16 +42,16 @@ class Progress(NamedTuple):
     def of(
         cls, status: Tensor, stable: Tensor | None = None, tokens: Tensor | None = None
     ) -> Progress:
-        """Of an outcome that has arrived."""
+        """From the tensors of an outcome on the host."""
         codes = enumerate(status.tolist())
         ended = [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
         return cls(ended, () if stable is None else stable.tolist(), tokens)
 
 
 class Step:
-    """Extends the hypotheses of a table by one token each, as one operation after the other.
+    """Extends the hypotheses of a table by one token each, operation by operation.
 
-    `lag`: how many steps later its outcomes should be read, so that nobody waits for them.
+    `lag`: how many steps later to read the outcome, so that the host does not wait for the device.
     """
 
     lag = 0
@@ -63,12 +63,12 @@ class Step:
     def take(
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> Pending[Progress]:
-        """As `run`, for the host to be told of."""
+        """Run a step and start the copy of its outcome to the host."""
         outcome = self.run(members.table, shape_of_step, features)
         return DeviceToHost([tensor for tensor in outcome if tensor is not None], Progress.of)
 
     def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
-        """`features`: what any sentence uses. `shape_of_step` may be larger than needed."""
+        """`features`: the union over the sentences. `shape_of_step` may be larger than needed."""
         self.extend(table, shape_of_step, features)
         status = self._search.status.index_select(0, table.members)
         if not features.has_streams:
@@ -77,7 +77,7 @@ class Step:
         return Outcome(status, self._search.stable_lengths(table, shape_of_step.target), tokens)
 
     def extend(self, table: RowTable, shape_of_step: StepShape, features: Features) -> None:
-        """The step itself, without a look at what it brought."""
+        """Run a step without an outcome."""
         self._network.step(*self._search.frontier(table), table, shape_of_step)
         candidates = self._candidates(table, shape_of_step, features)
         sources = self._search.advance(candidates, table, shape_of_step.target)

@@ -1,4 +1,4 @@
-"""From the host to the device and back, without either waiting for the other."""
+"""Asynchronous copies from the host to the device and back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Result = TypeVar("Result", covariant=True)
 def to_device(
     values: Sequence[Any], device: torch.device, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """Numbers, or lists of them, as a tensor on the device. What it computes now goes on meanwhile,
-    and only what is asked of it afterwards sees them."""
+    """Copy numbers, or lists of them, to a tensor on the device. On a GPU the copy is asynchronous,
+    in stream order."""
     tensor = torch.tensor(values, dtype=dtype)
     if device.type != "cuda":
         return tensor
@@ -23,15 +23,15 @@ def to_device(
 
 
 class Pending(Protocol[Result]):
-    """What the host is told later."""
+    """A result that the host gets later."""
 
     def wait(self) -> Result:
-        """The result, once it is there."""
+        """Block until the result is available."""
         ...
 
 
 class Ready(Generic[Result]):
-    """What it need not wait for."""
+    """A result that is already available."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
@@ -41,11 +41,11 @@ class Ready(Generic[Result]):
 
 
 class DeviceToHost(Generic[Result]):
-    """Tensors on their way to the host, as they are when everything that the device was asked until
-    now is done. On the CPU they are there, and must not be changed any more."""
+    """A pending copy of tensors to the host: a snapshot in stream order. CPU tensors are not
+    copied, so the caller must not change them."""
 
     def __init__(self, tensors: Sequence[Tensor], read: Callable[..., Result]) -> None:
-        """`read` makes of them what the host wants to know."""
+        """`read` converts the copies to the result."""
         self._read = read
         self._event: torch.cuda.Event | None = None
         self._copies = list(tensors)

@@ -1,6 +1,6 @@
-"""Which bytes may follow which in UTF-8, for vocabularies that spell rare characters in bytes.
+"""Automaton of valid UTF-8, for vocabularies that spell rare characters in bytes.
 
-A state says which bytes can complete the character that is being spelled; state 0 is between two
+A state is the set of byte sequences that complete the current character; state 0 is between two
 characters.
 """
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 OTHER = 256
-"""Stands for every token that is not a byte."""
+"""The code of every token that is not a byte."""
 
 _TAIL = (0x80, 0xBF)
 _WELL_FORMED = (
@@ -37,10 +37,10 @@ _State = frozenset[_Ranges]
 
 
 class Utf8Tables(NamedTuple):
-    """What a search needs to spell in UTF-8 only. S states, V tokens.
+    """Tables that restrict a search to valid UTF-8. S states, V tokens.
 
-    spelled (V,): the byte of each token, or `OTHER`; is_allowed (S, 257): whether a byte may come
-    next, or another token; next_state (S, 257): the state after it, even if it was not allowed;
+    spelled (V,): the byte of each token, or `OTHER`; is_allowed (S, 257): whether this byte, or
+    `OTHER`, may come next; next_state (S, 257): the state after it, even if it was not allowed;
     is_forbidden (S, V): which tokens may not come next.
     """
 
@@ -51,9 +51,10 @@ class Utf8Tables(NamedTuple):
 
     @classmethod
     def of(cls, byte_ids: Mapping[int, int], vocab_size: int, device: torch.device) -> Utf8Tables:
-        """`byte_ids`: the tokens that spell one byte each, and their bytes.
+        """`byte_ids`: maps each byte token to its byte.
 
-        A character with a byte that no token spells is never begun, so every state has a way out.
+        A byte sequence that the available tokens cannot complete is never begun, so every state
+        allows at least one token.
         """
         spelled = torch.full((vocab_size,), OTHER)
         spelled[list(byte_ids)] = torch.tensor(list(byte_ids.values()))
@@ -68,7 +69,7 @@ class Utf8Tables(NamedTuple):
 
 
 def _states(available: set[int]) -> list[_State]:
-    """All states that the available bytes lead to, the one between two characters first."""
+    """All states reachable with the available bytes; the one between two characters is first."""
     start = frozenset(
         ranges
         for ranges in _WELL_FORMED
@@ -82,14 +83,13 @@ def _states(available: set[int]) -> list[_State]:
 
 
 def _after(state: _State, byte: int) -> _State:
-    """What can complete the character after this byte; empty if nothing can or it is complete."""
+    """The state after this byte; empty if the character is complete or the byte is invalid."""
     rests = (ranges[1:] for ranges in state if ranges[0][0] <= byte <= ranges[0][1])
     return frozenset(rest for rest in rests if rest)
 
 
 def _tables(states: list[_State]) -> tuple[Tensor, Tensor]:
-    """`is_allowed` and `next_state`. After a byte that is not allowed it goes on as if the bytes
-    before it had not been."""
+    """`is_allowed` and `next_state`. A byte that is not allowed continues from state 0."""
     is_allowed = torch.zeros(len(states), OTHER + 1, dtype=torch.bool)
     next_state = torch.zeros(len(states), OTHER + 1, dtype=torch.int64)
     is_allowed[0, OTHER] = True

@@ -1,1 +1,1 @@
-"""Checkpoints of ours as other programs read them."""
+"""Export checkpoints to the formats of other programs."""

@@ -1,7 +1,7 @@
 """Write a checkpoint as a Hugging Face directory, for transformers and CTranslate2's converter.
 
-Three of its families have our network: "marian" is post-norm, "pegasus" is the same network with
-norms before the sublayers, "m2m_100" is pre-norm with tensor2tensor's sinusoids from position 2 on.
+Three of its families match our network: "marian" is post-norm, "pegasus" is the same network with
+pre-norm, "m2m_100" is pre-norm with tensor2tensor's sinusoids from position 2 on.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from model.network.layers import sinusoids
 _ACTIVATIONS: dict[Activation, str] = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
 
 _WRITERS = ("out_proj", "contract")
-"""Layers whose output is added to the residual stream; all others with a matrix read it."""
+"""Layers that add to the residual stream; all other layers with a matrix read it."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A family that can hold some of our checkpoints: which values of which option it has."""
+    """A family that can hold some checkpoints: the allowed values of each option."""
 
     architecture: str
     options: dict[str, tuple[Any, ...]]
@@ -78,7 +78,7 @@ FORMATS = {
 def export_checkpoint(source: Path, destination: Path, name: str) -> None:
     """Write the checkpoint directory `source` in the format `name`, in float32.
 
-    Raises ExportError or CheckpointError, and leaves nothing behind then.
+    Raises ExportError or CheckpointError and leaves no files then.
     """
     if destination.exists():
         raise ExportError(f"{destination} exists already; remove it or name another directory")
@@ -131,9 +131,9 @@ def _foreign_weights(checkpoint: Checkpoint, name: str) -> dict[str, Tensor]:
 
 
 def _in_halves(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The same network with all dimensions of sines before all those of cosines.
+    """The same network with the dimensions of all sines before those of all cosines.
 
-    Everything that reads or writes the residual stream has its dimensions in the new order.
+    Every layer that reads or writes the residual stream is permuted to the new order.
     """
     changed = {}
     for name, tensor in weights.items():
@@ -152,7 +152,7 @@ def _halves(size: int) -> Tensor:
 
 
 def _write_config(directory: Path, checkpoint: Checkpoint, name: str) -> None:
-    """config.json for the network, generation_config.json for how to decode with it."""
+    """Write config.json for the network and generation_config.json for decoding."""
     config, decoding = checkpoint.info.architecture, checkpoint.info.decoding
     ids = {
         "pad_token_id": config.pad_id,
@@ -173,7 +173,7 @@ def _write_config(directory: Path, checkpoint: Checkpoint, name: str) -> None:
 
 
 def _architecture(config: ModelConfig, name: str) -> dict[str, Any]:
-    """The network in the words of config.json; the last two lines are for CTranslate2."""
+    """The network in config.json's terms; the last two lines are for CTranslate2."""
     return {
         "model_type": name,
         "architectures": [FORMATS[name].architecture],

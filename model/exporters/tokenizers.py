@@ -1,4 +1,4 @@
-"""Tokenizer files as transformers' own classes read them."""
+"""Write tokenizer files for transformers' own classes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NUM_WMT21 = 8
 
 
 class ExportError(ValueError):
-    """A checkpoint that a format cannot hold; the message says what it has and what is allowed."""
+    """The format cannot hold the checkpoint; the message gives the value and the allowed ones."""
 
 
 def write_marian_tokenizer(directory: Path, checkpoint: Checkpoint, source: Path) -> None:
-    """MarianTokenizer's files; a target language is asked for as in ">>de<< text"."""
+    """Write MarianTokenizer's files; text selects the target language as in ">>de<< text"."""
     config, tokenizer = checkpoint.info.tokenizer, checkpoint.tokenizer
     shutil.copyfile(source / config.source, directory / "source.spm")
     shutil.copyfile(source / config.target, directory / "target.spm")
@@ -43,7 +43,7 @@ def write_marian_tokenizer(directory: Path, checkpoint: Checkpoint, source: Path
 
 
 def write_m2m_100_tokenizer(directory: Path, checkpoint: Checkpoint, source: Path) -> None:
-    """M2M100Tokenizer's or NllbTokenizer's files, whichever the tags are of."""
+    """Write M2M100Tokenizer's or NllbTokenizer's files, depending on the tags."""
     config, pieces = checkpoint.info.tokenizer, checkpoint.tokenizer.source_pieces
     tags = sorted(config.tags.values(), key=pieces.index)
     shutil.copyfile(source / config.source, directory / _MODEL)
@@ -72,7 +72,7 @@ def write_m2m_100_tokenizer(directory: Path, checkpoint: Checkpoint, source: Pat
 
 
 def write_json(path: Path, value: Any) -> None:
-    """One JSON value in UTF-8."""
+    """Write one JSON value in UTF-8."""
     path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
@@ -81,6 +81,6 @@ def _numbered(pieces: Sequence[str]) -> dict[str, int]:
 
 
 def _only(codes: Iterable[str]) -> str:
-    """The one language of a side, or "mul" for several."""
+    """The only language of a side, or "mul" for several."""
     different = set(codes)
     return different.pop() if len(different) == 1 else "mul"

@@ -1,1 +1,1 @@
-"""Checkpoints of other families as ours: one file a family, all onto the one Transformer."""
+"""Import checkpoints of other model families; one file per family."""

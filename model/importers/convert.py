@@ -1,4 +1,4 @@
-"""Import a foreign model: find out what it is, and write it as a checkpoint of ours."""
+"""Import a foreign model: detect its family and write it as a checkpoint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WRONG = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError),
     *(RuntimeError, OverflowError, RecursionError),
 )
-"""What reading a file of wrong values raises where no check of their own names them."""
+"""Exceptions from wrong values in a file that no specific check catches."""
 _SUPPORTED = "marian, m2m_100 (with NLLB-200), mbart (mBART-50) and fairseq Transformers"
 _CARD = """# {name}
 
@@ -50,8 +50,8 @@ def import_model(
 ) -> None:
     """Write the model of a directory or fairseq archive as the checkpoint `destination`.
 
-    `origin` is kept in it; the checkpoint's name is the last part of its "source".
-    Raises SourceError, and leaves nothing behind then. The destination must not exist.
+    The checkpoint stores `origin`; its name is the last part of the origin's "source".
+    Raises SourceError and leaves no files then. The destination must not exist.
     """
     if destination.exists():
         raise SourceError(f"{destination} exists already; remove it or name another directory")
@@ -91,7 +91,7 @@ def _write(finished: Path, imported: Imported, origin: Mapping[str, str]) -> Non
 
 
 def _read(source: Path, wanted: Wanted) -> Imported:
-    """Let the importer of its family read it."""
+    """Read it with its family's importer."""
     if not source.exists():
         raise SourceError(f"there is no {source}")
     if source.is_dir() and (source / "config.json").is_file():
@@ -108,7 +108,7 @@ def _read(source: Path, wanted: Wanted) -> Imported:
 
 
 def _tokenizer_files(directory: Path, imported: Imported) -> list[Path]:
-    """Put them into the directory under the names that they get in the checkpoint."""
+    """Put the tokenizer files into the directory under their checkpoint names."""
     for name, content in imported.files.items():
         if isinstance(content, Path):
             shutil.copyfile(content, directory / name)
@@ -130,7 +130,7 @@ def _info(imported: Imported, origin: Mapping[str, str]) -> CheckpointInfo:
 
 
 def _dtype(imported: Imported) -> torch.dtype:
-    """float16 if all of it is; everything else fits into float32."""
+    """float16 if all weights are float16; otherwise float32."""
     kinds = {tensor.dtype for tensor in imported.weights.values()}
     return torch.float16 if kinds == {torch.float16} else torch.float32
 

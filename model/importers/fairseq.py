@@ -1,4 +1,4 @@
-"""Transformer archives of fairseq: one pair, a .pt file beside dictionaries and sentencepiece."""
+"""fairseq Transformer archives: one pair, a .pt file with dictionaries and sentencepiece."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OLD_OUTPUT, _OUTPUT = "decoder.embed_out", "decoder.output_projection.weight"
 
 
 def find_archive(path: Path) -> Path | None:
-    """The .pt file that `path` is or holds; None if there is none, SourceError if several."""
+    """The .pt file at or in `path`; None if there is none, SourceError if several."""
     if path.is_file() and path.suffix == ".pt":
         return path
     found = sorted(path.glob("*.pt")) if path.is_dir() else []
@@ -82,7 +82,7 @@ def import_fairseq(archive: Path, wanted: Wanted) -> Imported:
 
 
 def _options(saved: Mapping[str, Any], archive: Path) -> dict[str, Any]:
-    """The command line that trained the model: `args`, or `cfg` since fairseq 0.10."""
+    """The training options: `args`, or `cfg` since fairseq 0.10."""
     groups = [saved.get("args")]
     if isinstance(cfg := saved.get("cfg"), Mapping):
         groups += [cfg.get("task"), cfg.get("model")]
@@ -154,7 +154,7 @@ def _architecture(options: Mapping[str, Any], sizes: list[int], archive: Path) -
 
 
 def _modern(weights: dict[str, Tensor], archive: Path) -> dict[str, Tensor]:
-    """Weights by today's names: old archives keep queries, keys and values in one matrix."""
+    """Weights by current names: old archives keep queries, keys and values in one matrix."""
     modern = {}
     for name, tensor in weights.items():
         if name == _OLD_OUTPUT:
@@ -195,7 +195,7 @@ def _piece(line: str, where: str) -> str:
 
 
 def _sentencepiece(directory: Path, language: str) -> Path:
-    """The one .model file, or the one with the language in its name."""
+    """The only .model file, or the one with the language in its name."""
     found = sorted(directory.glob("*.model"))
     own = [file for file in found if language in file.name.split(".")]
     if len(own or found) == 1:

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face Hub: its own library downloads, caches, resumes and signs in."""
+"""Hugging Face Hub models; its own library downloads, caches, resumes and signs in."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def is_hub_id(name: str) -> bool:
-    """Whether it is written as owner/model."""
+    """Whether the name has the form owner/model."""
     return _HUB_ID.fullmatch(name) is not None
 
 
 def download(hub_id: str, revision: str | None = None) -> tuple[Path, str]:
-    """The files of a model that an import needs -> their directory, and the commit.
+    """Download a model's files for the import -> their directory, and the commit.
 
-    Pickles only where there are no safetensors. Raises SourceError.
+    Pickles are used only without safetensors. Raises SourceError.
     """
     folder = _snapshot(hub_id, revision, _SMALL_FILES)
     for patterns in (_SAFETENSORS, _PICKLES):

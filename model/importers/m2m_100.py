@@ -27,7 +27,7 @@ _LANGUAGES = {
     ),
     "wmt21": "en ha is ja cs ru zh de",
 }
-"""M2M-100's languages in the order of their ids, which no file of its checkpoints holds."""
+"""M2M-100's languages in id order; no file of its checkpoints lists them."""
 
 
 def import_m2m_100(source: SourceDirectory, wanted: Wanted) -> Imported:
@@ -53,7 +53,7 @@ def import_m2m_100(source: SourceDirectory, wanted: Wanted) -> Imported:
 
 
 def _m2m_pieces(source: SourceDirectory) -> tuple[list[str], dict[str, str]]:
-    """M2M-100: a vocabulary file, then `__en__` and the like -> pieces, {language: tag}."""
+    """M2M-100: a vocabulary file, then tags like `__en__` -> pieces, {language: tag}."""
     family = source.tokenizer.get("language_codes", "m2m100")
     if not isinstance(family, str) or family not in _LANGUAGES:
         raise SourceError(
@@ -65,7 +65,7 @@ def _m2m_pieces(source: SourceDirectory) -> tuple[list[str], dict[str, str]]:
 
 
 def _nllb_pieces(source: SourceDirectory) -> tuple[list[str], dict[str, str]]:
-    """NLLB-200: sentencepiece's pieces, then `eng_Latn` and the like -> pieces, {language: tag}."""
+    """NLLB-200: sentencepiece's pieces, then tags like `eng_Latn` -> pieces, {language: tag}."""
     pieces, codes = tagged_pieces(source, source.file(MODEL))
     return pieces, {code: code for code in codes}
 

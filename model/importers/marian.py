@@ -1,7 +1,7 @@
 """Marian models in Hugging Face layout (Helsinki-NLP/opus-mt-*): one pair, or tagged targets.
 
-Reads `pegasus` too, the same network with norms before the sublayers, when its tokenizer is
-Marian's: that is how `dragoman export` writes pre-norm checkpoints.
+Also reads `pegasus`, the same network with pre-norm, if it has a Marian tokenizer: the form in
+which `dragoman export` writes pre-norm checkpoints.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NORMS: dict[str, Norm] = {"marian": "post", "pegasus": "pre"}
 
 
 class _Side(NamedTuple):
-    """One side's vocabulary: the file it is stored in, its pieces, those that only fill it up."""
+    """One side's vocabulary: the stored file name, its pieces, and the padding pieces."""
 
     file: str
     pieces: list[str]
@@ -99,7 +99,7 @@ def _languages(
 def _untold(
     source: SourceDirectory, key: str, wanted: tuple[str, ...], flag: str
 ) -> tuple[str, ...]:
-    """What the user says, or the one language that the tokenizer's configuration names."""
+    """The user's languages, or the only one in the tokenizer's configuration."""
     if wanted:
         return tuple(public_codes(wanted).values())
     if told := one_language(source.tokenizer.get(key)):

@@ -49,7 +49,7 @@ def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
 
 
 def _refuse_mbart_25(source: SourceDirectory) -> None:
-    """mBART-25 writes sentences otherwise: the text, eos, then the tag."""
+    """mBART-25 uses another source layout: the text, eos, then the tag."""
     name = str(source.tokenizer.get("tokenizer_class", "MBart50Tokenizer"))
     if not name.startswith("MBart50Tokenizer"):
         raise SourceError(

@@ -1,6 +1,6 @@
-"""Names of weights in fairseq, and in Hugging Face's models that descend from it, as ours.
+"""Map weight names between fairseq, its Hugging Face descendants and our checkpoints.
 
-Used in both directions: importers read by these names, exporters write them.
+Importers read by these names; exporters write them.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _IGNORED = ("embed_positions.", *_UNUSED)
 
 
 class Embeddings(NamedTuple):
-    """The three matrices by our names, those left out that are one with an earlier one."""
+    """The three matrices by our names; a matrix shared with an earlier one is omitted."""
 
     shared: SharedEmbeddings
     weights: dict[str, Tensor]
 
 
 def foreign_names(config: ModelConfig) -> dict[str, str]:
-    """Our name of every weight but embeddings and the output -> theirs."""
+    """Our name -> foreign name for every weight except embeddings and the output."""
     return {
         f"{ours}.{kind}": f"{theirs}.{kind}"
         for ours, theirs in _modules(config)
@@ -60,9 +60,9 @@ def foreign_names(config: ModelConfig) -> dict[str, str]:
 def convert(
     weights: dict[str, Tensor], config: ModelConfig
 ) -> tuple[ModelConfig, dict[str, Tensor]]:
-    """Foreign weights by our names, and the configuration with what only the weights can tell.
+    """Foreign weights by our names, and the configuration completed from the weights.
 
-    Raises SourceError where the weights do not fit the configuration.
+    Raises SourceError if the weights do not fit the configuration.
     """
     require_numbers({n: w for n, w in weights.items() if not any(part in n for part in _UNUSED)})
     shared, ours = _embeddings(weights)
@@ -99,7 +99,7 @@ def _modules(config: ModelConfig) -> Iterator[tuple[str, str]]:
 
 
 def _embeddings(weights: dict[str, Tensor]) -> Embeddings:
-    """Which matrices are one is seen from their values: files often hold the same one twice."""
+    """Compare values to detect shared matrices: files often hold the same one twice."""
     source = _first(weights, SOURCE, SHARED, TARGET)
     target = _first(weights, TARGET, SHARED, SOURCE)
     output = next((weights[name] for name in OUTPUTS if name in weights), target)
@@ -124,7 +124,7 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
 
 
 def _learned_positions(weights: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
-    """Learned tables begin with rows for padding, which no token ever gets."""
+    """Remove the leading padding rows of learned tables; no token uses them."""
     if config.positions != "learned":
         return {}
     found = {}

@@ -1,4 +1,4 @@
-"""Vocabularies of other families as lists of pieces, and their languages as pairs."""
+"""Other families' vocabularies as lists of pieces, and their languages as pairs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def listed(ids: Mapping[str, Any], path: Path) -> list[str]:
 
 
 def fairseq_pieces(model: Path) -> list[str]:
-    """A sentencepiece model's pieces in the order of fairseq's ids, with its four specials."""
+    """A sentencepiece model's pieces in fairseq's id order, with its four specials."""
     processor = load_sentencepiece(model)
     own = range(_SENTENCEPIECE_SPECIALS, processor.get_piece_size())
     return [*_FAIRSEQ_SPECIALS, *(str(processor.id_to_piece(i)) for i in own)]
 
 
 def load_sentencepiece(path: Path) -> SentencePieceProcessor:
-    """Raises SourceError if the file is no sentencepiece model."""
+    """Raises SourceError if the file is not a sentencepiece model."""
     try:
         return SentencePieceProcessor(model_file=str(path))
     except (OSError, RuntimeError) as error:
@@ -46,7 +46,7 @@ def load_sentencepiece(path: Path) -> SentencePieceProcessor:
 
 
 def padded(pieces: Sequence[str], size: int) -> tuple[list[str], tuple[str, ...]]:
-    """The pieces up to the network's vocabulary size, and those that were put in for it."""
+    """The pieces padded to the network's vocabulary size, and the padding pieces."""
     if len(pieces) > size:
         raise SourceError(
             f"the vocabulary has {len(pieces)} pieces, config.json says vocab_size {size}"
@@ -60,7 +60,7 @@ def padded(pieces: Sequence[str], size: int) -> tuple[list[str], tuple[str, ...]
 def tagged_pieces(source: SourceDirectory, model: Path) -> tuple[list[str], list[str]]:
     """A sentencepiece model's pieces, then the languages' codes and <mask> -> pieces, codes.
 
-    The tokenizer's configuration tells their order by ids, or else by the order of its list.
+    The order comes from the ids in the tokenizer's configuration, or else from its list.
     """
     pieces = fairseq_pieces(model)
     numbered = source.tokenizer.get("added_tokens_decoder", {})
@@ -98,7 +98,7 @@ def _listed(tokens: object) -> list[object]:
 
 
 def many_to_many(own_codes: Sequence[str], wanted: Wanted) -> tuple[dict[str, str], Pairs]:
-    """Public codes of all languages -> {own: public}, and the pairs: those that are wanted."""
+    """Public codes of all languages -> {own: public}, and the wanted pairs."""
     public = public_codes(own_codes)
     known = Languages(public.values(), public)
     sources = resolved(known, wanted.sources) or known.codes
@@ -107,7 +107,7 @@ def many_to_many(own_codes: Sequence[str], wanted: Wanted) -> tuple[dict[str, st
 
 
 def resolved(known: Languages, codes: Iterable[str]) -> list[str]:
-    """Public codes of what the user named."""
+    """Public codes of the user's codes."""
     try:
         return [known.resolve(code) for code in codes]
     except LanguageError as error:
@@ -115,14 +115,14 @@ def resolved(known: Languages, codes: Iterable[str]) -> list[str]:
 
 
 def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> Pairs:
-    """Every source with every other target; SourceError if nothing is left."""
+    """Every source with every other target; SourceError if there is none."""
     if pairs := every_pair(sources, targets):
         return pairs
     raise SourceError("no language pair is left: source and target languages are the same one")
 
 
 def one_language(code: object) -> str | None:
-    """The code if it is one language; None for groups such as "roa", and for what is unknown."""
+    """The code if it is one language; None for groups such as "roa" and for unknown codes."""
     if not isinstance(code, str) or code == "mul":
         return None
     (public,) = public_codes([code]).values()

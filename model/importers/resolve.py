@@ -1,5 +1,5 @@
-"""What `--model` may name: a checkpoint of ours, bundled or not, or a model that is imported on
-first use."""
+"""Resolve `--model`: a checkpoint, bundled or not, or a foreign model that is imported on first
+use."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MOST_JSON_BYTES = 2**24
 
 
 def resolve_checkpoint(source: Path) -> Path:
-    """The checkpoint directory for `source`, imported into the cache unless it was before.
+    """The checkpoint directory for `source`; a foreign model is imported into the cache once.
 
-    The name of a bundled checkpoint means that, unless there is a file or directory so called. What
-    is no foreign model is returned as it is, for the loader to judge. Raises SourceError.
+    A bundled checkpoint's name resolves to it, unless a file or directory has that name. A path
+    that is not a foreign model is returned unchanged; the loader checks it. Raises SourceError.
     """
     try:
         is_here = source.exists()
@@ -42,7 +42,7 @@ def resolve_checkpoint(source: Path) -> Path:
 def import_source(source: str, destination: Path, revision: str | None, wanted: Wanted) -> None:
     """Write a directory, fairseq archive or Hub model as the checkpoint `destination`.
 
-    Raises SourceError, and leaves nothing behind then.
+    Raises SourceError and leaves no files then.
     """
     path = Path(source)
     if path.exists():
@@ -60,7 +60,7 @@ def import_source(source: str, destination: Path, revision: str | None, wanted: 
 
 
 def cache_directory() -> Path:
-    """Where imported models are kept: the XDG cache directory of the user."""
+    """The directory of imported models, in the user's XDG cache directory."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "dragoman"
 
@@ -71,13 +71,13 @@ def _cached(source: Path, key: str, origin: dict[str, str]) -> Path:
         try:
             import_model(source, destination, origin, Wanted())
         except SourceError:
-            if not destination.exists():  # or another process imported it meanwhile
+            if not destination.exists():  # another process may have imported it
                 raise
     return destination
 
 
 def _is_foreign(source: Path) -> bool:
-    """Whether it is a model of another family rather than a checkpoint of ours, whole or not."""
+    """Whether it is another family's model and not a checkpoint, intact or not."""
     config = source / "config.json"
     if not config.is_file():
         return find_archive(source) is not None
@@ -89,7 +89,7 @@ def _is_foreign(source: Path) -> bool:
 
 
 def _fingerprint(source: Path) -> str:
-    """Changes with the place, the names, the sizes and the times of the files."""
+    """A key from the path, names, sizes and times of the files."""
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr((source.resolve(), stats)).encode()).hexdigest()[:16]

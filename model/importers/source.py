@@ -1,4 +1,4 @@
-"""What every importer reads from and returns: a foreign directory in, an `Imported` out."""
+"""The common input and output of importers: a foreign directory in, an `Imported` out."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _MAX_BEAM = 16
 _MOST_JSON_BYTES = 2**28
 _MOST = 2**21
-"""The largest number in a config.json; ModelConfig has narrower bounds of its own."""
+"""The largest number in a config.json; ModelConfig has narrower bounds."""
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 class SourceError(ValueError):
-    """A model that cannot be imported; the message says what was found and what is supported."""
+    """The model cannot be imported; the message gives the value found and the supported ones."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Languages that the user names: those to keep, or those that the model cannot tell itself."""
+    """The user's languages: those to keep, or those that the model's files do not state."""
 
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
 
 
 class Sizes(TypedDict):
-    """Options of ModelConfig that every family's config.json holds in the same words."""
+    """Options of ModelConfig with the same names in every family's config.json."""
 
     d_model: int
     n_heads: int
@@ -67,7 +67,7 @@ class Sizes(TypedDict):
 class Imported:
     """A foreign model in our terms.
 
-    `files` are the tokenizer's files by the names they get: copied, or a list written as JSON.
+    `files` maps checkpoint names to tokenizer files, which are copied, or to lists for JSON.
     """
 
     architecture: ModelConfig
@@ -79,7 +79,7 @@ class Imported:
 
 
 class SourceDirectory:
-    """A directory in Hugging Face layout; everything raises SourceError with a ready sentence."""
+    """A directory in Hugging Face layout; every error is a SourceError with a full message."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -92,16 +92,16 @@ class SourceDirectory:
 
     @cached_property
     def tokenizer(self) -> dict[str, Any]:
-        """tokenizer_config.json, or nothing."""
+        """tokenizer_config.json, or an empty object."""
         return self.json("tokenizer_config.json")
 
     @cached_property
     def generation(self) -> dict[str, Any]:
-        """Decoding settings: config.json's, which generation_config.json overrides."""
+        """Decoding settings: config.json's, overridden by generation_config.json."""
         return {**self.config, **self.json("generation_config.json")}
 
     def file(self, name: str) -> Path:
-        """The path of a file that must be there."""
+        """The path of a required file."""
         if not self.has(name):
             raise SourceError(f"{self.path} lacks {name}, which this family of models needs")
         return self.path / name
@@ -125,7 +125,7 @@ class SourceDirectory:
         return parsed
 
     def number(self, *names: str) -> int:
-        """A whole number of config.json, which several names must agree on."""
+        """A whole number of config.json; all given names must agree on it."""
         values = [self._number(name) for name in names]
         if len(set(values)) > 1:
             raise SourceError(
@@ -142,14 +142,14 @@ class SourceDirectory:
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """True or false of config.json."""
+        """A boolean of config.json."""
         value = self.config.get(name, default)
         if not isinstance(value, bool):
             raise self._wrong(name, "true or false", value)
         return value
 
     def special_id(self, name: str, piece: str, pieces: Sequence[str]) -> int:
-        """The id of a piece that the vocabulary must have; config.json must not say another."""
+        """The id of a required piece; config.json must agree with it."""
         if piece not in pieces:
             raise SourceError(f"{self.path}: the vocabulary lacks the piece {piece!r}")
         found, said = pieces.index(piece), self.config.get(name)
@@ -186,14 +186,14 @@ class SourceDirectory:
         return start
 
     def activation(self) -> Activation:
-        """The feed-forward layers' activation in our words."""
+        """The feed-forward layers' activation by our name."""
         name = self.config.get("activation_function")
         if not isinstance(name, str) or name not in ACTIVATIONS:
             raise self._wrong("activation_function", f"one of {list(ACTIVATIONS)}", name)
         return ACTIVATIONS[name]
 
     def decoding(self) -> DecodingOptions:
-        """The checkpoint's own decoding defaults; beam search of four where it names none."""
+        """The checkpoint's decoding defaults; beam search of four if it has none."""
         beam_size = self._setting("num_beams", 4)
         return DecodingOptions.from_dict(
             {
@@ -205,14 +205,14 @@ class SourceDirectory:
         )
 
     def _setting(self, name: str, default: float) -> Any:
-        """A number for decoding; none and nought stand for the default."""
+        """A number for decoding; null and 0 mean the default."""
         value = self.generation.get(name) or default
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise SourceError(f"{self.path}: {name} must be a number, got {shown(value)}")
         return value
 
     def weights(self) -> dict[str, Tensor]:
-        """Every tensor by its name, "model." left out; safetensors are preferred."""
+        """Every tensor by its name without "model."; safetensors are preferred."""
         for name in _WEIGHTS:
             if self.has(name):
                 return _plain(read_weights(self.path / name))
@@ -234,7 +234,7 @@ class SourceDirectory:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, or of a pickle that holds nothing but tensors."""
+    """The tensors of a safetensors file, or of a tensor-only pickle."""
     if path.suffix == ".safetensors":
         try:
             return load_file(path)
@@ -244,13 +244,13 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def read_pickle(path: Path, allowed: tuple[type, ...] = ()) -> dict[str, Any]:
-    """A dictionary saved by torch, read without running anything in it."""
+    """Read a dictionary saved by torch without running code from it."""
     try:
         is_zip = zipfile.is_zipfile(path)
         if is_zip:
             _refuse_inflation(path)
         with torch.serialization.safe_globals(list(allowed)), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd is refused, in one line
+            warnings.simplefilter("ignore")  # odd values are refused in one line
             loaded = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
     except SourceError:
         raise
@@ -259,7 +259,7 @@ def read_pickle(path: Path, allowed: tuple[type, ...] = ()) -> dict[str, Any]:
         raise SourceError(
             f"{path} holds more than weights, or no weights at all: {reason}"
         ) from error
-    except Exception as error:  # a damaged file makes the reader raise almost anything
+    except Exception as error:  # the reader raises almost anything on damage
         reason = " ".join(reason_of(error).split())[:200] or type(error).__name__
         raise SourceError(f"{path} is not readable: {reason}") from error
     if not isinstance(loaded, dict):
@@ -268,8 +268,8 @@ def read_pickle(path: Path, allowed: tuple[type, ...] = ()) -> dict[str, Any]:
 
 
 def tensors_of(values: Mapping[str, Any], path: Path) -> dict[str, Tensor]:
-    """Those values that are tensors, each of which must be an ordinary one with all its numbers in
-    the file; raises SourceError."""
+    """The values that are tensors; each must be dense and fully stored in the file. Raises
+    SourceError."""
     tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or (kind := _kind_of(tensor)):
@@ -290,7 +290,7 @@ def require_numbers(weights: Mapping[str, Tensor]) -> None:
 
 
 def _kind_of(tensor: Tensor) -> str:
-    """What is out of the ordinary with a tensor, or nothing."""
+    """The unusual property of a tensor, or an empty string."""
     if tensor.layout != torch.strided:
         return "sparse"
     if tensor.is_quantized:
@@ -303,8 +303,8 @@ def _kind_of(tensor: Tensor) -> str:
 
 
 def _refuse_inflation(path: Path) -> None:
-    """torch stores its records as they are; what is compressed or overlaps could inflate without
-    end."""
+    """Refuse compressed or overlapping records, which could inflate without limit; torch stores
+    records uncompressed."""
     with zipfile.ZipFile(path) as archive:
         records = archive.infolist()
     if any(record.compress_type != zipfile.ZIP_STORED for record in records):

@@ -1,6 +1,6 @@
-"""ModelConfig: every architecture choice, as stored in a checkpoint's config.json.
+"""ModelConfig: every architecture option, as stored in a checkpoint's config.json.
 
-Knows nothing of tensors, files or tokenizers.
+Does not depend on tensors, files or tokenizers.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ _MOST = {
     "max_positions": 2**16,
     "position_offset": 2**16,
 }
-"""Several times what the largest translation models have (NLLB-200 3.3B: 256,206 pieces, 24 layers
-of 2,048 and 8,192), so that a wrong number is refused before anything of its size is made."""
+"""Upper limits, several times the largest translation models (NLLB-200 3.3B: 256,206 pieces,
+24 layers of 2,048 and 8,192). A wrong number is refused before anything is allocated."""
 _MOST_POSITION_NUMBERS = 2**26
 
 
 class ConfigError(ValueError):
-    """An architecture that cannot be built; the message says what was got and what is allowed."""
+    """The architecture cannot be built; the message gives the value and the allowed ones."""
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """One encoder-decoder Transformer (Vaswani et al. 2017) or a descendant of it.
+    """An encoder-decoder Transformer (Vaswani et al. 2017) or a variant.
 
     The defaults are the paper's base model. `shared_embeddings`: "all" uses one matrix for source,
     target and output (section 3.4), "target" shares target and output only, "none" shares nothing.
-    `max_positions` bounds both source and target length in tokens; the first one is numbered
-    `position_offset`. `sinusoids`: "interleaved" is section 3.5; "halves" has all sines before all
-    cosines; "tensor2tensor" is the authors' code, halves whose longest wavelength is 10000 itself.
-    `embedding_norm` puts a layer norm on the sum of embedding and position (Liu et al. 2020).
-    Decoding starts from `bos_id`, which may be the id of eos or pad.
+    `max_positions` bounds both source and target length in tokens; positions are numbered from
+    `position_offset`. `sinusoids`: "interleaved" is section 3.5; "halves" puts all sines before all
+    cosines; "tensor2tensor" is the authors' code: halves with a longest wavelength of exactly
+    10000. `embedding_norm` applies a layer norm to embedding plus position (Liu et al. 2020).
+    Decoding starts from `bos_id`, which may equal the id of eos or pad.
     """
 
     src_vocab_size: int
@@ -107,7 +107,7 @@ class ModelConfig:
 
     @property
     def embedding_scale(self) -> float:
-        """What token embeddings are multiplied by (section 3.4)."""
+        """Factor applied to token embeddings (section 3.4)."""
         return math.sqrt(self.d_model) if self.scale_embeddings else 1.0
 
     def _check_numbers(self) -> None:

@@ -1,9 +1,9 @@
 """The Transformer's building blocks: attention, feed-forward, positions, encoder and decoder layer.
 
 Shape letters, used throughout `model/`:
-B rows of a batch, S source length, T target length, Q / K query / key positions, D d_model,
+B batch rows, S source length, T target length, Q / K query / key positions, D d_model,
 H heads, E head_dim (D / H), V vocabulary.
-Masks are boolean and True means "may attend" (the convention of scaled_dot_product_attention).
+Masks are boolean; True means "may attend" (as in scaled_dot_product_attention).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class KV(NamedTuple):
 class Attention(nn.Module):
     """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
 
-    The caller says where keys and values come from, so one class serves the encoder, the cached
-    decoder and attention to the memory alike.
+    The caller supplies keys and values, so one class serves the encoder, the cached decoder and
+    attention to the memory.
     """
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -54,7 +54,7 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, kv: KV, mask: Tensor) -> Tensor:
         """Attend from x (B, Q, D) to kv -> (B, Q, D).
 
-        mask broadcasts to (B, H, Q, K): boolean, or the float bias added to the scores (ALiBi).
+        mask broadcasts to (B, H, Q, K): boolean, or a float bias added to the scores (ALiBi).
         """
         q = self._split_heads(self.q_proj(x))
         context = F.scaled_dot_product_attention(q, kv.keys, kv.values, attn_mask=mask)
@@ -80,7 +80,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """The connection around each sublayer, with its layer norm and dropout.
+    """The residual connection around each sublayer, with layer norm and dropout.
 
     Post-norm is the paper's LayerNorm(x + Sublayer(x)) (section 3.1), with dropout on the
     sublayer's output (section 5.4); pre-norm is x + Sublayer(LayerNorm(x)) (Xiong et al. 2020).
@@ -129,7 +129,7 @@ class DecoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor, memory: KV, memory_mask: Tensor) -> Tensor:
-        """All target positions at once, as in training.
+        """Run all target positions at once, as in training.
 
         x (B, T, D), mask broadcasting to (B, H, T, T), memory projected to (B, H, S, E),
         memory_mask (B, 1, 1, S) -> (B, T, D).
@@ -147,7 +147,7 @@ class DecoderLayer(nn.Module):
         mask: Tensor,
         attend_memory: Callable[[Attention, Tensor], Tensor],
     ) -> Tensor:
-        """One new position per row: x (B, 1, D) -> (B, 1, D).
+        """Run one new position per row: x (B, 1, D) -> (B, 1, D).
 
         remember stores the new keys and values (B, H, 1, E) and returns the whole history
         (B, H, K, E); attend_memory applies the given attention to the memory of each row's
@@ -171,10 +171,10 @@ class DecoderLayer(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Token embeddings plus absolute positions (sections 3.4, 3.5), with dropout on their sum.
+    """Token embeddings plus absolute positions (sections 3.4, 3.5), with dropout on the sum.
 
-    The sum has a layer norm of its own where the configuration says so. Tables are made in memory
-    even under the meta device, so that a model built there only lacks its parameters.
+    The configuration may add a layer norm on the sum. Tables are real tensors even under the meta
+    device, so a model built there lacks only its parameters.
     """
 
     def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
@@ -206,8 +206,8 @@ class Embedding(nn.Module):
 
 
 def random_table(size: int, d_model: int) -> nn.Embedding:
-    """Embeddings (size, D) drawn uniformly: PyTorch's own draw from a normal distribution imports
-    70 MB of modules under the meta device."""
+    """Uniformly drawn embeddings (size, D). PyTorch's normal initialisation imports 70 MB of
+    modules under the meta device."""
     bound = d_model**-0.5
     weight = torch.empty(size, d_model).uniform_(-bound, bound)
     return nn.Embedding.from_pretrained(weight, freeze=False)
@@ -219,8 +219,9 @@ def sinusoids(
     """Sinusoidal positions (section 3.5) first, first + 1, ... -> (n_positions, D).
 
     "interleaved": PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)).
-    "halves" has the sines in the first D/2 places and the cosines in the last. "tensor2tensor" has
-    halves too, with the exponent i / (D/2 - 1): the paper's authors' code, which fairseq follows.
+    "halves" puts the sines in the first D/2 dimensions and the cosines in the rest.
+    "tensor2tensor" also uses halves, with the exponent i / (D/2 - 1), as in the authors' code and
+    fairseq.
     """
     half = d_model // 2
     steps = max(half - 1, 1) if allocator == "tensor2tensor" else half
@@ -235,8 +236,8 @@ def sinusoids(
 def alibi_slopes(n_heads: int) -> Tensor:
     """One slope per head (Press et al. 2022, section 3) -> (H,).
 
-    For a power of two: 2^(-8/H), 2^(-16/H), ...; otherwise the nearest lower power of two's
-    slopes, then every second slope of the next one, as in the authors' code.
+    For a power of two: 2^(-8/H), 2^(-16/H), ...; otherwise the slopes of the next lower power of
+    two, then every second slope of the next higher one, as in the authors' code.
     """
     power = 2 ** math.floor(math.log2(n_heads))
     slopes = [2.0 ** (-8.0 * (i + 1) / power) for i in range(power)]
@@ -245,7 +246,7 @@ def alibi_slopes(n_heads: int) -> Tensor:
 
 
 def alibi_bias(slopes: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-    """Linear penalty by distance: (H,), (B, Q), (B, K) -> (B, H, Q, K), all <= 0.
+    """Linear distance penalty: (H,), (B, Q), (B, K) -> (B, H, Q, K), all <= 0.
 
     Press et al. 2022 define it for the decoder; the encoder uses the absolute distance.
     """

@@ -1,7 +1,7 @@
 """The encoder-decoder Transformer: encode a source once, then decode it step by step.
 
-`forward` (teacher-forced, all positions at once) is the reference that training uses and that
-cached decoding must agree with.
+`forward` (teacher-forced, all positions at once) is used in training and is the reference for
+cached decoding.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from model.network.layers import (
 
 
 class StepContext(Protocol):
-    """The past that one decoding step attends to; `model.backends.torch_cache` implements it."""
+    """The history one decoding step attends to; `model.backends.torch_cache` implements it."""
 
     positions: Tensor
-    """(B,): the position that each row's new token takes."""
+    """(B,): the position of each row's new token."""
 
     def remember(self, layer: int, new: KV) -> KV:
         """Store new (B, H, 1, E) and return the history (B, H, K, E)."""
@@ -39,11 +39,11 @@ class StepContext(Protocol):
         """Attend from x (B, 1, D) to the memory of each row's sentence -> (B, 1, D)."""
 
     def key_positions(self) -> Tensor:
-        """(K,): positions held by the history that `remember` returns."""
+        """(K,): the positions in the history that `remember` returns."""
 
 
 class Transformer(nn.Module):
-    """Vaswani et al. 2017, Figure 1, with the variants that `ModelConfig` names."""
+    """Vaswani et al. 2017, Figure 1, with the variants in `ModelConfig`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Transformer(nn.Module):
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """By name; what is shared only by its first one."""
+        """Weights by name; a shared weight appears only under its first name."""
         return {name: parameter.detach() for name, parameter in self.named_parameters()}
 
     @property
@@ -76,20 +76,20 @@ class Transformer(nn.Module):
         return self.src_embedding.tokens.weight.device
 
     def share_output(self) -> None:
-        """Make the target embeddings the output matrix, where the configuration says so."""
+        """Use the target embeddings as the output matrix if the configuration shares them."""
         if self.config.shared_embeddings != "none":
             self.output.weight = self.tgt_embedding.tokens.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Teacher-forced logits: src (B, S), tgt (B, T) starting with bos -> (B, T, V)."""
+        """Compute teacher-forced logits: src (B, S), tgt (B, T) from bos -> (B, T, V)."""
         return self.output(self.decode(tgt, self.encode(src), self.src_mask(src)))
 
     def src_mask(self, src: Tensor) -> Tensor:
-        """src (B, S) -> (B, 1, 1, S): padding may not be attended to."""
+        """src (B, S) -> (B, 1, 1, S): masks padding."""
         return (src != self.config.pad_id)[:, None, None, :]
 
     def encode(self, src: Tensor) -> Tensor:
-        """src (B, S), padded on the right -> memory (B, S, D)."""
+        """src (B, S), right-padded -> memory (B, S, D)."""
         positions = torch.arange(src.size(1), device=src.device)[None]
         mask = self._bias(self.src_mask(src), positions, positions)
         x = self.src_embedding(src, positions)
@@ -98,7 +98,7 @@ class Transformer(nn.Module):
         return self.encoder_norm(x)
 
     def decode(self, tgt: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """All positions at once: tgt (B, T), memory (B, S, D) -> decoder states (B, T, D)."""
+        """Decode all positions at once: tgt (B, T), memory (B, S, D) -> states (B, T, D)."""
         length = tgt.size(1)
         positions = torch.arange(length, device=tgt.device)[None]
         causal_mask = positions[0, :, None] >= positions[0, None, :]
@@ -123,7 +123,7 @@ class Transformer(nn.Module):
         return self.output(self.decoder_norm(x)).squeeze(1)
 
     def _bias(self, mask: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-        """The boolean mask as it is, or with ALiBi's distances added as a float bias."""
+        """The boolean mask, or for ALiBi a float bias that includes the mask."""
         if not self.slopes.numel():
             return mask
         bias = alibi_bias(self.slopes, query_positions, key_positions)
@@ -134,8 +134,8 @@ class Transformer(nn.Module):
 
 
 def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """The shape of each of a network's weights by its name, without making any."""
-    if config.positions == "sinusoidal":  # a table, which is no weight
+    """The shape of each weight by name, without allocating any."""
+    if config.positions == "sinusoidal":  # a table, not a weight
         config = dataclasses.replace(config, max_positions=1)
     with torch.device("meta"):
         model = Transformer(config)
@@ -143,7 +143,7 @@ def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 
 def initialise(model: Transformer, scheme: Literal["xavier", "kaiming"]) -> None:
-    """Random weights to train from.
+    """Initialise random weights for training.
 
     Matrices are Xavier uniform (Glorot and Bengio 2010); with "kaiming" the layer before the
     activation is Kaiming uniform (He et al. 2015). Embeddings have deviation D^-0.5, so that
@@ -164,7 +164,7 @@ def initialise(model: Transformer, scheme: Literal["xavier", "kaiming"]) -> None
 
 
 def _final_norm(config: ModelConfig) -> nn.Module:
-    """Pre-norm stacks end with a norm of their own (Xiong et al. 2020)."""
+    """The norm at the end of a pre-norm stack (Xiong et al. 2020)."""
     return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 

@@ -1,4 +1,4 @@
-"""Characters that show nothing and that a model never learned to read past."""
+"""Invisible characters, which a model never learned to ignore."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _INVISIBLE = regex.compile(
     r"|(?:(?<=[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{P}\s])|^)"
     r"[\u200C\u200D]"
 )
-"""Byte order marks, soft hyphens, zero width spaces, marks of direction; selectors of variants and
-joiners where they have nothing to act on, as emoji and some scripts give them."""
+"""Byte order marks, soft hyphens, zero width spaces and direction marks; also variation selectors
+and joiners where they have no effect, unlike in emoji and some scripts."""
 
 
 def without_invisible(text: str) -> str:
-    """The text as it is seen."""
+    """Remove the invisible characters from the text."""
     return text if text.isascii() else _INVISIBLE.sub("", text)

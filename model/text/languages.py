@@ -1,7 +1,7 @@
-"""Language codes: what users write, what checkpoints call their languages, and which pairs go.
+"""Language codes: user input, a checkpoint's own codes, and the supported pairs.
 
 A checkpoint's public codes are short BCP-47 tags ("en", "zh", "zh-Hant"). Its own codes, such as
-"eng_Latn" or "zh_CN", and every other tag that means the same are understood too.
+"eng_Latn" or "zh_CN", and every equivalent tag are also accepted.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from model.values import shown
 
 Pairs = tuple[tuple[str, str], ...]
 _NEAREST = 5
-"""The distance of CLDR's matching up to which a region or spelling is the same language."""
+"""The largest CLDR matching distance at which a region or spelling is the same language."""
 _NO_REGION = "XX"
 MAX_CODE_CHARACTERS = 64
-"""The longest code that is looked up; BCP 47 has none of practical use over 35."""
+"""The longest code that is looked up; practical BCP 47 tags have at most 35 characters."""
 _MAX_FOUND, _MAX_CACHED = 1024, 4096
 _langcodes_lock = threading.Lock()
 _CODE = re.compile(r"[A-Za-z0-9]{1,16}([-_@+.][A-Za-z0-9]{1,16}){0,5}", re.ASCII)
@@ -32,11 +32,11 @@ _MOST_PAIRS = 1_000_000
 
 
 class LanguageError(ValueError):
-    """A language that the model does not know; the message says which it does."""
+    """The model does not know the language; the message lists those it does."""
 
 
 class Languages:
-    """The public codes of one checkpoint, and what else users may call them."""
+    """The public codes of one checkpoint and their equivalents."""
 
     def __init__(self, codes: Iterable[str], own_codes: Mapping[str, str] | None = None) -> None:
         """`own_codes` maps the model family's codes to public ones."""
@@ -47,7 +47,7 @@ class Languages:
         self._nearest = functools.lru_cache(_MAX_FOUND)(self._find_nearest)
 
     def find(self, code: str) -> str | None:
-        """The public code of what a user wrote; None if the model has no such language."""
+        """The public code for user input; None if the model lacks the language."""
         if len(code) > MAX_CODE_CHARACTERS:
             return None
         return self._exact.get(_folded(code)) or self._nearest(code)
@@ -59,7 +59,7 @@ class Languages:
             return closest_supported_match(code, self._tags, max_distance=_NEAREST)
 
     def resolve(self, code: str) -> str:
-        """As `find`, but raises LanguageError with the codes that are allowed."""
+        """Like `find`, but raises LanguageError with the allowed codes."""
         if found := self.find(code):
             return found
         raise LanguageError(
@@ -70,8 +70,8 @@ class Languages:
 def public_codes(own_codes: Sequence[str]) -> dict[str, str]:
     """A short BCP-47 tag for each of a model family's codes -> {own: public}.
 
-    What goes without saying is left out ("eng_Latn" is "en", "zho_Hant" is "zh-Hant"), unless two
-    codes would become one.
+    Default subtags are omitted ("eng_Latn" is "en", "zho_Hant" is "zh-Hant"), unless two codes
+    would become equal.
     """
     public: dict[str, str] = {}
     left = list(dict.fromkeys(own_codes))
@@ -85,13 +85,13 @@ def public_codes(own_codes: Sequence[str]) -> dict[str, str]:
 
 
 def is_code(value: object) -> TypeGuard[str]:
-    """Whether it can be the code of a language: letters and digits, in parts."""
+    """Whether the value can be a language code: letters and digits, in parts."""
     return isinstance(value, str) and _CODE.fullmatch(value) is not None
 
 
 def parse_pairs(raw: Any) -> Pairs:
-    """Pairs as config.json has them: a list of [source, target], or {"sources", "targets"}, which
-    is every source with every other target. Raises ValueError or KeyError."""
+    """Parse the pairs of config.json: a list of [source, target], or {"sources", "targets"} for
+    every source with every other target. Raises ValueError or KeyError."""
     if isinstance(raw, dict):
         sources, targets = _parse_codes(raw["sources"]), _parse_codes(raw["targets"])
         if len(sources) * len(targets) > _MOST_PAIRS:
@@ -126,7 +126,7 @@ def _parse_codes(raw: Any) -> list[str]:
 
 
 def render_pairs(pairs: Pairs) -> Any:
-    """The shorter of the two ways to write pairs in config.json."""
+    """The shorter of the two forms of pairs in config.json."""
     sources = list(dict.fromkeys(source for source, _ in pairs))
     targets = list(dict.fromkeys(target for _, target in pairs))
     is_product = set(every_pair(sources, targets)) == set(pairs)
@@ -136,13 +136,13 @@ def render_pairs(pairs: Pairs) -> Any:
 
 
 def every_pair(sources: Iterable[str], targets: Iterable[str]) -> Pairs:
-    """Every source with every target but itself."""
+    """Every source with every target except itself."""
     all_targets = list(targets)
     return tuple((a, b) for a in sources for b in all_targets if a != b)
 
 
 def shown_pairs(pairs: Iterable[tuple[str, str]]) -> str:
-    """The pairs in words, for messages: each, or what they are made of."""
+    """The pairs as text for messages: each pair, or their sources and targets."""
     compact = render_pairs(tuple(pairs))
     if isinstance(compact, dict):
         sources, targets = ", ".join(compact["sources"]), ", ".join(compact["targets"])
@@ -152,9 +152,9 @@ def shown_pairs(pairs: Iterable[tuple[str, str]]) -> str:
 
 @contextlib.contextmanager
 def _bounded_caches() -> Iterator[None]:
-    """Remove what langcodes has cached beyond the bound; it keeps every tag that it ever parsed.
+    """Trim langcodes' caches to the bound; langcodes keeps every tag it ever parsed.
 
-    The lock keeps an entry from being removed while another thread reads it.
+    The lock prevents removing an entry while another thread reads it.
     """
     caches: list[dict[Any, Any]] = [
         Language._PARSE_CACHE,
@@ -182,7 +182,7 @@ def _parse(code: str) -> Language | None:
 
 
 def _bare(code: str) -> str:
-    """The language alone; of the macrolanguage, so that "arb" is "ar"."""
+    """The language subtag alone; the macrolanguage's, so that "arb" becomes "ar"."""
     first = _folded(code).split("-")[0]
     tag = _parse(code)
     return first if len(first) == 2 or tag is None else tag.prefer_macrolanguage().language or first
@@ -204,7 +204,7 @@ def _standard(code: str) -> str:
 
 
 def _minimal(tag: Language) -> str:
-    """Without the script and the region that the language has anyway."""
+    """The tag without the language's default script and region."""
     likely = Language.make(language=tag.language).maximize()
     script = None if tag.script == likely.script else tag.script
     region = None if tag.territory in (likely.territory, _NO_REGION) else tag.territory

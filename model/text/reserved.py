@@ -1,28 +1,28 @@
 """The spelling of reserved pieces: numbered placeholders and inline tags.
 
-A vocabulary that has them never splits one. Whoever prepares a text for such a model puts them in
-place of what must be kept, and finds the same ones in the translation. Text hardly ever has these
-brackets (U+27E6 and U+27E7).
+A vocabulary with reserved pieces never splits them. Callers replace protected strings with these
+pieces before translation and find them again in the output. The brackets (U+27E6 and U+27E7) are
+rare in text.
 """
 
 from __future__ import annotations
 
 MAX_RESERVED = 256
-"""Of a kind."""
+"""The limit per kind."""
 
 
 def placeholder(number: int) -> str:
-    """Stands for a string that is not translated."""
+    """The piece for a string that is not translated."""
     return f"⟦{number}⟧"
 
 
 def opening_tag(number: int) -> str:
-    """Begins the span of an inline tag."""
+    """The piece that opens an inline tag's span."""
     return f"⟦<{number}>⟧"
 
 
 def closing_tag(number: int) -> str:
-    """Ends the span that the opening tag of the same number begins."""
+    """The piece that closes the span of the opening tag with the same number."""
     return f"⟦</{number}>⟧"
 
 

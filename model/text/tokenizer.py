@@ -1,6 +1,6 @@
 """Text to token ids and back: sentencepiece, language tags, incremental detokenisation.
 
-Knows nothing of tensors or of the network.
+Does not depend on tensors or the network.
 """
 
 from __future__ import annotations
@@ -28,25 +28,24 @@ _MOST_VOCABULARY_BYTES = 2**28
 
 
 class TokenizerError(ValueError):
-    """A tokenizer that cannot be built; the message says what was got and what is allowed."""
+    """The tokenizer cannot be built; the message gives the value and the allowed ones."""
 
 
 def language_tag(language: str) -> str:
-    """The control symbol that asks a many-target model for `language` (Johnson et al. 2017)."""
+    """The control symbol that selects `language` as target (Johnson et al. 2017)."""
     return f"<2{language}>"
 
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """The `tokenizer` table of a checkpoint's config.json. Files are named, not paths.
+    """The `tokenizer` table of a checkpoint's config.json. Values are file names, not paths.
 
-    `source` and `target` are sentencepiece models. Where their ids are not the network's, the
-    `..._vocabulary` files are JSON lists that hold each id's piece. `tags` maps languages to their
-    pieces, which are `<2language>` where it is empty. A source sentence is written as
-    `source_layout` says, without the tags that the model lacks; a translation begins with the tags
-    of `target_layout`. `control` lists pieces that are no text besides the tags and the usual four.
-    `reserved` is how many placeholders, and how many tags of each kind, both vocabularies have
-    (`model.text.reserved`).
+    `source` and `target` are sentencepiece models. If their ids differ from the network's, the
+    `..._vocabulary` files are JSON lists of pieces by id. `tags` maps languages to their pieces; if
+    it is empty, they are `<2language>`. `source_layout` is the layout of a source sentence, minus
+    the tags that the model lacks; a translation begins with the tags of `target_layout`. `control`
+    lists non-text pieces other than the tags and the usual four. `reserved` is the number of
+    placeholders, and of tags of each kind, in both vocabularies (`model.text.reserved`).
     """
 
     source: str
@@ -62,7 +61,7 @@ class TokenizerConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokenizerConfig:
-        """Build from parsed JSON; raises TokenizerError, or KeyError if a file is not named."""
+        """Build from parsed JSON; raises TokenizerError, or KeyError if a file is missing."""
         if not isinstance(values, Mapping):
             raise TokenizerError(f"tokenizer must be a table of options, got {shown(values)}")
         known = [f.name for f in dataclasses.fields(cls)]
@@ -76,14 +75,14 @@ class TokenizerConfig:
         return config
 
     def to_dict(self) -> dict[str, Any]:
-        """What differs from the defaults, for JSON."""
+        """The values that differ from the defaults, for JSON."""
         defaults = TokenizerConfig("", "")
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {k: v for k, v in values.items() if v != getattr(defaults, k)}
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Every file that the tokenizer is read from, each once."""
+        """Every file that the tokenizer reads, without duplicates."""
         names = [self.source, self.target]
         names += [n for n in (self.source_vocabulary, self.target_vocabulary) if n is not None]
         return tuple(name for i, name in enumerate(names) if name not in names[:i])
@@ -127,17 +126,17 @@ class TokenizerConfig:
 
 
 class Tokenizer:
-    """A sentencepiece model for each side, which may be the same file.
+    """A sentencepiece model for each side; both sides may use the same file.
 
-    Source sentences are written as the configuration's `source_layout` says; target sentences are
-    plain pieces, after the tags of its `target_layout` where it has any. Tags are control symbols,
-    so no text can spell one.
+    Source sentences follow the configuration's `source_layout`; target sentences are plain pieces,
+    after the tags of `target_layout` if it has any. Tags are control symbols, so text cannot
+    contain one.
     """
 
     def __init__(
         self, source_model: Path, target_model: Path, config: TokenizerConfig | None = None
     ) -> None:
-        """Vocabulary files lie beside the models. Raises OSError, RuntimeError or ValueError."""
+        """Vocabulary files are next to the models. Raises OSError, RuntimeError or ValueError."""
         self._config = config or TokenizerConfig(source_model.name, target_model.name)
         files = [
             (source_model, self._config.source_vocabulary),
@@ -154,8 +153,8 @@ class Tokenizer:
 
     @property
     def reserved(self) -> int:
-        """How many placeholders, and tags of each kind, a text may have: numbers 0, 1, ... below
-        it. 0 if the model never learned any."""
+        """The number of placeholders, and of tags of each kind, that a text may use, numbered from
+        0. 0 if the model has none."""
         return self._config.reserved
 
     @property
@@ -168,12 +167,12 @@ class Tokenizer:
 
     @property
     def source_pieces(self) -> list[str]:
-        """The source vocabulary in the order of its ids."""
+        """The source vocabulary by id."""
         return self._source.pieces
 
     @property
     def target_pieces(self) -> list[str]:
-        """The target vocabulary in the order of its ids."""
+        """The target vocabulary by id."""
         return self._target.pieces
 
     @property
@@ -190,7 +189,7 @@ class Tokenizer:
 
     @property
     def has_own_ids(self) -> bool:
-        """Whether the target ids are sentencepiece's own, as those of models trained here are."""
+        """Whether target ids are sentencepiece's own, as in models trained here."""
         return self._config.target_vocabulary is None
 
     def tag_id(self, language: str) -> int | None:
@@ -200,10 +199,10 @@ class Tokenizer:
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
-        """Source ids with tags and eos in their places.
+        """Source ids with tags and eos.
 
-        The source language matters only to models whose layout has its tag. Invisible characters
-        are left out, unless the tokenizer normalizes as another project's does.
+        The source language matters only if the layout includes its tag. Invisible characters are
+        removed, unless the tokenizer uses another project's normalisation.
         """
         is_own = self._config.normalization == "nfc"
         (ids,) = self.encode_source_batch([without_invisible(text) if is_own else text])
@@ -216,54 +215,54 @@ class Tokenizer:
         return [token for part in self._config.source_layout for token in parts[part]]
 
     def target_start(self, target_language: str) -> list[int]:
-        """Target ids that every translation into this language must begin with."""
+        """Target ids that every translation into this language begins with."""
         tags = self._tags(self._target, target_language)
         return [token for _ in self._config.target_layout for token in tags]
 
     def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Bare source ids of many texts, without tag and eos."""
+        """Source ids of many texts, without tag and eos."""
         return self._source.encode([self._normalise(text) for text in texts])
 
     def encode_target_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Bare target ids of many texts, without bos and eos."""
+        """Target ids of many texts, without bos and eos."""
         return self._target.encode([self._normalise(text) for text in texts])
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Target ids to text; control symbols vanish, byte pieces join into characters."""
+        """Target ids to text: drops control symbols, joins byte pieces into characters."""
         if self._target.raw_bytes.keys().isdisjoint(ids):
             return "".join([self._target.texts[token] for token in ids]).removeprefix(" ")
         stream = self.stream()
         return "".join([stream.push(token) for token in ids]) + stream.flush()
 
     def stream(self) -> StreamDecoder:
-        """A decoder for one sentence whose ids come little by little."""
+        """An incremental decoder for one sentence."""
         return StreamDecoder(self)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The target vocabulary's spelling of each id."""
+        """The target piece of each id."""
         return [self._target.pieces[token] for token in ids]
 
     def control_ids(self) -> list[int]:
         """Target ids that must never be generated: pad, bos, unknown, the language tags, and text
-        with U+FFFD, which says that something was lost."""
+        with U+FFFD, which marks lost characters."""
         silent = [token for token in self._target.silent_ids if token != self._target.eos_id]
         texts = enumerate(self._target.texts)
         return silent + [token for token, text in texts if _REPLACEMENT in text]
 
     def byte_ids(self) -> dict[int, int]:
-        """Target ids that spell one byte of UTF-8 each, and their bytes."""
+        """Target ids that spell one UTF-8 byte each, and their bytes."""
         return {token: raw[0] for token, raw in self._target.raw_bytes.items()}
 
     def text_of(self, token: int) -> str | bytes:
-        """What one target id spells: text with spaces, a raw byte, or "" for control symbols."""
+        """One target id's spelling: text with spaces, a raw byte, or "" for control symbols."""
         return self._target.raw_bytes.get(token) or self._target.texts[token]
 
     def tag(self, language: str) -> str:
-        """The piece that stands for the language, if the vocabulary has it."""
+        """The language's piece, if the vocabulary has it."""
         return self._config.tags.get(language, language_tag(language))
 
     def _tags(self, side: Vocabulary, language: str | None) -> list[int]:
-        """The language's tag, or nothing where the model has no tags."""
+        """The language's tag; empty if the model has no tags."""
         if language is None or (tag := self.tag(language)) not in side.ids:
             return []
         return [side.ids[tag]]
@@ -273,10 +272,10 @@ class Tokenizer:
 
 
 class StreamDecoder:
-    """Token ids in, text out, so that the pieces joined are exactly the whole text.
+    """Token ids in, text out; the parts joined are exactly the whole text.
 
-    Bytes of an unfinished character are held back; bytes that never become one are left out.
-    The space that sentencepiece puts before the first word is dropped.
+    Bytes of an incomplete character are held back; bytes that never form one are dropped. The
+    space that sentencepiece puts before the first word is dropped.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -285,14 +284,14 @@ class StreamDecoder:
         self._has_started = False
 
     def push(self, token: int) -> str:
-        """The text that this token settles, possibly empty."""
+        """The text that this token completes, possibly empty."""
         spelled = self._tokenizer.text_of(token)
         if isinstance(spelled, bytes):
             return self._begin(self._utf8.decode(spelled))
         return self._begin(self._utf8.decode(b"", final=True) + spelled) if spelled else ""
 
     def flush(self) -> str:
-        """What is still held back when the sentence ends."""
+        """The text still held back when the sentence ends."""
         return self._begin(self._utf8.decode(b"", final=True))
 
     def _begin(self, text: str) -> str:
@@ -303,7 +302,7 @@ class StreamDecoder:
 
 
 def normalise(text: str) -> str:
-    """Unicode NFC; full-width punctuation is kept, because Chinese is written with it."""
+    """Apply Unicode NFC; full-width punctuation stays, because Chinese uses it."""
     return unicodedata.normalize("NFC", text)
 
 

@@ -1,4 +1,4 @@
-"""One side's pieces by id: how sentencepiece's output becomes ids, and what each id spells."""
+"""One side's vocabulary: sentencepiece output to ids, and the spelling of each id."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from sentencepiece import SentencePieceProcessor
 
 PAD, UNKNOWN, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
 _WORD_START = "▁"
-_WORTH_THREADS = 16  # texts; sentencepiece starts new threads for every list
+_WORTH_THREADS = 16  # texts; sentencepiece starts threads for every list
 
 
 class Vocabulary:
-    """A sentencepiece model and the pieces that the network's ids stand for.
+    """A sentencepiece model and the pieces of the network's ids.
 
-    `pieces` is None where sentencepiece's own ids are the network's. Text never becomes one of the
-    `control` pieces, nor any that sentencepiece itself takes for control or unknown. An id spells
-    its byte in `raw_bytes` if it has one, else its text in `texts`.
+    `pieces` is None if sentencepiece's own ids are the network's. Text never becomes a `control`
+    piece, nor one that sentencepiece marks as control or unknown. `raw_bytes` holds the ids that
+    spell a byte; `texts` holds the spelling of the others.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Vocabulary:
         self._id_of_own = None if pieces is None else [self._find(name) for name in names]
 
     def has_text(self, piece: str) -> bool:
-        """Whether the piece has an id that text can become."""
+        """Whether text can produce the piece's id."""
         return piece in self._text_ids
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Bare ids of many texts."""
+        """Ids of many texts, without special ids."""
         encoded: list[list[int]]
         if len(texts) < _WORTH_THREADS:
             encoded = [self._model.encode(text) for text in texts]
@@ -71,11 +71,11 @@ class Vocabulary:
         ]
 
     def _look_up(self, text: str) -> list[int]:
-        """What sentencepiece does not know may yet be a piece of the vocabulary."""
+        """Look up ids by piece; the vocabulary may have pieces unknown to sentencepiece."""
         return [self._find(piece) for piece in self._model.encode(text, out_type=str)]
 
     def _special(self, piece: str, own_id: int) -> int:
-        """The id of a special piece, -1 if there is none."""
+        """The id of a special piece; -1 if there is none."""
         return own_id if self._is_own else self.ids.get(piece, -1)
 
     def _find(self, piece: str) -> int:

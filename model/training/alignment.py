@@ -1,7 +1,7 @@
-"""Which words of two sentences translate each other: by how often they occur together in a corpus.
+"""Align the words of sentence pairs by their co-occurrence in a corpus.
 
-Only what is sure is told: a pair of words must be each other's best match by far (the Dice
-coefficient, Smadja et al. 1996). A Chinese word is what the tokenizer makes one piece.
+Only reliable pairs are reported: two words must be each other's best match by a wide margin (the
+Dice coefficient, Smadja et al. 1996). A Chinese word is one piece of the tokenizer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from model.text.tokenizer import Tokenizer
 Pair = tuple[str, str]
 _RUN = re.compile(r"[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]{3,}")
 _MOST_WORDS = 40
-"""Of a side; in longer sentences too many words occur together."""
+"""Per side; in longer sentences too many words co-occur."""
 _LEAST_COUNT = 4
 _LEAST_DICE, _LEAST_LEAD = 0.25, 2.0
 
@@ -32,21 +32,21 @@ class Span(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A span of the first side and the one of the second side that translates it."""
+    """A span of the first side and its translation in the second side."""
 
     first: Span
     second: Span
 
 
 class Aligner:
-    """Words that occur together in these pairs."""
+    """The reliable word pairs of a corpus."""
 
     def __init__(self, pairs: Iterable[Pair], tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._dice = _dice([(self._words(first), self._words(second)) for first, second in pairs])
 
     def anchors(self, pair: Pair) -> list[Anchor]:
-        """Words that are each other's translation, each span in one anchor, in the first side's
+        """Words that translate each other; each span is in one anchor. In the first side's
         order."""
         first, second = (_once(self._spans(side), side) for side in pair)
         if not (0 < len(first) <= _MOST_WORDS and 0 < len(second) <= _MOST_WORDS):
@@ -63,7 +63,7 @@ class Aligner:
         return [span for run in _RUN.finditer(text) for span in self._run_spans(run)]
 
     def _run_spans(self, run: re.Match[str]) -> Iterator[Span]:
-        """A word of letters is one span; Chinese characters are as many as they have pieces."""
+        """A word of letters is one span; Chinese characters give one span per piece."""
         text, start = run.group(), run.start()
         if "\u3400" <= text[0] <= "\u9fff":
             (ids,) = self._tokenizer.encode_target_batch([text])
@@ -77,14 +77,14 @@ class Aligner:
 
 
 def _once(spans: Sequence[Span], text: str) -> dict[str, Span]:
-    """Words that the sentence has once, and where."""
+    """Words that occur once in the sentence, with their spans."""
     words = [text[start:end].lower() for start, end in spans]
     count = Counter(words)
     return {word: span for word, span in zip(words, spans, strict=True) if count[word] == 1}
 
 
 def _dice(sentences: Sequence[tuple[set[str], set[str]]]) -> dict[tuple[str, str], float]:
-    """2 |A and B| / (|A| + |B|) of the sentence pairs A with one word and B with the other."""
+    """2 |A and B| / (|A| + |B|), where A and B are the sentence pairs with each word."""
     names: list[list[str]] = []
     counts: list[NDArray[np.int64]] = []
     for side in (0, 1):
@@ -104,7 +104,7 @@ def _dice(sentences: Sequence[tuple[set[str], set[str]]]) -> dict[tuple[str, str
 def _together(
     sentences: Sequence[tuple[set[str], set[str]]], names: Sequence[Sequence[str]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of words as first * len(names[1]) + second, and how many sentences have both."""
+    """Word pairs as first * len(names[1]) + second, and the number of sentences with both."""
     ids = [{word: i for i, word in enumerate(side)} for side in names]
     keys = [np.zeros(0, dtype=np.int64)]
     for sentence in sentences:
@@ -118,7 +118,7 @@ def _together(
 
 
 def _mutual_best(scores: NDArray[np.float64]) -> Iterator[tuple[int, int]]:
-    """Cells that are high enough and exceed all others of their row and column by far."""
+    """Cells above the threshold that exceed the rest of their row and column by a wide margin."""
     padded = np.pad(scores, (0, 1))
     rows, columns = np.sort(padded, axis=1)[:-1, -2:], np.sort(padded, axis=0)[-2:, :-1]
     others = np.maximum(rows[:, :1], columns[:1])

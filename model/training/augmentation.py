@@ -1,7 +1,7 @@
-"""Pairs made from a corpus's pairs, for what a corpus shows too rarely: other casing, strings that
-must be copied, several sentences at once, a word or two, placeholders and tags.
+"""Make extra training pairs from a corpus for cases it rarely shows: other casing, copied strings,
+several sentences, single words, placeholders and tags.
 
-What is made follows from the table, its seed and the aligned words alone.
+The result depends only on the table, its seed and the aligned words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHORT_WORDS, _SHORT_IDEOGRAPHS = 3, 6
 
 
 class MadePair(NamedTuple):
-    """A pair, and which of its sides may be the source."""
+    """A pair, and the sides that may be the source."""
 
     pair: Pair
     source_sides: tuple[int, ...]
@@ -43,9 +43,9 @@ def augment(
     reserved: int = 0,
     anchors: Callable[[Pair], Sequence[Anchor]] = lambda _: (),
 ) -> list[MadePair]:
-    """As many pairs of each kind as the table's share of `pairs`, or of the short ones among them;
-    none without pairs. Placeholders and tags are numbered below `reserved`; `anchors` finds the
-    words that they may replace or wrap."""
+    """Make pairs of each kind, as many as the table's share of `pairs` or of the short ones; none
+    without pairs. Placeholder and tag numbers are below `reserved`; `anchors` finds the words that
+    they may replace or wrap."""
     rng = random.Random(table.seed)
     short = _short_pairs(pairs) if table.short else []
 
@@ -68,8 +68,8 @@ def augment(
 
 
 def _cased(pair: Pair, rng: random.Random) -> MadePair:
-    """All upper case on both sides if both have cases, else a careless source: its case lost, and
-    often its final mark."""
+    """Upper case on both sides if both have cases, or a careless source: all lower or upper case,
+    often without its final mark."""
     if rng.random() < 0.4 and all(_has_cases(side) for side in pair):
         return MadePair((pair[0].upper(), pair[1].upper()), (0, 1))
     side = rng.randrange(2)
@@ -81,8 +81,8 @@ def _cased(pair: Pair, rng: random.Random) -> MadePair:
 
 
 def _copied(pair: Pair, rng: random.Random) -> MadePair:
-    """The same string on both sides: in place of a shared name or number, or before, after or
-    within the sentence's final mark."""
+    """The same string on both sides: replacing a shared name or number, or before, after or
+    inside the final mark."""
     if rng.random() < 0.5 and (swapped := _swapped(pair, rng)):
         return MadePair(swapped, (0, 1))
     string, place = _string(rng), rng.choice(("front", "label", "end", "inside"))
@@ -95,13 +95,13 @@ def _joined(pairs: Sequence[Pair]) -> MadePair:
 
 
 def _kept(rng: random.Random) -> MadePair:
-    """A line without words to translate."""
+    """A line without translatable words."""
     line = " ".join(_string(rng) for _ in range(rng.choice((1, 1, 2, 3))))
     return MadePair((line, line), (0, 1))
 
 
 def _listed(pair: Pair, rng: random.Random) -> MadePair:
-    """As an item of a list, often without its final marks."""
+    """The pair as a list item, often without its final marks."""
     number, letter = rng.randrange(1, 30), rng.choice("abcdefgh")
     form = rng.choice(("- {0}", "- {0}", "* {0}", "• {0}", f"{number}. {{0}}", f"{letter}) {{0}}"))
     first, second = _without_marks(pair) if rng.random() < 0.5 else pair
@@ -109,7 +109,7 @@ def _listed(pair: Pair, rng: random.Random) -> MadePair:
 
 
 def _short(pair: Pair, rng: random.Random) -> MadePair:
-    """As it is, or both sides without their final marks and perhaps the source without its case."""
+    """The pair unchanged, or without final marks and sometimes with a lower-case source."""
     if rng.random() < 1 / 3:
         return MadePair(pair, (0, 1))
     first, second = _without_marks(pair)
@@ -121,9 +121,9 @@ def _short(pair: Pair, rng: random.Random) -> MadePair:
 
 
 def _short_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Greetings, answers, words: what people try first. A corpus has some of them as sentences, and
-    others before a comma ("Yes, ..." and "Ja, ..."). The latter are taken if they are seen twice,
-    and each once: those that many sentences begin with ("Well, ...") would crowd out greetings."""
+    """Greetings, answers and words, which users try first. Some are sentences of the corpus; others
+    precede a comma ("Yes, ..." and "Ja, ..."). The latter count if they occur at least twice, and
+    once each, because frequent openings ("Well, ...") would outnumber greetings."""
     short = [pair for pair in pairs if all(map(_is_short, pair))]
     openings = [opening for pair in pairs if (opening := _opening(pair))]
     frequency = Counter(openings + [_without_marks(pair) for pair in short])
@@ -136,7 +136,7 @@ def _without_marks(pair: Pair) -> Pair:
 
 
 def _opening(pair: Pair) -> Pair | None:
-    """What stands before the comma, if both sides have one and begin with a few words."""
+    """The text before the comma, if both sides have one after a few words."""
     first, second = (_COMMA.split(side) for side in pair)
     if len(first) != 2 or len(second) != 2:
         return None
@@ -155,7 +155,7 @@ def _has_cases(text: str) -> bool:
 
 
 def _swapped(pair: Pair, rng: random.Random) -> Pair | None:
-    """A number or name that both sides share, replaced by another one; None if they share none."""
+    """Replace a number or name that both sides share; None if they share none."""
     for pattern, new in ((_NUMBER, _integer(rng)), (_NAME, _name(rng))):
         shared = sorted(set(pattern.findall(pair[0])) & set(pattern.findall(pair[1])))
         if shared:
@@ -182,7 +182,7 @@ def _put(text: str, string: str, place: str) -> str:
 
 
 def _join(sentences: Sequence[str]) -> str:
-    """With a space between, except after Chinese."""
+    """Join with a space, except after Chinese."""
     text = sentences[0]
     for sentence in sentences[1:]:
         text += sentence if _IS_CJK.match(text[-1:]) else f" {sentence}"
@@ -190,7 +190,7 @@ def _join(sentences: Sequence[str]) -> str:
 
 
 def _string(rng: random.Random) -> str:
-    """Something that no translation changes."""
+    """A string that translation does not change."""
     return rng.choice(_STRINGS)(rng)
 
 

@@ -1,4 +1,4 @@
-"""The mean of several models that began as one: of a run's last snapshots, or of several runs."""
+"""Average models with a common start: the last snapshots of a run, or several runs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def average_checkpoints(sources: Sequence[Path], destination: Path) -> None:
-    """Write the mean of checkpoints that were trained from the same one (Wortsman et al. 2022),
-    described as the first, in float16.
+    """Write, in float16, the mean of checkpoints trained from the same one (Wortsman et al. 2022),
+    with the first one's description.
 
-    Raises CheckpointError if they differ in anything but their weights, and leaves nothing behind.
+    Raises CheckpointError if they differ in more than weights; nothing is written then.
     """
     try:
         if destination.exists():
@@ -53,7 +53,7 @@ def average_checkpoints(sources: Sequence[Path], destination: Path) -> None:
 
 
 def _common_info(sources: Sequence[Path]) -> CheckpointInfo:
-    """The first one's; raises CheckpointError."""
+    """The first checkpoint's description; raises CheckpointError."""
     first, *others = [open_checkpoint(source).info for source in sources]
     for source, info in zip(sources[1:], others, strict=True):
         is_like = (info.architecture, info.pairs) == (first.architecture, first.pairs)

@@ -1,7 +1,7 @@
 """Parallel corpora as token batches: reading, sampling by weight, batching by tokens.
 
-An epoch's batches follow from the seed and the epoch's number alone, so that a resumed run sees
-the same data as an unbroken one.
+An epoch's batches depend only on the seed and the epoch's number, so a resumed run sees the same
+data as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Indices = NDArray[np.int64]
 Augment = Callable[[Sequence[Pair]], list[MadePair]]
 _EPOCHS_KEPT = 4
 _ALIGNED_PAIRS = 5_000
-"""Of each corpus, for the words that translate each other."""
+"""Pairs per corpus that the word alignment uses."""
 _MOST_LINE_CHARACTERS = 1_000_000
-_MOST_READ = _MOST_LINE_CHARACTERS + 2  # the line feed, and one that shows that there is more
+_MOST_READ = _MOST_LINE_CHARACTERS + 2  # the line feed, and one to detect longer lines
 
 
 class Batch(NamedTuple):
@@ -42,7 +42,7 @@ class Batch(NamedTuple):
 
 
 def read_pairs(path: Path, is_lowercase: bool = False) -> list[Pair]:
-    """Read a UTF-8 TSV file, plain or .gz: a pair a line. A bad line raises RecipeError."""
+    """Read a UTF-8 TSV file, plain or .gz, one pair per line. A bad line raises RecipeError."""
     opener = gzip.open if path.suffix == ".gz" else open
     pairs: list[Pair] = []
     try:
@@ -65,7 +65,7 @@ def read_pairs(path: Path, is_lowercase: bool = False) -> list[Pair]:
 
 
 class TokenLists:
-    """Many short lists of token ids in one flat array (a Python list of lists is ten times it)."""
+    """Many short lists of token ids in one flat array (a tenth of a Python list of lists)."""
 
     def __init__(self, lists: Sequence[Sequence[int]]) -> None:
         self.lengths = np.array([len(ids) for ids in lists], dtype=np.int64)
@@ -79,8 +79,8 @@ class TokenLists:
 
 @dataclass(frozen=True)
 class TokenizedCorpus:
-    """One corpus; `sides` are the token lists of the two languages, of which those numbered
-    `source_sides` are translated from."""
+    """One corpus. `sides` are the token lists of the two languages; `source_sides` are the
+    indices of the sides used as source."""
 
     name: str
     weight: float
@@ -112,8 +112,8 @@ def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[
 
 
 def _needed(corpus: CorpusTable, pairs: list[Pair], seed: int) -> tuple[CorpusTable, list[Pair]]:
-    """A corpus of small weight, cut at random to what `_EPOCHS_KEPT` epochs take of it, and its
-    weight among the rest."""
+    """A low-weight corpus, randomly cut to what `_EPOCHS_KEPT` epochs use, with its weight
+    adjusted to the remaining pairs."""
     share = corpus.weight * _EPOCHS_KEPT
     if share >= 1:
         return corpus, pairs
@@ -126,7 +126,7 @@ def _augmenter(
     table: AugmentationTable,
     tokenizer: Tokenizer,
 ) -> Augment:
-    """What adds to a corpus, with words aligned over all of them where the table needs it."""
+    """The function that augments a corpus, with words aligned over all corpora if needed."""
     if not (table.placeholders or table.tags):
         return lambda pairs: augment(pairs, table)
     rng = random.Random(table.seed)
@@ -138,7 +138,7 @@ def _augmenter(
 
 
 def _pairs_by_sides(pairs: list[Pair], make: Augment | None) -> dict[tuple[int, ...], list[Pair]]:
-    """A corpus and what augmentation adds to it, by which sides may be sources."""
+    """The corpus's pairs and the augmented ones, grouped by the sides that may be sources."""
     by_sides: dict[tuple[int, ...], list[Pair]] = {(0, 1): list(pairs)}
     for made in make(pairs) if make else ():
         by_sides.setdefault(made.source_sides, []).append(made.pair)
@@ -164,7 +164,7 @@ def _tokenize(
 
 
 class Examples(NamedTuple):
-    """Which sentences to train on: parallel arrays, one entry a source-target example."""
+    """Training examples: parallel arrays, one entry per source-target example."""
 
     corpus: Indices
     pair: Indices
@@ -188,7 +188,7 @@ class BatchMaker:
         self._pad, self._bos, self._eos = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
 
     def epoch(self, seed: int, epoch: int) -> list[Examples]:
-        """The batches of one epoch, sampled by weight, in both directions, shuffled."""
+        """The batches of one epoch: sampled by weight, in both directions, shuffled."""
         rng = np.random.default_rng([seed, epoch])
         parts = []
         for number, corpus in enumerate(self.corpora):
@@ -202,7 +202,7 @@ class BatchMaker:
 
     @property
     def num_examples(self) -> int:
-        """Of an epoch."""
+        """Examples per epoch."""
         return sum(
             _num_sampled(len(corpus), corpus.weight) * len(corpus.source_sides)
             for corpus in self.corpora
@@ -233,7 +233,7 @@ class BatchMaker:
         return src, tgt
 
     def _cut(self, examples: Examples) -> Iterator[Examples]:
-        """Sort by length (ties keep their random order) and cut where the token budget is full."""
+        """Sort by length (ties keep their random order) and cut when the token budget is full."""
         src, tgt = self._lengths(examples)
         order = np.lexsort((src, tgt))
         start, widest = 0, 0

@@ -22,7 +22,7 @@ from model.training.data import read_pairs
 from model.training.recipe import DataTable, RecipeError, load_recipe
 
 Translate = Callable[[list[str], str, str], list[str]]
-"""Texts, their language and the one wanted -> their translations."""
+"""Texts, source language, target language -> translations."""
 VALIDATION_SLOTS = 64
 _GREEDY = DecodingOptions(beam_size=1)
 _BLEU_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
@@ -45,9 +45,9 @@ class Score:
 def evaluate(
     translate: Translate, recipe: Path, split: str, is_lowercase_tokenized: bool = False
 ) -> list[Score]:
-    """Translate a split of each of the recipe's corpora, in the directions it learns.
+    """Translate a split of each of the recipe's corpora in the trained directions.
 
-    BLEU is sacrebleu's own on raw text, or with `is_lowercase_tokenized` that of older papers.
+    BLEU is sacrebleu's default on raw text; with `is_lowercase_tokenized`, that of older papers.
     """
     data = load_recipe(recipe).data
     if not any(corpus.path(split) for corpus in data.corpora):
@@ -82,7 +82,7 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
 
 
 class _LineTranslator:
-    """Whole lines in, whole lines out, greedy; a line over the model's limit is cut off at it."""
+    """Translates whole lines greedily; lines over the model's limit are truncated."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -109,8 +109,8 @@ class _LineTranslator:
 def bleu(
     translations: list[str], references: list[str], target: str, is_lowercase_tokenized: bool
 ) -> tuple[float, str]:
-    """Corpus BLEU and its signature: on raw text, or on text lower-cased and cut by the tokenizer
-    of Moses."""
+    """Corpus BLEU and its signature, on raw text or on text lower-cased and tokenized as in
+    Moses."""
     if is_lowercase_tokenized:
         metric = BLEU(tokenize="none", lowercase=True, force=True)
         translations = _lowercase_tokenized(translations, target)
@@ -159,7 +159,7 @@ def _sides(
 
 
 def _bleu(target: str) -> BLEU:
-    """Raises RecipeError if the language needs a package that is not installed."""
+    """Raises RecipeError if the language needs a missing package."""
     try:
         return BLEU(tokenize=_BLEU_TOKENIZERS.get(target, "13a"))
     except (RuntimeError, ImportError) as error:

@@ -1,7 +1,7 @@
-"""Begin a deeper network with a new vocabulary from a trained checkpoint.
+"""Initialise a deeper network with a new vocabulary from a trained checkpoint.
 
-A layer that is added changes nothing at first: the outputs of its sublayers are zero (Net2Net, Chen
-et al. 2016). Its other weights are those of the layer below it (Gong et al. 2019).
+An added layer changes nothing at first: its sublayers output zero (Net2Net, Chen et al. 2016). Its
+other weights are copied from the layer below (Gong et al. 2019).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
 _SUBLAYER_OUTPUT = re.compile(r".*(out_proj|contract)\.(weight|bias)")
 _MARK, _MARK_PIECE = "\x01", "<0x01>"
 _RESERVED_DEVIATION = 0.1
-"""Of what is drawn for a reserved piece, beside the deviation of an embedding."""
+"""Deviation of a reserved piece's vector, relative to that of an embedding."""
 
 
 def grow(model: Transformer, tokenizer: Tokenizer, start: Checkpoint) -> None:
-    """Give a new model the weights of a smaller one; raises RecipeError if it is none of that kind.
+    """Initialise a new model from a smaller one; raises RecipeError if it cannot be grown.
 
-    Pieces that both vocabularies have keep their vectors. A new piece gets the mean of those old
-    ones that spell it. Reserved pieces begin with small random vectors.
+    Pieces in both vocabularies keep their vectors. A new piece gets the mean of the old pieces that
+    spell it. Reserved pieces begin with small random vectors.
     """
     _require_growth(model.config, start.model.config)
     if _MARK_PIECE not in start.tokenizer.target_pieces:
@@ -66,7 +66,7 @@ def _require_growth(new: ModelConfig, old: ModelConfig) -> None:
 
 
 def _old_name(name: str, new: ModelConfig, old: ModelConfig) -> tuple[str, bool]:
-    """Whose weights a tensor begins with, and whether its layer is an added one. The added layers
+    """The old tensor that initialises `name`, and whether its layer is an added one. Added layers
     are spread evenly: each follows the old layer that it copies."""
     match = _LAYER.fullmatch(name)
     if match is None:
@@ -79,7 +79,7 @@ def _old_name(name: str, new: ModelConfig, old: ModelConfig) -> tuple[str, bool]
 
 
 def _by_token(own: Tensor, old: Tensor, sources: Sequence[Sequence[int]]) -> Tensor:
-    """A tensor with a row a token: each the mean of old rows, or small and random without any."""
+    """A tensor with a row per token: the mean of its old rows, or small and random without any."""
     rows = [
         old[list(ids)].mean(0) if ids else own[token] * _RESERVED_DEVIATION
         for token, ids in enumerate(sources)
@@ -88,7 +88,7 @@ def _by_token(own: Tensor, old: Tensor, sources: Sequence[Sequence[int]]) -> Ten
 
 
 def _old_ids(new: Tokenizer, old: Tokenizer) -> list[list[int]]:
-    """For each new piece the old ones that spell it; none for a reserved one that is new."""
+    """For each new piece the old ids that spell it; none for a new reserved piece."""
     known = {piece: i for i, piece in enumerate(old.target_pieces)}
     reserved = set(reserved_pieces(new.reserved))
     return [
@@ -98,8 +98,8 @@ def _old_ids(new: Tokenizer, old: Tokenizer) -> list[list[int]]:
 
 
 def _spelled(new: Tokenizer, token: int, old: Tokenizer) -> list[int]:
-    """The old ids of a piece's text. A control character before it, which is spelled as its byte,
-    keeps sentencepiece from putting a space there."""
+    """The old ids of a piece's text. A leading control character, spelled as its byte, prevents
+    sentencepiece from adding a space."""
     text = new.text_of(token)
     if isinstance(text, bytes) or not text:
         return []

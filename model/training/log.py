@@ -1,4 +1,4 @@
-"""The record of a training run: log.csv and a picture of its curves."""
+"""A training run's log.csv and a plot of its curves."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ COLUMNS = (
 
 
 class TrainingLog:
-    """Rows of log.csv: one whenever a state is saved; dev columns only after a validation."""
+    """Rows of log.csv: one per saved state; dev columns only after a validation."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / LOG_FILE
         self._picture = directory / PICTURE_FILE
 
     def rewind(self, step: int) -> None:
-        """Drop rows after `step`: a resumed run will write them again."""
+        """Drop the rows after `step`; a resumed run writes them again."""
         self._write([row for row in self.rows() if int(row["step"]) <= step])
 
     def append(self, values: dict[str, float]) -> None:
-        """Raises OSError if there is no space, and the log stays as it was then."""
+        """Append a row. Raises OSError if the disk is full; the log is unchanged then."""
         self._write([*self.rows(), {name: _short(value) for name, value in values.items()}])
 
     def rows(self) -> list[dict[str, str]]:
-        """Raises TrainingError if the file is not what was written."""
+        """Raises TrainingError if the file is damaged."""
         if not self._path.exists():
             return []
         try:
@@ -49,7 +49,7 @@ class TrainingLog:
             writer.writerows(rows)
 
     def draw(self) -> None:
-        """Loss and BLEU over steps as a picture beside the log."""
+        """Plot loss and BLEU over steps next to the log."""
         from matplotlib.figure import Figure
 
         rows = self.rows()

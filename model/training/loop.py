@@ -1,8 +1,8 @@
-"""The training loop: resumable at any moment, the same on CPU and CUDA.
+"""The training loop: resumable at any time, the same on CPU and CUDA.
 
-A run's directory holds sentencepiece.model, state.pt (all that is needed to go on), snapshots for
-averaging, log.csv, curves.png and, at the end, checkpoint/. What can be checked is checked before
-the first step; what goes wrong later is a TrainingError, and the last saved state stays whole.
+A run's directory holds sentencepiece.model, state.pt (the full state to resume), snapshots for
+averaging, log.csv, curves.png and, at the end, checkpoint/. Inputs are checked before the first
+step; a later failure raises TrainingError, and the last saved state stays intact.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ TOKENIZER_FILE = "sentencepiece.model"
 STATE_FILE = "state.pt"
 CHECKPOINT_DIRECTORY = "checkpoint"
 _BYTES_A_WEIGHT = 16
-"""In float32: itself, its gradient and Adam's two moments."""
+"""In float32: the weight, its gradient and Adam's two moments."""
 _MOST_EXAMPLES = 200_000_000
-"""Of an epoch; to draw and sort them takes some hundred bytes each."""
+"""Per epoch; drawing and sorting them takes a few hundred bytes each."""
 _GIB = 2**30
 
 
 @dataclass
 class Progress:
-    """Where a run stands; saved with the weights."""
+    """The progress of a run; saved with the weights."""
 
     step: int = 0
     epoch: int = 0
@@ -78,11 +78,11 @@ class Progress:
 
 
 class Trainer:
-    """One training run in `directory`; goes on from the state that it finds there."""
+    """One training run in `directory`; resumes from a saved state if there is one."""
 
     def __init__(self, recipe: Recipe, directory: Path, device: torch.device | str) -> None:
-        """Raises RecipeError, CheckpointError or TrainingError if the run cannot be begun or gone
-        on with. It is alone in its directory until `run` ends."""
+        """Raises RecipeError, CheckpointError or TrainingError if the run cannot start or
+        resume. Holds the directory's lock until `run` ends."""
         self._freed_memory = FreedMemory()
         self._freed_memory.keep()
         self.recipe, self.table, self.directory = recipe, recipe.training, directory
@@ -131,7 +131,7 @@ class Trainer:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """The system's errors, of a full disk above all, with what is saved."""
+        """Turn system errors, such as a full disk, into TrainingError with the saved progress."""
         try:
             yield
         except OSError as error:
@@ -150,7 +150,7 @@ class Trainer:
         )
 
     def _require_memory(self) -> None:
-        """Before anything is built."""
+        """Check the memory before anything is built."""
         config = self.recipe.model_config(self.tokenizer.target_vocab_size)
         limit = config.max_positions
         room = Capacity(VALIDATION_SLOTS, VALIDATION_SLOTS, limit, limit)
@@ -184,7 +184,7 @@ class Trainer:
             )
 
     def _make_tokenizer(self, path: Path) -> None:
-        """A new one, or that of the checkpoint which the run starts from without growing."""
+        """Train a new one, or copy the start checkpoint's if the run does not grow."""
         if (start := self.table.start) is None or self.table.grow:
             train_tokenizer(self.recipe, path)
         else:
@@ -271,7 +271,7 @@ class Trainer:
             self._record()
 
     def _optimise(self, group: list[Examples]) -> tuple[float, int]:
-        """One optimiser step over a group of batches -> mean loss per token, tokens."""
+        """Run one optimiser step over a group of batches -> mean loss per token, tokens."""
         self.model.train()
         rate = learning_rate(self.progress.step + 1, self.model.config.d_model, self.table)
         for parameters in self.optimiser.param_groups:
@@ -306,8 +306,8 @@ class Trainer:
 
     @contextlib.contextmanager
     def _arithmetic(self) -> Iterator[None]:
-        """Autocast where the recipe asks for it; on a CPU the plain attention kernel, whose
-        backward pass is several times faster than the fused one at sentence lengths."""
+        """Autocast if the recipe asks for it; on a CPU the plain attention kernel, whose backward
+        pass is several times faster than the fused one at sentence lengths."""
         is_half = self.table.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=is_half):
             if self.device.type == "cpu":
@@ -317,8 +317,8 @@ class Trainer:
                 yield
 
     def _record(self) -> None:
-        """Validate if it is time, write the log, then the state: in this order, so that a kill
-        in between repeats work and loses none. Weights that are not finite are not saved."""
+        """Validate if due, then write the log, then the state. In this order a kill repeats work
+        but loses none. Weights that are not finite are not saved."""
         progress = self.progress
         for name, weight in self.model.weights.items():
             if not is_finite(weight):

@@ -1,6 +1,5 @@
-"""Pairs with placeholders and inline tags, made from pairs without: whatever stands on both sides
-verbatim, or is a sure word pair, is replaced or wrapped on both sides alike.
-"""
+"""Make pairs with placeholders and inline tags from plain pairs: strings that both sides share
+verbatim, or reliable word pairs, are replaced or wrapped on both sides."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ _VERBATIM = re.compile(
 def with_placeholders(
     pair: Pair, anchors: Sequence[Anchor], reserved: int, rng: random.Random
 ) -> Pair:
-    """Up to four strings replaced; or one placeholder added before or after the sentence."""
+    """Replace up to four strings, or add one placeholder before or after the sentence."""
     chosen = _chosen(pair, anchors, rng.choice((1, 1, 1, 2, 2, 3, 4)), rng)
     numbers = _numbers(len(chosen) + 1, reserved, rng)
     edited = _edited(pair, chosen, [_replaced_by(n) for n in numbers[:-1]])
@@ -47,7 +46,7 @@ def with_placeholders(
 
 
 def with_tags(pair: Pair, anchors: Sequence[Anchor], reserved: int, rng: random.Random) -> Pair:
-    """Words or phrases wrapped, empty tags beside words, or the whole sentence wrapped."""
+    """Wrap words, phrases or the whole sentence, or put empty tags beside words."""
     spans = _with_phrases(anchors)
     chosen = _chosen(pair, spans, rng.choice((1, 1, 1, 2, 2, 3)), rng)
     numbers = _numbers(len(chosen) + 1, reserved, rng)
@@ -58,7 +57,7 @@ def with_tags(pair: Pair, anchors: Sequence[Anchor], reserved: int, rng: random.
 
 
 def verbatim(pair: Pair) -> list[Anchor]:
-    """Numbers, names, addresses, code and quotations that each side has once, and alike."""
+    """Numbers, names, addresses, code and quotations that occur once, and equal, on each side."""
     first, second = (_strings(side) for side in pair)
     return [Anchor(first[string], second[string]) for string in first if string in second]
 
@@ -73,7 +72,7 @@ def _replaced_by(number: int) -> Spell:
 
 
 def _tagged(number: int, rng: random.Random) -> Spell:
-    """How one span is tagged."""
+    """The tagging of one span."""
     draw = rng.random()
     if draw < 0.7:
         return lambda text: f"{opening_tag(number)}{text}{closing_tag(number)}"
@@ -83,13 +82,13 @@ def _tagged(number: int, rng: random.Random) -> Spell:
 
 
 def _numbers(count: int, reserved: int, rng: random.Random) -> list[int]:
-    """All different: half the time the lowest in order, else any."""
+    """Distinct numbers: half the time the lowest in order, otherwise random."""
     return list(range(count)) if rng.random() < 0.5 else rng.sample(range(reserved), count)
 
 
 def _chosen(pair: Pair, anchors: Sequence[Anchor], count: int, rng: random.Random) -> list[Anchor]:
-    """At most `count` of the anchors and of what is verbatim, in the order of one side. None
-    overlap."""
+    """At most `count` of the anchors and the verbatim strings, in the order of one side, without
+    overlaps."""
     candidates = [*verbatim(pair), *anchors]
     rng.shuffle(candidates)
     chosen: list[Anchor] = []
@@ -105,7 +104,7 @@ def _overlap(one: Anchor, other: Anchor) -> bool:
 
 
 def _with_phrases(anchors: Sequence[Anchor]) -> list[Anchor]:
-    """The anchors, and the phrases of two that are near each other on both sides."""
+    """The anchors, and phrases of two anchors that are close on both sides."""
     phrases = []
     for one, other in itertools.pairwise(anchors):
         phrase = Anchor(*(_cover(a, b) for a, b in zip(one, other, strict=True)))
@@ -116,7 +115,7 @@ def _with_phrases(anchors: Sequence[Anchor]) -> list[Anchor]:
 
 
 def _is_dense(one: Span, other: Span, phrase: Span) -> bool:
-    """Whether the two spans are at least half of the phrase."""
+    """Whether the two spans cover at least half of the phrase."""
     return sum(s.end - s.start for s in (one, other)) * 2 >= phrase.end - phrase.start
 
 
@@ -125,7 +124,7 @@ def _cover(a: Span, b: Span) -> Span:
 
 
 def _is_inside(anchor: Anchor, phrase: Anchor) -> bool | None:
-    """Whether both its sides are within the phrase; None if only one is."""
+    """Whether both sides are within the phrase; None if only one is."""
     first, second = (
         p.start <= a.start and a.end <= p.end for a, p in zip(anchor, phrase, strict=True)
     )
@@ -133,7 +132,7 @@ def _is_inside(anchor: Anchor, phrase: Anchor) -> bool | None:
 
 
 def _edited(pair: Pair, anchors: Sequence[Anchor], spellings: Sequence[Spell]) -> Pair:
-    """Each anchor's text on each side, respelled."""
+    """The pair with each anchor's text respelled on each side."""
     first, second = (
         _replaced(text, [anchor[side] for anchor in anchors], spellings)
         for side, text in enumerate(pair)

@@ -1,9 +1,9 @@
-"""Let a training step reuse the memory that the one before it freed, within bounds.
+"""Let a training step reuse the memory that the previous step freed, within bounds.
 
-Every step allocates the same large buffers; by default each is mapped afresh and its pages are
-faulted in again, one by one. On two CPU cores keeping them makes a step about 1.2 times as fast.
-But batches of many shapes leave ever more free blocks between live ones, so that what is kept needs
-a bound, and what is faulted in after all had better come in large pages.
+Every step allocates the same large buffers; by default each is mapped again and its pages fault one
+by one. On two CPU cores, keeping them makes a step about 1.2 times as fast. But batches of many
+shapes fragment the heap, so the kept memory is bounded, and huge pages make the remaining faults
+cheaper.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _MOST_KEPT = 4 * 2**30
 
 
 class FreedMemory:
-    """Keeps what is freed until the process has grown by `most_kept` bytes; without glibc it does
-    nothing."""
+    """Keeps freed memory until the process has grown by `most_kept` bytes; does nothing without
+    glibc."""
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
         self._most_kept = most_kept
@@ -31,16 +31,16 @@ class FreedMemory:
         self._libc = _glibc()
 
     def keep(self) -> None:
-        """Turn off mmap for large blocks and automatic trimming, for the whole process, and have
-        PyTorch ask for huge pages, which it does if this comes before its first tensor."""
+        """Disable mmap for large blocks and automatic trimming, process-wide, and make PyTorch
+        request huge pages. The request works only before the first tensor."""
         if self._libc:
             self._libc.mallopt(_M_MMAP_MAX, 0)
             self._libc.mallopt(_M_TRIM_THRESHOLD, _NEVER_TRIM)
             os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
     def bound(self) -> None:
-        """Give back what lies free if the process has grown by more than `most_kept` since the last
-        time that this gave anything back; takes microseconds otherwise."""
+        """Trim free memory if the process has grown by more than `most_kept` since the last trim;
+        takes microseconds otherwise."""
         if self._libc and self._process.memory_info().rss > self._resident + self._most_kept:
             self._libc.malloc_trim(0)
             self._resident = self._process.memory_info().rss

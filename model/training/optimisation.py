@@ -27,7 +27,7 @@ def learning_rate(step: int, d_model: int, table: TrainingTable) -> float:
 
 
 def sampled_share(step: int, table: TrainingTable) -> float:
-    """The share of target inputs that are the model's own: it rises linearly over the run."""
+    """The share of target inputs that the model predicts; rises linearly over the run."""
     return table.scheduled_sampling * min(1.0, step / table.max_steps)
 
 
@@ -39,12 +39,12 @@ def summed_loss(
     label_smoothing: float,
     own_share: float = 0.0,
 ) -> tuple[Tensor, int]:
-    """Cross-entropy summed over real target tokens, and how many those are.
+    """Cross-entropy summed over real target tokens, and their number.
 
     src (B, S), tgt_in and tgt_out (B, T). Label smoothing spreads part of the target's mass
-    over the vocabulary (section 5.4). Padding never reaches the output layer, the most
-    expensive one of a small model. `own_share` of the target inputs are what the model predicts
-    itself from the true ones before them.
+    over the vocabulary (section 5.4). Padding skips the output layer, the most expensive one of
+    a small model. A share `own_share` of the target inputs is replaced by the model's own
+    predictions from the true tokens before them.
     """
     memory, memory_mask = model.encode(src), model.src_mask(src)
     if own_share:
@@ -61,7 +61,7 @@ def summed_loss(
 def with_own_tokens(
     model: Transformer, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor, share: float
 ) -> Tensor:
-    """tgt_in (B, T) with a random share of its tokens replaced by the model's likeliest ones: the
+    """tgt_in (B, T) with a random share of tokens replaced by the model's likeliest ones: the
     first pass of two-pass decoding. The start and the padding stay."""
     predicted = model.output(model.decode(tgt_in, memory, memory_mask)).argmax(-1)
     is_own = torch.rand(tgt_in.shape, device=tgt_in.device) < share

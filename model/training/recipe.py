@@ -1,6 +1,6 @@
-"""A training recipe: what `dragoman train RECIPE.toml` reads.
+"""A training recipe: the input of `dragoman train RECIPE.toml`.
 
-Every table and key is checked; a mistake raises RecipeError and names what is allowed.
+Every table and key is checked; a mistake raises RecipeError, which names the allowed values.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MOST = {
     "training.validation_sentences": 10**6,
     "training.average_last": 1000,
 }
-"""The largest numbers that mean anything, so that a wrong one is refused before it takes all time
-or memory; those that are not named are bounded by _MOST_OTHERS, shares of pairs by _MOST_SHARE."""
+"""Upper limits, so that a wrong number is refused before it uses up time or memory; other numbers
+are bounded by _MOST_OTHERS, shares of pairs by _MOST_SHARE."""
 _MOST_OTHERS = 10**12
 _MOST_SHARE = 100
 
@@ -42,20 +42,20 @@ _Table = TypeVar(
 
 
 LEAST_RESERVED = 5
-"""What one made pair may have of a kind."""
+"""The most pieces of a kind that one made pair uses."""
 
 
 class RecipeError(ValueError):
-    """A recipe that cannot be followed; the message says what was got and what is allowed."""
+    """The recipe is invalid; the message gives the value and the allowed ones."""
 
 
 @dataclass(frozen=True)
 class CorpusTable:
-    """One parallel corpus: UTF-8 TSV files, plain or .gz, a pair a line; without `train` it is only
-    measured on.
+    """One parallel corpus: UTF-8 TSV files, plain or .gz, one pair per line; without `train` it is
+    used for evaluation only.
 
-    `weight` is how many times an epoch goes through the training file (2.5: twice, and a random
-    half once more).
+    `weight` is the number of passes over the training file per epoch (2.5: twice, and a random half
+    once more).
     """
 
     name: str
@@ -65,7 +65,7 @@ class CorpusTable:
     weight: float = 1.0
 
     def path(self, split: str) -> Path | None:
-        """The file of "train", "dev" or "test"; None if the corpus has no such split."""
+        """The file of "train", "dev" or "test"; None if the corpus lacks that split."""
         return {"train": self.train, "dev": self.dev, "test": self.test}[split]
 
 
@@ -73,10 +73,10 @@ class CorpusTable:
 class AugmentationTable:
     """Pairs made from each training corpus and added to it, as shares of its size: `cased` without
     proper casing, `copied` with a string that stays as it is, `joined` of several sentences, `kept`
-    of nothing but strings that stay, `unmarked` without final marks, `listed` as an item of a list,
+    with only strings that stay, `unmarked` without final marks, `listed` as a list item,
     `placeholders` and `tags` with pieces of `model.text.reserved`. `short` is a share of the pairs
-    that have at most three words or six Chinese characters, and of what recurs before commas
-    ("Yes, ..."): with 4.0 each of them is shown about four more times."""
+    with at most three words or six Chinese characters, and of recurring openings before commas
+    ("Yes, ..."): 4.0 shows each about four more times."""
 
     cased: float = 0.0
     copied: float = 0.0
@@ -92,11 +92,11 @@ class AugmentationTable:
 
 @dataclass(frozen=True)
 class DataTable:
-    """`languages`: those of the TSV columns, in order; both directions are learned, or with
-    `is_one_way` from the first to the second only.
+    """`languages` are those of the TSV columns, in order. Both directions are trained; with
+    `is_one_way` only first to second.
 
-    Pairs with a side longer than `max_tokens` are left out. With `is_lowercase` every text is
-    lower-cased before anything else, also where the recipe is measured on.
+    Pairs with a side longer than `max_tokens` are dropped. With `is_lowercase` every text is
+    lower-cased first, also in evaluation.
     """
 
     languages: tuple[str, str]
@@ -108,7 +108,7 @@ class DataTable:
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
-        """The (source, target) pairs that are learned."""
+        """The (source, target) pairs to train."""
         there, back = self.languages, self.languages[::-1]
         return (there,) if self.is_one_way else (there, back)
 
@@ -121,22 +121,22 @@ class TokenizerTable:
     model_type: Literal["unigram", "bpe"] = "unigram"
     character_coverage: float = 0.9995
     reserved_pieces: int = 0
-    """How many placeholders, and tags of each kind, are never split (`model.text.reserved`)."""
+    """The number of unsplit placeholders, and of tags of each kind (`model.text.reserved`)."""
     word_vectors: Path | None = None
-    """Embeddings to start from, in the text format: a word and its numbers on each line."""
+    """Initial embeddings in the text format: a word and its numbers on each line."""
 
 
 @dataclass(frozen=True)
 class TrainingTable:
     """Optimisation (Vaswani et al. 2017, section 5), all lengths in optimiser steps.
 
-    A batch holds at most `batch_tokens` tokens a side, padding included; gradients of `accumulate`
-    batches are added up before a step. `cooldown_steps` > 0 lets the rate fall to zero linearly at
-    the end. Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience`
-    counts validations without a better dev BLEU (0: never stop early). `start` is a checkpoint
-    whose weights and vocabulary the run begins with. With `grow` the run has a vocabulary of its
-    own and may have more layers (`model.training.growth`). `scheduled_sampling` is the share of
-    target inputs that are the model's own predictions at the last step; it rises from 0 linearly
+    A batch holds at most `batch_tokens` tokens a side, padding included; a step sums the gradients
+    of `accumulate` batches. `cooldown_steps` > 0 lowers the rate linearly to zero at the end.
+    Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience` counts
+    validations without a better dev BLEU (0: never stop early). `start` is a checkpoint that
+    provides the initial weights and the vocabulary. With `grow` the run trains its own vocabulary
+    and may have more layers (`model.training.growth`). `scheduled_sampling` is the share of target
+    inputs at the last step that are the model's own predictions; it rises linearly from 0
     (Mihaylova and Martins 2019), and each step decodes twice.
     """
 
@@ -165,8 +165,8 @@ class TrainingTable:
 class Recipe:
     """A whole training run. `model` holds ModelConfig's options except the vocabulary sizes.
 
-    Whoever translates with the result cuts sentences of more than `max_source_tokens`; without it,
-    those that are longer than what training sees.
+    The finished checkpoint asks servers to split sentences of more than `max_source_tokens`; the
+    default is the longest sentence in training.
     """
 
     name: str
@@ -179,7 +179,7 @@ class Recipe:
 
     @property
     def most_source_tokens(self) -> int:
-        """What the finished checkpoint asks for, the tag and the end included."""
+        """The finished checkpoint's source limit, tag and end included."""
         longest_seen = max(self.data.max_tokens + 2, LEAST_SOURCE_TOKENS)
         return self.max_source_tokens or longest_seen
 
@@ -196,7 +196,7 @@ def load_recipe(path: Path) -> Recipe:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
     except RecursionError as error:
         raise RecipeError(f"cannot read the recipe {path}: it is nested too deeply") from error
-    except ValueError as error:  # of integers of thousands of digits too
+    except ValueError as error:  # also from huge integers
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
     _refuse_unknown(raw, {"name", "model", "data", "tokenizer", "training", "decoding"}, "recipe")
     data = _section(raw, "data")
@@ -243,7 +243,7 @@ def _refuse_unknown(values: dict[str, Any], known: set[str], where: str) -> None
 
 
 def _table(kind: type[_Table], values: dict[str, Any], where: str) -> _Table:
-    """One dataclass from one TOML table, every value checked against its annotation."""
+    """One dataclass from one TOML table; every value is checked against its annotation."""
     hints = get_type_hints(kind)
     _refuse_unknown(values, set(hints), f"[{where}]")
     required = {f.name for f in fields(kind) if f.default is MISSING}

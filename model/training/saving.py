@@ -1,4 +1,4 @@
-"""The files of a training run: one process at a time writes them, and none is ever half written."""
+"""The files of a training run: one process at a time writes them, and each write is atomic."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LOCK_FILE = ".lock"
 
 
 class TrainingError(ValueError):
-    """A run that cannot go on; the message says what happened and what is saved."""
+    """The run cannot continue; the message says what happened and what is saved."""
 
 
 class RunLock:
-    """Keeps a second process out of a run's directory. It ends with the process, however that
-    does."""
+    """Locks a run's directory against other processes. The lock ends with the process, even
+    after a crash."""
 
     def __init__(self, directory: Path) -> None:
-        """Raises TrainingError if another one is there, and OSError if no file can be made."""
+        """Raises TrainingError if another process holds it, OSError if no file can be made."""
         self._lock = FileLock(directory / LOCK_FILE)
         try:
             self._lock.acquire(timeout=0)
@@ -39,16 +39,16 @@ class RunLock:
 
 
 def save_state(state: dict[str, Any], path: Path) -> None:
-    """Replace the state; the one before is whole until this one is. Raises OSError."""
+    """Replace the state atomically. Raises OSError."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         torch.save(state, file)
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any]:
-    """What `save_state` wrote; raises TrainingError."""
+    """Read a state written by `save_state`; raises TrainingError."""
     try:
         state = torch.load(path, map_location=device, weights_only=True)
-    except Exception as error:  # a damaged file makes the reader raise almost anything
+    except Exception as error:  # the reader raises almost anything on damage
         raise damaged(path, error) from error
     if not isinstance(state, dict):
         raise damaged(path, TypeError(f"it holds a {type(state).__name__}"))
@@ -56,7 +56,7 @@ def load_state(path: Path, device: torch.device) -> dict[str, Any]:
 
 
 def damaged(path: Path, error: Exception) -> TrainingError:
-    """The error for a file of the run that is not what the run wrote."""
+    """The error for a damaged file of the run."""
     reason = " ".join(reason_of(error).split())[:200] or type(error).__name__
     return TrainingError(
         f"{path} is damaged or of another recipe ({reason}); restore it, or remove the run's "
@@ -65,13 +65,13 @@ def damaged(path: Path, error: Exception) -> TrainingError:
 
 
 def save_snapshot(weights: dict[str, Tensor], path: Path) -> None:
-    """Raises OSError, and leaves no part of a file then."""
+    """Raises OSError; no partial file remains then."""
     with replacing(path) as temporary:
         save_weights(weights, temporary)
 
 
 def require_snapshots(paths: list[Path], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Raises TrainingError unless there are snapshots, all of them whole and of this network."""
+    """Raises TrainingError unless there are snapshots, all intact and of this network."""
     if not paths:
         raise TrainingError("the run holds no snapshot to average; train it from the start")
     for path in paths:
@@ -84,7 +84,7 @@ def require_snapshots(paths: list[Path], shapes: dict[str, tuple[int, ...]]) -> 
 
 
 def copy_tokenizer(source: Path, path: Path) -> None:
-    """Raises TrainingError if there is none, and OSError if there is no space."""
+    """Raises TrainingError if there is none, and OSError if the disk is full."""
     if not is_regular(source):
         raise TrainingError(f"there is no tokenizer at {source}")
     with replacing(path) as temporary:

@@ -19,9 +19,9 @@ _TRAINING_SENTENCES = 1_000_000
 
 
 def train_tokenizer(recipe: Recipe, path: Path) -> None:
-    """Train on the corpora as an epoch weighs them and write the model to `path`.
+    """Train on the corpora with their epoch weights and write the model to `path`.
 
-    Byte fallback makes every string spellable; normalisation is ours (NFC), because
+    Byte fallback makes every string spellable. Normalisation is our own NFC, because
     sentencepiece's NFKC would turn full-width Chinese punctuation into ASCII.
     """
     table = recipe.tokenizer
@@ -63,7 +63,7 @@ def _sentences(recipe: Recipe) -> Iterator[str]:
 
 
 def read_word_vectors(path: Path, tokenizer: Tokenizer, d_model: int) -> dict[int, Tensor]:
-    """Vectors for those pieces that are words of the file: id -> (D,).
+    """Vectors for the pieces that are words of the file: id -> (D,).
 
     Text format: a word and its D numbers on each line, optionally after a line with the two sizes.
     """

@@ -1,8 +1,8 @@
 """dragoman serve | translate | train | evaluate | average | check | import | export,
-one module a command.
+one module per command.
 
-A wrong setting, file or checkpoint is one line on stderr and exit code 2. What a command needs of
-torch and of the training code is imported when that command runs.
+A wrong setting, file or checkpoint gives one line on stderr and exit code 2. A command imports
+torch and the training code only when it runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from service.commands.process import end_process, exiting_on_interrupt, open_mis
 
 
 def main() -> None:
-    """Run the command that the process's arguments name, and end the process."""
+    """Run the command in the process's arguments, and end the process."""
     open_missing_streams()
     with exiting_on_interrupt():
         from service.commands.group import dragoman

@@ -1,4 +1,4 @@
-"""Types of arguments that several commands take."""
+"""Argument types shared by several commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL = click.Path(path_type=Path)
 
 
 class ReadableFile(click.ParamType[Path]):
-    """A file that can be opened; a FIFO or device only where it `may_be_stream`."""
+    """A readable file; FIFOs and devices only if `may_be_stream`."""
 
     name = "file"
 

@@ -1,4 +1,4 @@
-"""How a command ends that cannot do its work."""
+"""End a failed command with one line."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def fail(message: str) -> NoReturn:
 
 @contextlib.contextmanager
 def failing_in_one_line() -> Iterator[None]:
-    """What the user's files, arguments and machine can cause is one line and exit code 2; Ctrl-C
-    and a reader that is gone end the command without a word."""
+    """Errors from the user's files, arguments and machine print one line and give exit code 2.
+    Ctrl-C and a broken pipe end the command silently."""
     try:
         yield
     except click.BadParameter as error:
@@ -39,16 +39,16 @@ def failing_in_one_line() -> Iterator[None]:
 
 
 def described(error: OSError) -> str:
-    """The file and the system's words."""
+    """The file and the system's message."""
     reason = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
 @contextlib.contextmanager
 def importing(extra: str | None = None) -> Iterator[None]:
-    """For the imports of a command: Ctrl-C ends it at once, and what is not installed is told.
+    """For a command's imports: Ctrl-C ends it at once, a missing package fails with one line.
 
-    `extra` is the part of dragoman that the command needs besides the rest.
+    `extra` is the optional dependency group that the command needs.
     """
     try:
         with exiting_on_interrupt():

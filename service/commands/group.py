@@ -19,7 +19,7 @@ from service.commands.translate import translate
 
 
 class _Commands(click.Group):
-    """Commands whose errors are one line."""
+    """Commands that print errors as one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         with failing_in_one_line():

@@ -1,4 +1,4 @@
-"""The process of a command: its standard streams, Ctrl-C, and how it ends."""
+"""A command's process: standard streams, Ctrl-C and exit."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _STANDARD_STREAMS = (0, 1, 2)
 
 
 def open_missing_streams() -> None:
-    """Put /dev/null where standard input, output or error is closed.
+    """Open /dev/null where standard input, output or error is closed.
 
-    Otherwise the next file that is opened would take the descriptor, and what is printed would be
-    written into it. `sys.stdin` and `sys.stdout` stay None, so that a command can tell.
+    Otherwise the next file opened would take the descriptor and receive printed text. `sys.stdin`
+    and `sys.stdout` stay None, so a command can detect it.
     """
     for descriptor in _STANDARD_STREAMS:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor: this one
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 @contextlib.contextmanager
 def exiting_on_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the process at once: for imports, in which an exception may be lost or shown."""
+    """Ctrl-C ends the process at once: imports may swallow or print a KeyboardInterrupt."""
     previous = signal.getsignal(signal.SIGINT)
-    if previous is not signal.default_int_handler:  # it is ignored, or a server has its own
+    if previous is not signal.default_int_handler:  # ignored, or a server's handler
         yield
         return
     signal.signal(signal.SIGINT, _exit_interrupted)
@@ -46,8 +46,8 @@ def exiting_on_interrupt() -> Iterator[None]:
 def end_process(code: str | int | None) -> None:
     """End with this exit code.
 
-    Where standard output cannot take what is left for it, or threads may still compute after an
-    interrupt, Python's own shutdown would show errors: then there is none.
+    Skips Python's shutdown, which would print errors, if standard output cannot be flushed or
+    threads may still compute after an interrupt.
     """
     can_shut_down = code not in (INTERRUPTED, BROKEN_PIPE)
     for stream in (sys.stdout, sys.stderr):

@@ -19,7 +19,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _settings_options(command: _Command) -> _Command:
-    """One flag a setting, spelled alike: DRAGOMAN_MAX_SLOTS is --max-slots."""
+    """One flag per setting: DRAGOMAN_MAX_SLOTS is --max-slots."""
     for name, field in reversed(Settings.model_fields.items()):
         bounds = [f"{k} {v}" for m in field.metadata for k, v in _bounds(m)]
         default = ",".join(BUNDLED_NAMES) if name == "model" else field.default
@@ -82,7 +82,7 @@ def _read_settings(flags: dict[str, Any]) -> Settings:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """A listening socket, so that a port in use is known before the server starts."""
+    """A listening socket; a port in use fails before the server starts."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address, family=family)

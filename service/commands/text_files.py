@@ -1,4 +1,4 @@
-"""The texts that a command reads, and where it writes translations."""
+"""Read a command's texts and write its translations."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class TextFileError(ValueError):
-    """A file that cannot be read or written; the message names it."""
+    """A file cannot be read or written; the message names it."""
 
 
 def read_parts(path: Path | None) -> Iterator[str]:
-    """Whole lines of a file or of standard input, some thousand characters at a time.
+    """Yield whole lines of a file or of standard input, some thousand characters at a time.
 
-    A line that is much longer comes in several parts. Raises TextFileError.
+    A much longer line comes in several parts. Raises TextFileError.
     """
     name = str(path or "standard input")
     try:
@@ -69,7 +69,7 @@ def _parts(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """Whole lines and nothing left; of a line without end, what goes up to a boundary."""
+    """The text up to the last boundary and the rest; no rest if the text ends a line."""
     if text.endswith("\n"):
         return text, ""
     cut = max((match.end() for match in _BOUNDARY.finditer(text)), default=len(text))
@@ -77,10 +77,10 @@ def _cut(text: str) -> tuple[str, str]:
 
 
 class Output:
-    """A file, or standard output; every text is handed to the system at once.
+    """A file or standard output; writes every text without buffering.
 
-    The file is opened at once too, but what it held before is only lost when the first text is
-    written, or when the block ends without any. Raises TextFileError.
+    The file is opened at once, but truncated only at the first text, or when the block ends without
+    one. Raises TextFileError.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -105,13 +105,13 @@ class Output:
                 self._path.unlink(missing_ok=True)
 
     def require_other_than(self, path: Path | None) -> None:
-        """Raise TextFileError if this is the very file that is read."""
+        """Raise TextFileError if `path` is the same file as this output."""
         written, read = _status(self._file or sys.stdout), _status(path or sys.stdin)
         if written and read and stat.S_ISREG(written.st_mode) and os.path.samestat(written, read):
             raise TextFileError(f"{path or 'standard input'} is the output too; name another file")
 
     def write(self, text: str) -> None:
-        """Raises BrokenPipeError if there is no reader any more."""
+        """Raises BrokenPipeError if the reader is gone."""
         with self._naming_errors():
             self._begin()
             if self._file is None:
@@ -123,7 +123,7 @@ class Output:
                 left = left[self._file.write(left) :]
 
     def _begin(self) -> None:
-        """Empty the file before the first text; a FIFO or device has nothing to lose."""
+        """Truncate a regular file before the first text."""
         if self._file is not None and not self._is_begun and _is_regular(self._file):
             self._file.truncate(0)
         self._is_begun = True
@@ -139,7 +139,7 @@ class Output:
 
 
 def _status(file: Path | IO[Any] | None) -> os.stat_result | None:
-    """None where there is no file of the system's, or it does not say."""
+    """None if the stream has no system file or its status is unavailable."""
     if file is None:
         return None
     try:

@@ -88,9 +88,9 @@ def translate(
 def _translated(
     translator: OfflineTranslator, files: Sequence[Path | None], source: str, target: str
 ) -> Iterator[str]:
-    """Part by part, with a progress bar if standard error is a terminal.
+    """Translate part by part, with a progress bar if standard error is a terminal.
 
-    Only a language that is to be detected makes each file a text of its own.
+    Files are separate texts only if their language is detected.
     """
     parts = map(read_parts, files)
     texts: Iterable[Iterable[str]] = (

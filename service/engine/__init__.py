@@ -1,1 +1,1 @@
-"""The engine: batches the sentences of all requests at every decode step. Knows no HTTP."""
+"""The engine batches the sentences of all requests at every decode step. It has no HTTP code."""

@@ -1,4 +1,4 @@
-"""How much waits for a slot, and how much may. The event loop and the engine's thread share it."""
+"""Bounds the work that waits for a slot. The event loop and the workers' threads share it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.errors import Overloaded
 
 
 class AdmissionControl:
-    """Counts of waiting sentences and of their source tokens, with a bound for each."""
+    """Counts waiting sentences and their source tokens, with a bound for each."""
 
     def __init__(self, max_sentences: int, max_tokens: int) -> None:
         self.max_sentences, self.max_tokens = max_sentences, max_tokens
@@ -22,9 +22,9 @@ class AdmissionControl:
     def require_room(self, num_sentences: int, num_tokens: int = 0) -> None:
         """Raise Overloaded if this many more may not wait now.
 
-        An empty line takes any one request, whose size the server bounds by characters; so the
-        line can be kept short without refusing long texts. Called with texts before they are cut
-        and tokenized, then with what they became.
+        An empty queue accepts any one request, so a short queue still accepts one long request;
+        the server bounds its characters. The check runs on the texts before they are split and
+        tokenized, and again on the resulting sentences.
         """
         for noun, added, waiting, limit in (
             ("sentences", num_sentences, self.num_sentences, self.max_sentences),
@@ -42,7 +42,7 @@ class AdmissionControl:
             self._count(tasks, 1)
 
     def leave(self, tasks: Collection[SentenceTask]) -> None:
-        """They were admitted, or nobody wants them any more; those that do not wait are ignored."""
+        """Stop counting tasks that were admitted or closed; ignore those that do not wait."""
         with self._lock:
             gone = self._waiting.intersection(tasks)
             self._waiting -= gone

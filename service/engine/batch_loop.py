@@ -1,4 +1,4 @@
-"""What the engine's thread does: admit, step, settle. Only that thread may touch a crank."""
+"""The batch loop: admit, step, settle. Only the worker's thread may change it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Updates = list[tuple[EngineRequest, Update]]
 
 
 class BatchLoop:
-    """One runner, the sequences that run on it, and those that wait for it.
+    """One runner, the sentence tasks that run on it, and those that wait for it.
 
-    A sequence is open from `add` until it is settled or cancelled. Whatever else breaks, that
-    record stays right, so that `abandon` answers all that is left.
+    A task is open from `add` until it is settled or cancelled. The set of open tasks stays
+    correct when anything else fails, so `abandon` can answer every one.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class BatchLoop:
         return len(self._running)
 
     def add(self, tasks: Sequence[SentenceTask]) -> None:
-        """Let the sequences wait for their turn."""
+        """Queue the tasks for admission."""
         self._open.update(tasks)
         self._scheduler.add(tasks)
 
     def cancel(self, request: EngineRequest) -> None:
-        """Nobody waits for the request any more."""
+        """Close and evict the request's open tasks without an answer."""
         cancelled = self._open.intersection(request.tasks)
         self._close(cancelled)
         self._evict(request, cancelled)
@@ -65,7 +65,7 @@ class BatchLoop:
             self._metrics.count_cancelled("client")
 
     def expire(self, request: EngineRequest) -> None:
-        """The request's deadline is over: what is not done of it ends here."""
+        """Fail the request's open tasks with DeadlineExceeded, and evict them."""
         waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
         error = DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
         expired = self._open.intersection(request.tasks)
@@ -79,8 +79,8 @@ class BatchLoop:
         return self._step_policy.num_rows
 
     def step(self, num_at_work: int) -> None:
-        """Admit what fits, decode one token of whoever's turn it is, settle what has ended. So many
-        runners share the cores now."""
+        """Admit tasks that fit, decode one token of the selected tasks, settle the finished ones.
+        `num_at_work` runners share the cores now."""
         runner = self._runner
         runner.share_cores(num_at_work)
         taken = self._scheduler.take(
@@ -93,8 +93,8 @@ class BatchLoop:
             raise RuntimeError("nothing runs and yet the runner has no room")
 
     def abandon(self, error: ServiceError, newcomers: Sequence[SentenceTask]) -> None:
-        """Answer all that is left with an error, and those who have just come. Anything else may be
-        broken: trust it no more."""
+        """Answer the open tasks and `newcomers` with an error. Use neither runner nor scheduler:
+        they may be broken."""
         left = [*self._open, *newcomers]
         self._running.clear()
         self._step_policy = StepPolicy()
@@ -106,13 +106,12 @@ class BatchLoop:
             _logger.exception("%d abandoned sentences could not be counted", len(left))
 
     def take_updates(self) -> Updates:
-        """What has happened since the last call."""
+        """Return the updates since the last call."""
         updates, self._updates = self._updates, []
         return updates
 
     def _evict(self, request: EngineRequest, tasks: Iterable[SentenceTask]) -> None:
-        """Take the request's sequences, which are not open any more, out of the batch and of the
-        line."""
+        """Remove the request's closed tasks from the batch and the queue."""
         self._scheduler.remove(request)
         for task in tasks:
             self._release(task)
@@ -128,7 +127,7 @@ class BatchLoop:
             self._settle(task, SentenceOutcome([], error), reason)
 
     def _admit(self, tasks: list[SentenceTask]) -> None:
-        """Take sequences into the batch; if the runner refuses them, find out which one."""
+        """Add tasks to the batch; if the runner refuses them, retry each task alone."""
         if not tasks:
             return
         started = time.monotonic()
@@ -184,7 +183,7 @@ class BatchLoop:
             self._release(task)
 
     def _observe_step(self, started: float, ended: float, is_of_all: bool) -> None:
-        """Those left out of the steps between waited since the last one of all."""
+        """After a full step, measure from the last full step: some tasks skipped those between."""
         self._metrics.decode_step_seconds.observe(ended - started)
         if len(self._running) > len(self._fresh):
             last = self._last_whole_step_seconds if is_of_all else self._last_step_seconds
@@ -219,7 +218,6 @@ class BatchLoop:
         self._close([task])
 
     def _close(self, tasks: Collection[SentenceTask]) -> None:
-        """They need no answer any more, and do not wait."""
         self._open.difference_update(tasks)
         self._admission.leave(tasks)
 
@@ -235,7 +233,7 @@ class BatchLoop:
 
 
 def _handles(tasks: list[SentenceTask] | None) -> list[int] | None:
-    """Of running sequences; None stays None."""
+    """Handles of running tasks; None stays None."""
     if tasks is None:
         return None
     return [task.handle for task in tasks if task.handle is not None]

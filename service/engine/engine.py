@@ -1,7 +1,7 @@
-"""The engine of one model, as the event loop sees it: sentences go in, outcomes come out.
+"""The engine of one model, called from the event loop: sentences in, outcomes out.
 
-Its lanes do the work, each in a thread of its own. Where the CPU computes there is more than one:
-with less to divide, cores wait less for each other than in a step that they all take together.
+Each worker runs in its own thread. A CPU has several workers, because two small batches
+synchronise less than one large batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from service.observability.metrics import ModelMetrics
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """Bounds of what may wait, and of what is encoded between two steps."""
+    """Bounds on the waiting work, and on the source tokens encoded between two steps."""
 
     max_waiting_sentences: int
     max_waiting_tokens: int
@@ -41,7 +41,7 @@ class Engine:
         limits: EngineLimits,
         busy_workers: set[Worker] | None = None,
     ) -> None:
-        """One lane for each of `make_runners`; `busy_workers`: see `Worker`."""
+        """Make one worker for each of `make_runners`; for `busy_workers`, see `Worker`."""
         self.admission = AdmissionControl(limits.max_waiting_sentences, limits.max_waiting_tokens)
         self._is_draining = False
         busy_workers = set() if busy_workers is None else busy_workers
@@ -61,7 +61,7 @@ class Engine:
 
     @property
     def is_ready(self) -> bool:
-        """Whether new work is taken."""
+        """Whether the engine accepts new work."""
         return self._is_running and not self._is_draining
 
     @property
@@ -82,28 +82,28 @@ class Engine:
         return sum(worker.num_rows for worker in self._workers)
 
     def start(self) -> None:
-        """Start the lanes; futures are resolved on the event loop that runs now."""
+        """Start the workers; futures resolve on the running event loop."""
         for worker in self._workers:
             worker.start()
 
     def stop(self) -> None:
-        """Abandon what runs and waits, with an error, and wait for the lanes' end."""
+        """Fail all running and waiting sentences, and wait until the workers end."""
         for worker in self._workers:
             worker.request_stop()
         for worker in self._workers:
             worker.join()
 
     def refuse_new_work(self) -> None:
-        """Only what was admitted goes on, its second halves included."""
+        """Continue only admitted work, including its second hop after a pivot."""
         self._is_draining = True
 
     def require_ready(self, name: str | None = None) -> None:
-        """Raise NotReady or Draining unless work is taken; `name` is what to call the engine."""
+        """Raise NotReady or Draining unless new work is accepted; `name` names the engine."""
         if not self.is_ready:
             raise self._unready(name)
 
     def require_running(self) -> None:
-        """Raise NotReady or Draining unless work that was admitted can go on."""
+        """Raise NotReady or Draining unless admitted work can continue."""
         if not self._is_running:
             raise self._unready()
 
@@ -113,7 +113,7 @@ class Engine:
         self.admission.require_room(num_sentences, num_tokens)
 
     def refusal(self) -> ServiceError | None:
-        """Why not even one more sentence could wait now."""
+        """Return the error that one more sentence would raise now, or None."""
         try:
             self.require_room(1)
         except ServiceError as error:
@@ -127,11 +127,11 @@ class Engine:
         *,
         is_admitted: bool = False,
     ) -> list[SentenceOutcome]:
-        """One outcome a sentence, in order. Cancelling the call frees its slots by the next step.
+        """Return one outcome per sentence, in order. Cancelling frees the slots by the next step.
 
-        `deadline_seconds` from now, sentences that are not done end with DeadlineExceeded. Raises
-        as `require_room`, or if the sentences are part of work that was admitted before only as
-        `require_running`; and InvalidField for a beam that can never fit.
+        Sentences not done after `deadline_seconds` end with DeadlineExceeded. Raises as
+        `require_room`, or only as `require_running` if the sentences belong to work admitted
+        earlier (`is_admitted`); and InvalidField for a beam that can never fit.
         """
         with self._begun(sentences, deadline_seconds, is_admitted) as request:
             return await request.future if sentences else []
@@ -144,9 +144,9 @@ class Engine:
         *,
         is_admitted: bool = False,
     ) -> AsyncGenerator[AsyncIterator[Update]]:
-        """Updates of the sentences as they are made; leaving the block frees their slots.
+        """Yield the sentences' updates as they arrive; leaving the block frees their slots.
 
-        Sentences are streamed as far as they ask for it (`is_streamed`). Raises as `translate`.
+        Only sentences with `is_streamed` send tokens before they end. Raises as `translate`.
         """
         with self._begun(sentences, deadline_seconds, is_admitted) as request:
             yield request.updates()
@@ -155,7 +155,7 @@ class Engine:
     def _begun(
         self, sentences: Sequence[SourceSentence], deadline_seconds: float | None, is_admitted: bool
     ) -> Generator[EngineRequest]:
-        """A submitted request; if the block is left before it is done, it is cancelled."""
+        """Submit a request; cancel it if the block ends before it is done."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
         if widest > self._max_beam_size:
             raise InvalidField(f"beam_size must be at most {self._max_beam_size}, got {widest}")
@@ -188,7 +188,7 @@ class Engine:
             raise
 
     def _assigned(self, tasks: Sequence[SentenceTask]) -> dict[Worker, list[SentenceTask]]:
-        """Each sequence to the lane that has the least to do then."""
+        """Assign each task to the worker with the least load at that point."""
         loads = {worker: worker.load for worker in self._workers if worker.is_running}
         if not loads:
             raise self._unready()

@@ -1,7 +1,7 @@
-"""What the service needs of model.runner.Runner and model.tokenizer.Tokenizer.
+"""The parts of model.runner.Runner and model.text.tokenizer.Tokenizer that the service uses.
 
-Spelled out as protocols, so that nothing above imports torch or sentencepiece and tests can bring
-fakes. The records that cross are model.sentence's.
+With protocols, the service imports neither torch nor sentencepiece, and tests can use fakes. Both
+sides share the records of model.decoding.sentence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from model.decoding.sentence import SourceSentence, StepResult
 
 
 class Runner(Protocol):
-    """One model's batch. Only the engine's thread may call it."""
+    """One model's batch. Only the worker's thread may call it."""
 
     max_slots: int
     max_rows: int
@@ -28,37 +28,37 @@ class Runner(Protocol):
     def num_free_rows(self) -> int: ...
 
     def admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
-        """Take sentences into the batch -> a handle each; an exception takes none of them."""
+        """Add sentences to the batch and return a handle each; on an exception, add none."""
         ...
 
     def share_cores(self, sharers: int) -> None:
-        """So many runners compute now, each in a thread of its own: take a share of the cores."""
+        """Take a share of the cores: `sharers` runners compute now, each in its own thread."""
         ...
 
     @property
     def can_step_subset(self) -> bool:
-        """Whether a step of some sentences costs less than one of all."""
+        """Whether a step of some sentences costs less than a step of all."""
         ...
 
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
-        """Give the hypotheses of these sentences their next token; None: of all."""
+        """Decode the next token of these sentences' hypotheses, or of all for None."""
         ...
 
     def release(self, handle: int) -> None:
-        """Abandon a running sentence."""
+        """Evict a running sentence."""
         ...
 
 
 class StreamDecoder(Protocol):
-    """The text of one sentence whose ids come little by little."""
+    """Decodes one sentence's ids to text incrementally."""
 
     def push(self, token: int) -> str:
-        """The text that this token settles, possibly empty."""
+        """Return the text that this token settles, possibly empty."""
         ...
 
 
 class Tokenizer(Protocol):
-    """Text to ids and back."""
+    """Converts text to ids and back."""
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
@@ -78,7 +78,7 @@ class Tokenizer(Protocol):
 
 
 class SourceEncoder:
-    """Source ids of sentences, tags and eos included; a sentence that fits is tokenized once."""
+    """Encodes sentences to source ids with tags and eos; caches those within `max_tokens`."""
 
     def __init__(self, tokenizer: Tokenizer, source: str, target: str, max_tokens: int) -> None:
         self._tokenizer, self._source, self._target = tokenizer, source, target
@@ -86,7 +86,7 @@ class SourceEncoder:
         self._known: dict[str, list[int]] = {}
 
     def ids(self, text: str) -> list[int]:
-        """The ids to translate this sentence from."""
+        """Return the sentence's source ids."""
         if (known := self._known.get(text)) is not None:
             return known
         ids = self._tokenizer.encode_source(text, self._target, self._source)
@@ -95,5 +95,5 @@ class SourceEncoder:
         return ids
 
     def count(self, text: str) -> int:
-        """How many they are."""
+        """Return the number of source ids."""
         return len(self.ids(text))

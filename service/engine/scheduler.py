@@ -1,4 +1,4 @@
-"""Who runs next. Pure Python: no clock, no thread, no tensors."""
+"""Chooses the tasks to admit next. Pure Python: no clock, no thread, no tensors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _WORTHWHILE_SHARE = 4
 
 
 class Scheduler:
-    """The waiting sequences. Requests take turns, one sequence each, oldest first.
+    """The waiting sentence tasks, round robin over requests: one task each, oldest first.
 
-    So a request of a thousand sentences does not hold back one that comes after it. Whoever's turn
-    it is is never overtaken, so that a wide beam cannot starve; what could never fit is refused
-    before it gets here. `max_prefill_tokens` bounds the source tokens encoded in one turn, so that
-    running sentences do not wait long for new ones.
+    A request of a thousand sentences therefore does not delay a later one. The head of the queue
+    is never skipped, so wide beams cannot starve; the engine refuses beams that can never fit.
+    `max_prefill_tokens` bounds the source tokens encoded between two steps, because running
+    sentences wait for the encoder.
     """
 
     def __init__(self, max_prefill_tokens: int) -> None:
@@ -30,7 +30,7 @@ class Scheduler:
         return bool(self._queues)
 
     def add(self, tasks: Iterable[SentenceTask]) -> None:
-        """By their rank; those of a request stand together."""
+        """Queue the tasks by request, in order of rank."""
         for task in sorted(tasks, key=lambda task: task.rank):
             self._queues.setdefault(task.request, deque()).append(task)
             self._num_waiting += 1
@@ -38,8 +38,8 @@ class Scheduler:
     def take(
         self, num_free_slots: int, num_free_rows: int, num_running: int = 0
     ) -> list[SentenceTask]:
-        """Remove and return the next sequences that fit into this many slots and rows; called once
-        a turn."""
+        """Remove and return the next tasks that fit into the free slots and rows. Call once per
+        step."""
         self._steps_since_taken += 1
         are_few = _WORTHWHILE_SHARE * min(self._num_waiting, num_free_slots) < num_running
         if are_few and self._steps_since_taken <= _MOST_STEPS_WAITED:
@@ -50,7 +50,7 @@ class Scheduler:
         return taken
 
     def remove(self, request: EngineRequest) -> list[SentenceTask]:
-        """Remove and return what the request still has waiting."""
+        """Remove and return the request's waiting tasks."""
         removed = list(self._queues.pop(request, ()))
         self._num_waiting -= len(removed)
         return removed
@@ -71,7 +71,7 @@ class Scheduler:
         return taken
 
     def _take_first_of(self, request: EngineRequest) -> None:
-        """Drop the request's oldest sequence; with more waiting it goes to the end of the line."""
+        """Drop the request's first task; if more wait, move the request to the end of the queue."""
         waiting = self._queues.pop(request)
         waiting.popleft()
         self._num_waiting -= 1

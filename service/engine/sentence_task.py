@@ -1,6 +1,6 @@
-"""One sentence being translated, and the request that it belongs to: the only mutable records.
+"""A sentence task and its request, the only mutable records.
 
-The engine's thread alone changes a sequence; the event loop alone changes a request.
+Only the worker's thread changes a task; only the event loop changes a request.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from service.errors import ServiceError
 
 @dataclass(frozen=True)
 class SentenceTimes:
-    """Where one sentence's seconds went: waiting for a slot, in its encoder pass (shared with those
-    admitted together), and from there to its end. It `arrived` at that monotonic time."""
+    """Seconds that a sentence waited for a slot, was encoded (in one pass with the tasks admitted
+    together) and was decoded. `arrived` is a monotonic time."""
 
     arrived: float
     queue: float
@@ -26,7 +26,7 @@ class SentenceTimes:
 
 @dataclass(frozen=True)
 class SentenceOutcome:
-    """How a sentence ended: hypotheses, best first, or an error and none; `times` if it ran."""
+    """A sentence's result: hypotheses, best first, and `times`; or an error and no hypotheses."""
 
     hypotheses: Sequence[Hypothesis]
     error: ServiceError | None = None
@@ -35,7 +35,7 @@ class SentenceOutcome:
 
 @dataclass(frozen=True)
 class Update:
-    """News of one sentence of a streamed request: newly settled target ids, or how it ended."""
+    """An update of one sentence: newly settled target ids, or its outcome."""
 
     index: int
     ids: Sequence[int] = ()
@@ -44,7 +44,7 @@ class Update:
 
 @dataclass(eq=False)
 class SentenceTask:
-    """One sentence; waits until it has a handle, runs until it has an outcome."""
+    """One sentence. It waits until it has a handle, and runs until it has an outcome."""
 
     sentence: SourceSentence
     request: EngineRequest
@@ -64,12 +64,12 @@ class SentenceTask:
 
     @property
     def rank(self) -> int:
-        """Its place among its request's, lowest first: the longest ones, so that none of them is
-        left to run alone at the end; what is streamed keeps its order."""
+        """Order within the request, lowest first. Long sentences go first, so they do not run
+        alone at the end; streamed sentences keep their order."""
         return 0 if self.sentence.is_streamed else -self.num_tokens
 
     def times(self, ended_seconds: float) -> SentenceTimes:
-        """Of a sentence that was admitted and has ended."""
+        """Return the times of a task that was admitted and has ended."""
         return SentenceTimes(
             arrived=self.request.arrived_seconds,
             queue=self.admitted_seconds - self.request.arrived_seconds,
@@ -82,8 +82,8 @@ class SentenceTask:
 class EngineRequest:
     """All sentences of one call; done when each has its outcome. Times are monotonic seconds.
 
-    `_pending_updates` holds at most one update for each target token and one for each sentence,
-    however slow the reader is.
+    `_pending_updates` holds at most one update per target token and one per sentence, even if the
+    reader is slow.
     """
 
     future: asyncio.Future[list[SentenceOutcome]]
@@ -97,14 +97,14 @@ class EngineRequest:
         self.num_unsettled = len(self.tasks)
 
     def receive(self, update: Update) -> None:
-        """On the event loop: keep the news, and end the request with its last outcome."""
+        """Queue the update; resolve the future on the last outcome. Runs on the event loop."""
         self._pending_updates.put_nowait(update)
         self.num_unsettled -= update.outcome is not None
         if not self.num_unsettled and not self.future.done():
             self.future.set_result([task.outcome for task in self.tasks if task.outcome])
 
     async def updates(self) -> AsyncGenerator[Update]:
-        """What happens to the sentences, until each has its outcome."""
+        """Yield updates until each sentence has its outcome."""
         num_open = len(self.tasks)
         while num_open:
             update = await self._pending_updates.get()

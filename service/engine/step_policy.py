@@ -1,9 +1,9 @@
-"""Who takes part in the next step. Pure Python: no clock, no thread, no tensors.
+"""Selects the tasks of the next step. Pure Python: no clock, no thread, no tensors.
 
-On a CPU a step costs nearly as much as it has rows, so that a short sentence among many long ones
-would wait in each of its steps for theirs. Sentences that have had few steps therefore also step by
-themselves, between those of all: foreground and background, as in least-attained-service scheduling
-(Kleinrock 1976, "Queueing Systems", volume 2, chapter 4).
+On a CPU the cost of a step is nearly proportional to its rows, so many long sentences would slow
+each step of a short one. Young tasks, which have had few steps, therefore also step alone between
+full steps: foreground and background, as in least-attained-service scheduling (Kleinrock 1976,
+"Queueing Systems", volume 2, chapter 4).
 """
 
 from __future__ import annotations
@@ -12,38 +12,39 @@ from service.engine.sentence_task import SentenceTask
 
 _YOUNG_STEPS = 16
 _FIXED_ROWS = 24
-"""What a step costs besides its rows, in rows."""
+"""Fixed cost of a step, in rows."""
 _LEAST_SAVING = 3
 _SHARE = 0.5
 _MOST_CREDIT = 500.0
 
 
 class StepPolicy:
-    """The running sequences, the young ones among them, and the credit for steps of their own.
+    """The running tasks, the young tasks, and the credit for steps of young tasks alone.
 
-    Each step of all earns a share of its cost, and a step of the young ones alone spends its own:
-    so the others lose at most a third of the time, however many newcomers there are. The young ones
-    step alone only where that costs a third of a step of all, because it makes steps smaller.
+    A full step earns a share of its cost as credit, and a step of young tasks alone spends its
+    cost. Older tasks thus lose at most a third of the time, for any number of new tasks. Young
+    tasks step alone only if that costs at most a third of a full step, because it makes steps
+    smaller.
     """
 
     def __init__(self) -> None:
         self.num_rows = 0
-        """Hypotheses of the running sequences."""
+        """Hypotheses of the running tasks."""
         self._ages: dict[SentenceTask, int] = {}
         self._credit = 0.0
 
     def enter(self, task: SentenceTask) -> None:
-        """The sequence begins to run."""
+        """Add a task that starts to run."""
         self.num_rows += task.num_rows
         self._ages[task] = 0
 
     def leave(self, task: SentenceTask) -> None:
-        """The sequence has ended."""
+        """Remove a task that has ended."""
         self.num_rows -= task.num_rows
         self._ages.pop(task, None)
 
     def take(self, can_step_subset: bool) -> list[SentenceTask] | None:
-        """Who steps now; None: all. Otherwise some are left out, if they can be."""
+        """Return the tasks to step, or None for all; a subset only if `can_step_subset`."""
         own_cost = _FIXED_ROWS + sum(task.num_rows for task in self._ages)
         full_cost = _FIXED_ROWS + self.num_rows
         is_cheap = full_cost >= _LEAST_SAVING * own_cost

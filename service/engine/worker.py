@@ -1,6 +1,7 @@
-"""A lane: one runner, and the thread that turns its crank.
+"""A worker: one runner and the thread that steps it.
 
-The event loop puts work into the lane's inbox, and is told the news of each turn in one call.
+The event loop puts messages into the worker's inbox. All updates of a step reach the event loop in
+one callback.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ _REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
 
 @dataclass(frozen=True)
 class _Work:
-    """Sentences to translate."""
+    """Add sentence tasks."""
 
     tasks: Sequence[SentenceTask]
 
 
 @dataclass(frozen=True)
 class _Stop:
-    """The last message: leave the loop."""
+    """Stop the loop; the last message."""
 
 
 @dataclass(frozen=True)
 class _Cancel:
-    """Nobody waits for the request any more."""
+    """Cancel the request."""
 
     request: EngineRequest
 
 
 @dataclass(frozen=True)
 class _Expire:
-    """The request's deadline is over."""
+    """Fail the request: its deadline has passed."""
 
     request: EngineRequest
 
@@ -59,10 +60,10 @@ _Message = _Work | _Cancel | _Expire | _Stop
 
 
 class Worker:
-    """Translates the sentences that are put into it, by itself.
+    """Translates sentence tasks in its own thread.
 
-    If turning the crank fails beyond one step, everything in the lane is answered with an error, a
-    new runner is made, and the lane runs again. All methods are the event loop's.
+    If the loop crashes, the worker fails its requests, builds a new runner and restarts. Call the
+    public methods on the event loop.
     """
 
     def __init__(
@@ -74,8 +75,7 @@ class Worker:
         busy_workers: set[Worker],
         why_not_running: Callable[[], NotReady],
     ) -> None:
-        """`busy_workers`: the lanes of the whole process that have something to do. They share the
-        cores."""
+        """`busy_workers` holds the workers of the process that have work; they share the cores."""
         self._make_runner, self._make_scheduler = make_runner, make_scheduler
         self._admission, self._metrics = admission, metrics
         self._busy_workers, self._why_not_running = busy_workers, why_not_running
@@ -86,12 +86,12 @@ class Worker:
         self._open: set[SentenceTask] = set()
         self.is_running = False
         self.load = 0
-        """Hypotheses of the sentences that were put in and have not left."""
+        """Hypotheses of the open tasks."""
         runner = make_runner()
         self.max_beam_size = runner.max_beam_size
         self.max_target_tokens = runner.max_target_tokens
         self._batch_loop: BatchLoop | None = self._crank_of(runner)
-        """None while a new runner is made."""
+        """None while the worker builds a new runner."""
 
     @property
     def num_running(self) -> int:
@@ -105,25 +105,25 @@ class Worker:
         return batch_loop.num_rows if batch_loop else 0
 
     def start(self) -> None:
-        """Start the thread; news are told on the event loop that runs now."""
+        """Start the thread; publish updates on the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="dragoman-worker", daemon=True)
         self.is_running = True
         self._thread.start()
 
     def request_stop(self) -> None:
-        """Abandon what runs and waits, with an error."""
+        """Fail all running and waiting tasks, and stop the thread."""
         self.is_running = False
         self._inbox.put(_Stop())
 
     def join(self) -> None:
-        """Wait for the end of the thread, which was told to stop."""
+        """Wait until the thread ends; call `request_stop` first."""
         if self._thread is not None:
             self._thread.join()
 
     def put(self, tasks: Sequence[SentenceTask]) -> None:
-        """Let the sequences wait here for their turn; raises NotReady."""
-        with self._lock:  # so that nothing is put into the inbox after it was emptied for good
+        """Queue the tasks for admission. Raises NotReady."""
+        with self._lock:  # no task may enter the inbox after `_fail_everything` empties it
             if not self.is_running:
                 raise self._why_not_running()
             self._admission.enter(tasks)
@@ -132,12 +132,12 @@ class Worker:
         self.load += sum(task.num_rows for task in tasks)
 
     def cancel(self, request: EngineRequest) -> None:
-        """Nobody waits for the request any more."""
+        """Cancel the request's open tasks without an answer."""
         self._inbox.put(_Cancel(request))
         self._close(request.tasks)
 
     def expire(self, request: EngineRequest) -> None:
-        """The request's deadline is over."""
+        """Fail the request's open tasks with DeadlineExceeded."""
         self._inbox.put(_Expire(request))
 
     def _close(self, tasks: Iterable[SentenceTask]) -> None:
@@ -146,7 +146,7 @@ class Worker:
             self.load -= task.num_rows
 
     def _publish(self, updates: Updates) -> None:
-        """On the event loop: everything that one turn brought."""
+        """Publish all updates of one step. Runs on the event loop."""
         for request, update in updates:
             if update.outcome is not None:
                 self._close([request.tasks[update.index]])
@@ -156,13 +156,12 @@ class Worker:
         return BatchLoop(runner, self._make_scheduler(), self._admission, self._metrics)
 
     def _run(self) -> None:
-        """The thread: turn the crank until told to stop; if it breaks, get a new one."""
+        """Run the thread: serve until stopped; after a crash, rebuild and serve again."""
         while not self._serve() and self._rebuild():
             pass
 
     def _serve(self) -> bool:
-        """Turn the crank until told to stop, or until it breaks (False); then abandon what is
-        left."""
+        """Step until stopped (True) or crashed (False); then fail the remaining tasks."""
         is_stopped = False
         try:
             self._step_until_stopped()
@@ -181,7 +180,7 @@ class Worker:
             self._send_updates(batch_loop.take_updates())
 
     def _take_messages(self, batch_loop: BatchLoop) -> bool:
-        """Take everything from the inbox, waiting for it if there is nothing to do; False: stop."""
+        """Handle all messages in the inbox; if idle, wait for one. Return False to stop."""
         if batch_loop.is_idle:
             self._busy_workers.discard(self)
             message = self._inbox.get()
@@ -212,8 +211,8 @@ class Worker:
             self._send_updates(self._batch_loop.take_updates())
 
     def _rebuild(self) -> bool:
-        """A new runner, as soon as one can be had; False if told to stop before that. The old one
-        goes first: there may be no memory for both."""
+        """Build a new runner, with retries; return False if stopped first. Free the old runner
+        first, because memory may not hold both."""
         for attempt in itertools.count():
             self._batch_loop = None
             gc.collect()
@@ -231,7 +230,7 @@ class Worker:
         raise AssertionError
 
     def _is_stop_requested(self, within_seconds: float) -> bool:
-        """Whatever else comes meanwhile is of what was abandoned."""
+        """Wait for a stop message; drop others, which concern abandoned tasks."""
         ends = time.monotonic() + within_seconds
         with contextlib.suppress(queue.Empty):
             while not isinstance(self._inbox.get(timeout=max(0.0, ends - time.monotonic())), _Stop):
@@ -241,12 +240,12 @@ class Worker:
 
     def _send_updates(self, updates: Updates) -> None:
         if updates and self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the event loop has closed
                 self._loop.call_soon_threadsafe(self._publish, updates)
 
 
 def _take(batch_loop: BatchLoop, message: _Message) -> bool:
-    """False: stop."""
+    """Handle one message. Return False to stop."""
     match message:
         case _Stop():
             return False
@@ -260,8 +259,8 @@ def _take(batch_loop: BatchLoop, message: _Message) -> bool:
 
 
 def _clear_frames(error: BaseException | None) -> None:
-    """Drop the local variables of the code that raised: whoever keeps the error, such as a log
-    handler, would keep the runner with them."""
+    """Drop the local variables of the code that raised. A log handler that keeps the error would
+    otherwise keep the runner in memory."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__

@@ -1,1 +1,1 @@
-"""The HTTP surface. Nothing below it knows HTTP."""
+"""The HTTP layer. Only this package depends on HTTP."""

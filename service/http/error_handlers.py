@@ -1,4 +1,4 @@
-"""How an error looks on the wire, the same for every route and every cause."""
+"""Error responses, in one format for all routes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
 class ErrorBody(BaseModel):
-    """A sentence for people, a code for programs, and the id that stands in the server's log.
+    """A message for people, a code for programs, and the request's id in the server's log.
 
-    It documents what `_json` writes: a full server refuses by the thousand, and checks nothing.
+    Only documents the output of `_json`, which skips validation to keep rejections cheap.
     """
 
     error: str
@@ -29,7 +29,7 @@ class ErrorBody(BaseModel):
 
 
 def error_response(error: ServiceError, request_id: str) -> Response:
-    """The answer to a request that failed."""
+    """The response to a failed request."""
     headers = {}
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
@@ -37,7 +37,7 @@ def error_response(error: ServiceError, request_id: str) -> Response:
 
 
 def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
-    """Make every error of the app's routes an ErrorBody."""
+    """Answer every error of the app's routes with an ErrorBody."""
 
     async def on_service_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, ServiceError)
@@ -52,7 +52,7 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         message = f"{request.method} {shown(request.scope['path'])}: {phrase}"
         headers = dict(error.headers or {})
         operations = app.openapi()["paths"].get(request.scope["path"])
-        if error.status_code == 405 and operations:  # the router names the first one only
+        if error.status_code == 405 and operations:  # the router names only one route's
             headers["Allow"] = ", ".join(sorted(operations)).upper()
         return _json(error.status_code, message, code, request.state.request_id, headers)
 

@@ -1,4 +1,4 @@
-"""What a request's fields may hold, in words: from the schema, for the errors that refuse them."""
+"""Error messages for invalid request fields, generated from the JSON schema."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ JsonSchema = Mapping[str, Any]
 
 
 def explain_invalid(errors: Sequence[ErrorDetails], properties: Mapping[str, JsonSchema]) -> str:
-    """One sentence on the first fault: which field, what is allowed, what was got.
+    """Describe the first error: the field, the allowed values and the given value.
 
-    `properties` has the JSON schema of every field.
+    `properties` maps each field to its JSON schema.
     """
     first = errors[0]
     if not first["loc"]:
@@ -32,13 +32,13 @@ def explain_invalid(errors: Sequence[ErrorDetails], properties: Mapping[str, Jso
 
 
 def value_schema(schema: JsonSchema) -> JsonSchema:
-    """The schema of the value itself where null is allowed besides."""
+    """The schema without its null alternative."""
     values = [s for s in schema.get("anyOf", ()) if s.get("type") != "null"]
     return values[0] if len(values) == 1 else schema
 
 
 def allowed_values(schema: JsonSchema) -> str:
-    """Such as: a whole number from 0 to 15."""
+    """The allowed values in words, such as "a whole number from 0 to 15"."""
     schema = value_schema(schema)
     if "enum" in schema:
         return " or ".join(to_json(value).decode() for value in schema["enum"])

@@ -1,4 +1,4 @@
-"""Fields of a request that mean nothing here: named in a header, or refused if the client asks."""
+"""Unknown request fields: listed in a header, or rejected with `Prefer: handling=strict`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _AND_MORE = "..."
 
 
 def report_ignored(request: Request, names: Iterable[str]) -> None:
-    """Name the fields in the answer's header; raises InvalidField with `Prefer: handling=strict`.
+    """List the fields in the header. Raises InvalidField with `Prefer: handling=strict`.
 
-    Every answer has the header, an error too: the field may be a required one, misspelt.
+    Error answers have the header too, because the field may be a misspelt required field.
     """
     names = iter(names)
     first = next(names, None)
@@ -32,7 +32,7 @@ def report_ignored(request: Request, names: Iterable[str]) -> None:
 
 
 def _listed(first: str, others: Iterable[str]) -> str:
-    """Percent-encoded names separated by commas, as many as fit; "..." says that there are more."""
+    """As many percent-encoded names as fit, separated by commas; "..." if names are left out."""
     listed: list[str] = []
     room = _MAX_HEADER_CHARACTERS - len(_AND_MORE)
     for name in itertools.chain([first], others):
@@ -45,7 +45,7 @@ def _listed(first: str, others: Iterable[str]) -> str:
 
 
 def _wants_strict_handling(request: Request) -> bool:
-    """By the header Prefer of RFC 7240."""
+    """Parse the Prefer header (RFC 7240)."""
     preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
     return any(
         preference.partition(";")[0].replace(" ", "").replace('"', "") == "handling=strict"

@@ -1,6 +1,6 @@
-"""Around every request: its id, its record, and an answer even if something unforeseen breaks.
+"""Adds an id and a record to every request, and answers unexpected exceptions.
 
-Plain ASGI, because a wrapper of Starlette's kind hides the client's disconnection from the route.
+Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect from the route.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _logger = logging.getLogger(__name__)
 
 
 class RequestMiddleware:
-    """Gives each request an id and a record, adds the headers that belong into every answer,
-    catches what nobody caught.
+    """Gives each request an id and a record, adds the common response headers, and turns uncaught
+    exceptions into a 500.
 
-    `refusal` says why a POST to `work_path` cannot be taken now, or None; a full server so says no
-    before it reads and parses anything, and its rejections cost next to nothing.
+    `refusal` returns the error that rejects a POST to `work_path` now, or None. It is called before
+    the body is read, so rejections by a full server are cheap.
     """
 
     def __init__(

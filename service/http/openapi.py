@@ -1,5 +1,5 @@
-"""What OpenAPI says about POST /translate, which reads its body by itself: fields with the
-server's own bounds, languages and models, content types, and every status with its body."""
+"""OpenAPI description of POST /translate, whose body FastAPI does not parse: fields with this
+server's limits, languages and models, content types, and the body of every status."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MEANINGS: dict[int, str] = {
 def describe_translate(
     limits: Limits, languages: Sequence[str], models: Sequence[str]
 ) -> dict[str, Any]:
-    """What goes into FastAPI's `openapi_extra`."""
+    """The value of FastAPI's `openapi_extra`."""
     fields = _fields(limits, languages, models)
     return {
         "requestBody": {
@@ -66,7 +66,7 @@ def describe_translate(
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What goes into FastAPI's `responses`."""
+    """The value of FastAPI's `responses`."""
     return {
         status: {"model": ErrorBody, "description": _MEANINGS[status]}
         | ({"headers": _RETRY_AFTER} if status in (502, 503) else {})
@@ -75,7 +75,7 @@ def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def _fields(limits: Limits, languages: Sequence[str], models: Sequence[str]) -> dict[str, Schema]:
-    """The schema of each field, none of them null, with this server's bounds and names."""
+    """The non-null schema of each field, with this server's limits, languages and models."""
     written = TranslateRequest.model_json_schema()["properties"]
     fields = {name: _not_null(schema) for name, schema in copy.deepcopy(written).items()}
     texts: Schema = {
@@ -116,7 +116,7 @@ def _object(fields: Mapping[str, Schema]) -> Schema:
 
 
 def _with_null(fields: Mapping[str, Schema]) -> dict[str, Schema]:
-    """In JSON, null is as if the field were absent."""
+    """Allow null for optional fields, which means absent."""
     return {
         name: schema
         if name in EXAMPLE
@@ -132,7 +132,7 @@ def _with_null(fields: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 def _spelled(fields: Mapping[str, Schema]) -> dict[str, Schema]:
-    """In a form a list is a field that comes more than once; one without texts cannot be told."""
+    """In a form a repeated field is a list, so a list has at least two items."""
     spelled = copy.deepcopy(dict(fields))
     for name in ("q", "target_prefix"):
         spelled[name]["anyOf"][1]["minItems"] = 2
@@ -184,6 +184,6 @@ _PREFER: Schema = {
     "in": "header",
     "required": False,
     "description": "`handling=strict` refuses unknown fields instead of naming them.",
-    "schema": {"type": "string"},  # servers ignore preferences that they do not know
+    "schema": {"type": "string"},  # unknown preferences are ignored
     "example": "handling=lenient",
 }

@@ -1,4 +1,4 @@
-"""Read a request's body within bounds, and parse the three types that it may have."""
+"""Read a request body within limits, and parse its three media types."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
-    """The whole body; raises BodyTooLarge before more than `max_bytes` are held, and ClientGone."""
+    """The whole body, never buffering over `max_bytes`. Raises BodyTooLarge or ClientGone."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > max_bytes:
         raise BodyTooLarge(f"the body has {announced[:20]} bytes, at most {max_bytes} are allowed")
@@ -54,7 +54,7 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
 
 
 def media_type_of(request: Request) -> str:
-    """One of JSON, FORM and PLAIN; raises UnsupportedMediaType."""
+    """JSON, FORM or PLAIN. Raises UnsupportedMediaType."""
     given = request.headers.get("content-type", "")
     media_type = given.partition(";")[0].strip().lower()
     if media_type not in (JSON, FORM, PLAIN):
@@ -65,11 +65,9 @@ def media_type_of(request: Request) -> str:
 
 
 def parse_json(body: bytes, limits: Limits, name: str = "body") -> object:
-    """The value; raises BodyTooLarge if it has too many parts, or InvalidJson.
+    """Parse JSON; drop a byte order mark. Raises InvalidJson, or BodyTooLarge (too many values).
 
-    A byte order mark before it is dropped.
-
-    Making objects of a megabyte of small values would block the event loop for 100 ms.
+    Parsing 1 MB of small values would block the event loop for 100 ms.
     """
     body = body.removeprefix(BOM_UTF8)
     max_values = _MAX_OTHER_VALUES + limits.max_texts
@@ -85,7 +83,7 @@ def parse_json(body: bytes, limits: Limits, name: str = "body") -> object:
 
 
 def parse_form(form: bytes, limits: Limits) -> dict[str, str | list[str]]:
-    """The fields of a form or a query string; a field that comes more than once is a list.
+    """Parse a form or a query string; a repeated field becomes a list.
 
     Raises BodyTooLarge or InvalidText.
     """
@@ -108,7 +106,7 @@ def parse_form(form: bytes, limits: Limits) -> dict[str, str | list[str]]:
 
 
 def decode_text(text: bytes, name: str = "body") -> str:
-    """The text; raises InvalidText."""
+    """Decode UTF-8. Raises InvalidText."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -116,7 +114,7 @@ def decode_text(text: bytes, name: str = "body") -> str:
 
 
 async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
-    """Await `work`; if the client hangs up first, cancel it and raise ClientGone."""
+    """Await `work`; if the client disconnects first, cancel it and raise ClientGone."""
     task = asyncio.current_task()
     assert task is not None
     leaving = asyncio.ensure_future(_cancel_on_disconnect(task, request))
@@ -131,7 +129,7 @@ async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) ->
 
 
 async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> None:
-    """A connection that cannot be listened to is lost as well."""
+    """Cancel `task` on disconnect; a failing `receive` counts as one."""
     with contextlib.suppress(Exception):
         while (await request.receive())["type"] != "http.disconnect":
             pass
@@ -139,13 +137,13 @@ async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> No
 
 
 def _count_values(body: bytes, max_values: int) -> int:
-    """What separates values, not counting what stands in strings; exact only above the bound."""
+    """Count JSON values by separators outside strings; exact only above `max_values`."""
     num_values = _count_separators(body)
     if num_values <= max_values:
         return num_values
     unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
     num_strings = unescaped.count(b'"') // 2
-    if num_strings > 2 * max_values:  # each value has a key at most
+    if num_strings > 2 * max_values:  # a value has at most one key
         return num_strings // 2
     return _count_separators(b"".join(unescaped.split(b'"')[::2]))
 
@@ -155,14 +153,14 @@ def _count_separators(text: bytes) -> int:
 
 
 def _unquote(text: bytes) -> str:
-    """As urllib's unquote_plus, at a tenth of its time: half a megabyte of %41 would block the
-    event loop for 20 ms."""
+    """Same as urllib's unquote_plus, in a tenth of the time: 0.5 MB of %41 would block the event
+    loop for 20 ms."""
     text = text.translate(_PLUS_TO_SPACE)
     return decode_text(_unquote_bytes(text) if b"%" in text else text, "form's field")
 
 
 def _unquote_bytes(text: bytes) -> bytes:
-    """Python decodes \\xNN fast, so that each %NN is made one; other backslashes are doubled."""
+    """Rewrite %NN as \\xNN, which Python decodes fast, and double the other backslashes."""
     escaped = text.replace(b"\\", rb"\\")
     escaped = _LONE_PERCENT.sub(rb"\\x25", escaped, _MAX_LONE_PERCENTS).replace(b"%", rb"\x")
     try:

@@ -1,7 +1,4 @@
-"""What remains of a request once it has ended: its metrics, a line in the log, and its trace.
-
-None of them ever holds a text.
-"""
+"""Metrics, log line and trace of a finished request. None of them contains a text."""
 
 from __future__ import annotations
 
@@ -30,8 +27,8 @@ _lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 @dataclass
 class RequestRecord:
-    """One request. Its route adds the translations; `status` is None until it is answered, and
-    499 in the end if the client left. Times are monotonic seconds."""
+    """One request. The route adds the translations. `status` is None until the answer starts, and
+    499 if the client disconnected. Times are monotonic seconds."""
 
     request_id: str
     method: str
@@ -51,7 +48,7 @@ class RequestRecord:
         return outcome_of(self.status)
 
     def sentences(self) -> Iterator[tuple[str, SentenceResult]]:
-        """Every sentence and the model that translated it, those on the way through English too."""
+        """(model, sentence) pairs; the first hop of a pivot comes first."""
         for translation in self.translations:
             if pivot := translation.pivot:
                 yield from ((pivot.model, sentence) for sentence in pivot.sentences)
@@ -59,17 +56,17 @@ class RequestRecord:
 
 
 class Tracer(Protocol):
-    """Sends a trace of a request somewhere."""
+    """Exports the traces of finished requests."""
 
     def trace(self, record: RequestRecord) -> None: ...
 
     def close(self) -> None:
-        """Send what has not been sent yet."""
+        """Send buffered traces."""
         ...
 
 
 class RequestLog:
-    """Enters each request once, when it has ended."""
+    """Records each request once, when it ends."""
 
     def __init__(self, metrics: Metrics, tracer: Tracer | None = None) -> None:
         self._metrics, self._tracer = metrics, tracer
@@ -79,7 +76,7 @@ class RequestLog:
         self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
-            with contextlib.suppress(OSError):  # nobody reads the log any more, or its disk is full
+            with contextlib.suppress(OSError):  # the log's pipe is closed or its disk is full
                 _lines.log(level, "request", **_facts(record), logger=__name__)
         if self._tracer is not None:
             self._tracer.trace(record)
@@ -90,12 +87,12 @@ class RequestLog:
 
 
 def _is_frequent(record: RequestRecord) -> bool:
-    """Probes; and what a full server turns away, which must cost next to nothing."""
+    """Whether it is a probe or an overload rejection; both are logged at debug level."""
     return record.endpoint.startswith(_PROBES) or record.status == Overloaded.status
 
 
 def request_id_of(headers: Headers) -> str:
-    """The client's own if it is short and plain, so that it may stand in logs and headers."""
+    """The client's id if it is safe in logs and headers, else a random one."""
     given = headers.get(REQUEST_ID_HEADER, "")
     return given if _SANE_ID.fullmatch(given) else secrets.token_hex(16)
 
@@ -112,7 +109,7 @@ def _facts(record: RequestRecord) -> dict[str, object]:
 
 
 def _work_facts(sentences: Sequence[tuple[str, SentenceResult]]) -> dict[str, object]:
-    """Of translated sentences: who did them, how much it was, and where the slowest ones were."""
+    """Models, sentence and token counts, and the longest time of each phase."""
     if not sentences:
         return {}
     times = [sentence.times for _, sentence in sentences]

@@ -1,4 +1,4 @@
-"""The wire types of POST /translate: LibreTranslate's fields, and more of our own."""
+"""The wire types of POST /translate: LibreTranslate's fields and our extensions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def _check_texts(value: object) -> object:
 
 
 class TranslateRequest(BaseModel):
-    """What to translate and how. Unknown fields are ignored; null is as if the field were absent.
+    """A translation request. Unknown fields are ignored; null means absent.
 
-    Any of temperature, top_k, top_p and seed asks for sampling; else it is beam search with the
-    model's own defaults.
+    Any of temperature, top_k, top_p and seed selects sampling. Otherwise the request uses beam
+    search with the model's defaults.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
@@ -113,7 +113,7 @@ class TranslateRequest(BaseModel):
 
     @classmethod
     def from_json(cls, values: object) -> Self:
-        """Check parsed JSON; raises InvalidField."""
+        """Validate parsed JSON. Raises InvalidField."""
         given = values
         if isinstance(values, dict):
             given = {name: values[name] for name in cls.model_fields if _is_given(values, name)}
@@ -125,7 +125,7 @@ class TranslateRequest(BaseModel):
 
     @classmethod
     def from_strings(cls, values: Mapping[str, str | list[str]]) -> Self:
-        """Check form or query fields, whose numbers are spelled as in JSON; raises InvalidField."""
+        """Validate form or query fields with numbers spelled as in JSON. Raises InvalidField."""
         typed: dict[str, object] = {**values}
         for name in _SPELLED_FIELDS & values.keys():
             typed[name] = _parse_spelled(values[name])
@@ -133,7 +133,7 @@ class TranslateRequest(BaseModel):
 
     @classmethod
     def unknown_fields(cls, values: object) -> Iterator[str]:
-        """The names among parsed JSON or form fields that mean nothing here."""
+        """Names in parsed JSON or a form that are not fields of the request."""
         if isinstance(values, dict):
             yield from (name for name in values if name not in cls.model_fields)
 
@@ -143,7 +143,7 @@ class TranslateRequest(BaseModel):
 
     @property
     def prefixes(self) -> list[str]:
-        """The beginnings of the first sentences; raises InvalidField where q is a list."""
+        """Target prefixes of the first sentences. Raises InvalidField if q is a list."""
         if self.target_prefix is None:
             return []
         if isinstance(self.q, list):
@@ -155,7 +155,7 @@ class TranslateRequest(BaseModel):
         return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
 
     def job(self, max_beam_size: int, default_deadline: float | None) -> TranslationJob:
-        """What is asked for, with the server's deadline where it says none."""
+        """The request as a job; `default_deadline` (seconds) applies if it has no deadline."""
         return TranslationJob(
             texts=self.texts,
             source=self.source,
@@ -167,7 +167,7 @@ class TranslateRequest(BaseModel):
         )
 
     def decoding(self, defaults: DecodingOptions, max_beam_size: int) -> DecodingOptions:
-        """The model's defaults with the request's wishes; raises InvalidField."""
+        """The model's defaults, overridden by the request. Raises InvalidField."""
         if self.is_sampling:
             self._check_sampling()
             beam_size = 1
@@ -186,7 +186,7 @@ class TranslateRequest(BaseModel):
         return dataclasses.replace(defaults, **wishes)
 
     def _beam_size(self, defaults: DecodingOptions, max_beam_size: int) -> int:
-        """As asked; if not asked, the default, widened to hold the alternatives."""
+        """The requested beam size, or else the default, raised to fit the alternatives."""
         needed = self.alternatives + 1
         default = 1 if defaults.sampling else min(defaults.beam_size, max_beam_size)
         beam_size = self.beam_size or max(default, needed)
@@ -226,7 +226,7 @@ def _is_given(values: Mapping[str, object], name: str) -> bool:
 
 
 def _parse_spelled(text: str | list[str]) -> object:
-    """A number, true or false as JSON spells it; anything else stays the text that it is."""
+    """Parse a number, true or false as in JSON; return anything else unchanged."""
     if not isinstance(text, str) or len(text) > _MAX_NUMBER_CHARACTERS or text != text.strip():
         return text
     try:
@@ -238,7 +238,7 @@ def _parse_spelled(text: str | list[str]) -> object:
 
 @dataclass(frozen=True)
 class RequestDecoding:
-    """`service.translation.dispatcher.Decoding`: a request's wishes over a model's defaults."""
+    """`service.translation.dispatcher.Decoding` with the options of a request."""
 
     request: TranslateRequest
     max_beam_size: int
@@ -247,21 +247,21 @@ class RequestDecoding:
         return self.request.decoding(defaults, self.max_beam_size)
 
     def pivot(self, defaults: DecodingOptions) -> DecodingOptions:
-        """The model's own defaults, and the beam size that was asked for: it is a wish for speed
-        or care that holds for the whole way."""
+        """The model's defaults with the requested beam size, which sets speed and quality for both
+        hops."""
         beam_size = self.request.beam_size or min(defaults.beam_size, self.max_beam_size)
         return dataclasses.replace(defaults, beam_size=beam_size, n_best=1, sampling=False)
 
 
 class DetectedLanguage(BaseModel):
-    """The language a text is in, as far as can be told; confidence is 0 to 100."""
+    """The detected language of a text; confidence is 0 to 100."""
 
     language: str
     confidence: float
 
 
 class Milliseconds(BaseModel):
-    """Where a sentence's time went: waiting for a slot, in the encoder, in the decoder."""
+    """Times of a sentence: waiting for a slot, in the encoder, in the decoder."""
 
     queue: float
     encode: float
@@ -277,8 +277,8 @@ class Milliseconds(BaseModel):
 
 
 class SentenceDetail(BaseModel):
-    """One sentence; log_probs has one entry a token, and one more for its end. What is translated
-    beside it may change these numbers, on a CPU by less than 0.0001, but not the tokens."""
+    """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
+    sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens."""
 
     source: str
     target: str
@@ -302,7 +302,7 @@ class SentenceDetail(BaseModel):
 
 
 class Pivot(BaseModel):
-    """What a text was on its way to the target, and which model took it there."""
+    """The intermediate translation of a text, and the model that made it."""
 
     language: str
     text: str
@@ -310,8 +310,8 @@ class Pivot(BaseModel):
 
 
 class TextDetail(BaseModel):
-    """One text: the model that translated it, and if it took two steps, the first of them; the
-    sentences are those of the last step."""
+    """One text: the model and sentences of its last hop, and `pivot` for the first of two
+    hops."""
 
     model: str
     pivot: Pivot | None = None
@@ -328,7 +328,7 @@ class TextDetail(BaseModel):
 
 
 class TranslateResponse(BaseModel):
-    """Strings if q was one, lists if it was a list; members that were not asked for are absent."""
+    """The answer. Members are lists if q is a list; members not requested are absent."""
 
     translatedText: str | list[str]
     detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None
@@ -337,7 +337,6 @@ class TranslateResponse(BaseModel):
 
     @classmethod
     def of(cls, request: TranslateRequest, translations: Sequence[TranslationResult]) -> Self:
-        """Shape the answer as the request asked for it."""
         is_list = isinstance(request.q, list)
         texts = [translation.text for translation in translations]
         more = [translation.alternatives[: request.alternatives] for translation in translations]
@@ -355,8 +354,8 @@ class TranslateResponse(BaseModel):
 
 
 class TokenMessage(BaseModel):
-    """The next part of a translation. `index` tells the text if q is a list, `segment` the
-    sentence; the parts of one text joined are its translatedText."""
+    """The next part of a translation. `index` is the text's position if q is a list, `segment` the
+    sentence's. The parts of a text joined are its translatedText."""
 
     id: str | int | None = None
     type: Literal["token"] = "token"
@@ -371,14 +370,14 @@ class TokenMessage(BaseModel):
 
 
 class FinalMessage(TranslateResponse):
-    """The whole answer, as POST /translate gives it."""
+    """The whole answer, as in POST /translate."""
 
     id: str | int | None = None
     type: Literal["final"] = "final"
 
 
 class ErrorMessage(BaseModel):
-    """How a request on a stream ended if not with its answer."""
+    """The error that ended a streamed request."""
 
     id: str | int | None = None
     type: Literal["error"] = "error"

@@ -23,8 +23,8 @@ _logger = logging.getLogger(__name__)
 
 
 class EventStream(StreamingResponse):
-    """A response that frees what it streams from however it ends, and notices a client that
-    leaves while there is nothing to send."""
+    """A streaming response that always closes `work` at its end, and detects a disconnect even
+    while there is nothing to send."""
 
     media_type = EVENT_STREAM
 
@@ -53,7 +53,7 @@ class EventStream(StreamingResponse):
 async def event_stream(
     wanted: TranslateRequest, job: TranslationJob, dispatcher: Dispatcher, record: RequestRecord
 ) -> EventStream:
-    """Start the work, so that what is wrong at once is an ordinary error answer."""
+    """Start the job before the response, so early errors are ordinary error answers."""
     work = contextlib.AsyncExitStack()
     pieces = await work.enter_async_context(dispatcher.stream(job))
     return EventStream(_events(wanted, pieces, record), work, record)
@@ -65,7 +65,7 @@ def message_of(
     record: RequestRecord,
     request_id: str | int | None = None,
 ) -> TokenMessage | FinalMessage:
-    """A piece, or at the end the whole answer, as both transports send it; `record` keeps that."""
+    """The message for a piece or for the final answer; stores the translations in `record`."""
     if isinstance(piece, TextPiece):
         return TokenMessage.of(wanted, piece, request_id)
     record.translations = piece
@@ -77,7 +77,7 @@ def render(message: BaseModel) -> str:
 
 
 def unforeseen(error: Exception, request_id: str) -> ServiceError:
-    """Log what should not have happened -> what the client is told."""
+    """Log an unexpected exception; return the error for the client."""
     _logger.error("request failed", exc_info=error, extra={"request_id": request_id})
     return ServiceError("something went wrong here; the request may be tried again")
 

@@ -1,4 +1,4 @@
-"""What the routes work with: made once by service.app, found in the app's state."""
+"""Shared objects of the routes; service.app creates them once and stores them in app.state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.translation.dispatcher import Dispatcher, TranslationJob
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may ask for."""
+    """Limits of one request, and of the streams of one connection."""
 
     max_body_bytes: int
     max_characters: int
@@ -31,7 +31,7 @@ class Limits:
 
 
 def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
-    """Raise UnsupportedFormat, TooManyTexts or TextTooLong."""
+    """Raises UnsupportedFormat, TooManyTexts or TextTooLong."""
     if wanted.format != "text":
         raise UnsupportedFormat(f'format "{wanted.format}" is not supported yet; send "text"')
     if len(wanted.texts) > limits.max_texts:
@@ -49,7 +49,7 @@ def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
 
 @dataclass(frozen=True)
 class ServerState:
-    """Everything that outlives a request; the engines by the names of their models."""
+    """The objects that outlive a request; `engines` is keyed by model name."""
 
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher
@@ -58,7 +58,7 @@ class ServerState:
     limits: Limits
 
     def job(self, wanted: TranslateRequest) -> TranslationJob:
-        """The request as a job, within the limits; raises a ServiceError."""
+        """Check the limits and make the job. Raises a ServiceError."""
         limits = self.limits
         check_limits(wanted, limits)
         return wanted.job(limits.max_beam_size, limits.deadline_seconds)
@@ -71,7 +71,7 @@ def server_state(connection: HTTPConnection) -> ServerState:
 
 
 async def _server_state(connection: HTTPConnection) -> ServerState:
-    """Asynchronous, because FastAPI would give a plain function to another thread."""
+    """Async, because FastAPI runs plain functions in a thread pool."""
     return server_state(connection)
 
 

@@ -1,6 +1,6 @@
-"""Traces of requests for OpenTelemetry, made of the times that the engine took anyway.
+"""OpenTelemetry traces of requests, built from the engine's timings.
 
-A request's span has one span a sentence and phase below it: queue, encode, decode.
+A request's span has three child spans per sentence: queue, encode and decode.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _CLOSE_MILLISECONDS = 2000
 
 
 class OpenTelemetryTracer:
-    """Sends finished requests for translations, in the background, to an OTLP endpoint.
+    """Sends spans of finished translation requests to an OTLP endpoint, in the background.
 
-    The SDK's own OTEL_* variables hold as well, such as OTEL_TRACES_SAMPLER. An endpoint that does
-    not answer costs spans, never requests.
+    The SDK's OTEL_* variables, such as OTEL_TRACES_SAMPLER, also apply. If the endpoint does not
+    answer, spans are lost; requests are not affected.
     """
 
     def __init__(self, endpoint: str, headers: str, version: str) -> None:
-        """`headers`: name=value separated by commas."""
+        """`headers`: comma-separated name=value pairs."""
         about = Resource.create({SERVICE_NAME: "dragoman", SERVICE_VERSION: version})
         exporter = OTLPSpanExporter(endpoint, headers=parse_env_headers(headers, liberal=True))
         self._provider = TracerProvider(resource=about, shutdown_on_exit=False)
@@ -58,7 +58,7 @@ class OpenTelemetryTracer:
         span.end(_nanoseconds(epoch + record.ended_seconds))
 
     def close(self) -> None:
-        """Send what waits, for two seconds at most."""
+        """Send buffered spans, for at most two seconds."""
         self._provider.force_flush(_CLOSE_MILLISECONDS)
 
     def _trace_sentence(
@@ -85,7 +85,7 @@ class OpenTelemetryTracer:
 
 
 def _caller(record: RequestRecord) -> Context:
-    """The span that the client names in its traceparent header (W3C Trace Context), if any."""
+    """The parent span from the traceparent header (W3C Trace Context), if any."""
     carrier = {"traceparent": record.traceparent} if record.traceparent else {}
     return TraceContextTextMapPropagator().extract(carrier)
 

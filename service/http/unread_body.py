@@ -1,7 +1,7 @@
-"""Answers that are given before the request's body was read: the client can still read them.
+"""Deliver answers that are sent before the request's body is read.
 
-A connection that is closed while the client sends is reset, and with it the answer is lost. So
-the rest of the body is received and discarded, within bounds of bytes and time.
+Closing a connection while the client sends resets it and loses the answer. So the rest of the body
+is received and discarded, up to a limit of bytes and time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
 class UnreadBodyMiddleware:
-    """Sends an early answer at once, and ends it when the client has sent its body or a bound is
-    reached; the connection is closed after that."""
+    """Sends an early answer at once, but its end only when the body is complete or a limit is
+    reached. Then the connection is closed."""
 
     def __init__(
         self, app: ASGIApp, max_bytes: int = _MAX_BYTES, max_seconds: float = _MAX_SECONDS
@@ -41,7 +41,7 @@ class UnreadBodyMiddleware:
 
 
 class _Exchange:
-    """One request and its answer, whose end is withheld while the body is incomplete."""
+    """One request and its answer; withholds the answer's end while the body is incomplete."""
 
     def __init__(self, receive: Receive, send: Send, *, awaits_continue: bool) -> None:
         self._receive, self._send = receive, send
@@ -56,7 +56,7 @@ class _Exchange:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start" and not self._is_body_complete:
-            if not self._awaits_continue:  # receiving would ask the client for the body
+            if not self._awaits_continue:  # receiving would send 100 Continue
                 await self._discard_what_has_come()
             if not self._is_body_complete:
                 MutableHeaders(scope=message)["Connection"] = "close"
@@ -67,12 +67,12 @@ class _Exchange:
         await self._send(message)
 
     async def discard_body(self, max_bytes: int) -> None:
-        """Until the body is complete, the client is gone, or `max_bytes` have come."""
+        """Receive until the body is complete, the client is gone or `max_bytes` have arrived."""
         while not self._is_body_complete and max_bytes > 0:
             max_bytes -= len((await self.receive()).get("body", b""))
 
     async def _discard_what_has_come(self) -> None:
-        """A small body mostly came with the headers: then the connection can be kept."""
+        """A small body usually arrives with the headers; then the connection can stay open."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0):
                 await self.receive()

@@ -1,10 +1,10 @@
-"""How the log looks: one JSON object a line, or lines for people, whoever writes them.
+"""The log format: one JSON object a line, or readable text.
 
-Everything logs through the standard library and puts facts into `extra`; structlog renders. What
-is written for every request goes to structlog directly, at a third of the cost.
+Modules log through the standard library with facts in `extra`; structlog renders the records. The
+request log calls structlog directly, at a third of the cost.
 
-No client's text is ever logged. An exception's message may show one, so a traceback has only the
-exception's type and its places in the code, except for loggers whose code knows no text.
+No client's text is ever logged. An exception's message may contain one, so a traceback shows only
+the exception's type and code locations, except for loggers whose code has no texts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_
 from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, Processor
 
-# They work with token ids only, and their messages tell an operator what a device lacks.
+# They handle token ids only, and their messages tell an operator why a device fails.
 LOGGERS_WITHOUT_TEXTS = ("service.engine.batch_loop", "service.engine.worker")
 
 
@@ -49,7 +49,7 @@ def configure_logs(level: str, log_format: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    logging.getLogger("asyncio").setLevel(logging.ERROR)  # below, it shows arguments of callbacks
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # lower levels show callback arguments
     direct = [JSONRenderer(serializer=_to_json)] if is_json else renderers
     structlog.configure(
         processors=[_event_first, add_log_level, stamp, *direct],
@@ -66,7 +66,7 @@ def _drop_exception_messages(_: Any, __: str, event: EventDict) -> EventDict:
 
 
 def _without_message(error: BaseException | None) -> BaseException | None:
-    """An exception of the same name and origin that says nothing."""
+    """An exception of the same type name and traceback, without a message."""
     if error is None:
         return None
     names = {"__module__": type(error).__module__, "__qualname__": type(error).__qualname__}
@@ -96,7 +96,7 @@ def _drop_uvicorns_colours(_: Any, __: str, event: EventDict) -> EventDict:
 
 
 def _renderers(is_json: bool) -> Sequence[Processor]:
-    """A traceback never shows the values of variables: a client's text may be among them."""
+    """Tracebacks omit the values of variables, which may contain a client's text."""
     if is_json:
         frames = ExceptionDictTransformer(show_locals=False)
         return [ExceptionRenderer(frames), JSONRenderer(ensure_ascii=False)]

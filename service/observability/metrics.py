@@ -1,4 +1,4 @@
-"""Every metric the server exports. One instance per app, so that tests start from zero."""
+"""Every metric of the server. Each app has its own instance, so tests start from zero."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _MODEL_HISTOGRAMS = {
 
 
 class Metrics:
-    """What the whole server counts, and for each model what its engine does.
+    """The metrics of the server and of each model's engine.
 
     Labels never hold a text, a key or an address; unknown paths count as endpoint "other".
     """
@@ -103,7 +103,7 @@ class Metrics:
         }
 
     def of_model(self, name: str) -> ModelMetrics:
-        """The same metrics, with the model's name in their label."""
+        """The metrics of one model, with its name as label."""
         return ModelMetrics(name, self._counters, self._histograms, self._gauges)
 
     def count_request(self, endpoint: str, outcome: str, seconds: float) -> None:
@@ -130,7 +130,7 @@ class Metrics:
 
 
 class ModelMetrics:
-    """What one model's engine counts and times."""
+    """The metrics of one model's engine."""
 
     def __init__(
         self,
@@ -156,13 +156,15 @@ class ModelMetrics:
     def describe_model(
         self, version: str, device: str, precision: str, load_seconds: float
     ) -> None:
-        """Facts that do not change while the server runs."""
+        """Set the gauges that do not change while the server runs."""
         self._gauges["model_load_seconds"].labels(self._name).set(load_seconds)
         self._gauges["model_info"].labels(self._name, version, device, precision).set(1)
 
     def watch_engine(self, readings: Mapping[str, Callable[[], float]]) -> None:
-        """Gauges that are read when they are scraped, so that a step costs nothing; `readings` has
-        one for each name of ENGINE_GAUGES."""
+        """Read the gauges when scraped, so a step costs nothing.
+
+        `readings` has one function for each name of ENGINE_GAUGES.
+        """
         for name in ENGINE_GAUGES:
             self._gauges[name].labels(self._name).set_function(readings[name])
 
@@ -173,11 +175,11 @@ class ModelMetrics:
         self._counters["cancelled_total"].labels(self._name, cause).inc(count)
 
     def count_source_tokens(self, count: int) -> None:
-        """Of one sentence that was admitted."""
+        """Count the source tokens of one admitted sentence."""
         self._source_tokens.inc(count)
         self._source_length.observe(count)
 
     def count_target_tokens(self, count: int) -> None:
-        """Of one sentence that was finished."""
+        """Count the target tokens of one finished sentence."""
         self._target_tokens.inc(count)
         self._target_length.observe(count)

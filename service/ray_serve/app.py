@@ -1,8 +1,8 @@
-"""The server on Ray Serve: every replica is a process of its own, with its own engines.
+"""The server on Ray Serve: every replica is a process with its own engines.
 
-    serve run service.ray_app:app replicas=2
+    serve run service.ray_serve.app:app replicas=2
 
-Needs dragoman[ray]; docs/ray.md tells the rest.
+Needs dragoman[ray]; see docs/ray.md.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _GATHERING_SECONDS = 5
 
 
 class Replica:
-    """A server without a port; Ray's proxies bring the requests."""
+    """A server without a port; Ray's proxies forward the requests."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._is_leaving = asyncio.Event()
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        """Called by Ray where the replica is to run; raises StartupError."""
+        """Called by Ray in the replica's process; raises StartupError."""
         configure_logs(self._settings.log_level, self._settings.log_format)
         self._server = create_app(self._settings, load_models(self._settings))
         self._server.dependency_overrides[own_metrics] = self._metrics_of_all
@@ -51,14 +51,13 @@ class Replica:
         return self._server
 
     async def check_health(self) -> None:
-        """Asked by Ray; raises NotReady if an engine is down, three times of which end the
-        replica."""
+        """Called by Ray; raises NotReady if an engine is down. Three failures end the replica."""
         self._checked = time.monotonic()
         for name, engine in self._server.state.server.engines.items():
             engine.require_ready(name)
 
     async def collect_metrics(self) -> tuple[str, list[Metric]]:
-        """This replica's name and what it has counted."""
+        """This replica's name and metrics."""
         registry = self._server.state.server.metrics.registry
         return serve.get_replica_context().replica_tag, list(registry.collect())
 
@@ -66,7 +65,7 @@ class Replica:
         return render_all(await self._collect_all())
 
     async def _collect_all(self) -> dict[str, list[Metric]]:
-        """By replica. One that is lost meanwhile is left out; one that hangs is a TimeoutError."""
+        """Metrics by replica; omits a lost replica. Raises TimeoutError if one hangs."""
         context = serve.get_replica_context()
         handle = serve.get_deployment_handle(context.deployment, context.app_name)
         answers = await handle.broadcast("collect_metrics").results_async(
@@ -75,14 +74,17 @@ class Replica:
         return dict(answer for answer in answers if isinstance(answer, tuple))
 
     async def _leave_in_time(self) -> None:
-        """End the websockets. Ray, which counts each as a request, would wait for them, and at the
-        end of its patience cut them with what they have in progress."""
+        """Close the websockets once Ray dismisses the replica.
+
+        Ray counts each websocket as a request: it would wait for them until its shutdown timeout,
+        then cut them with requests in progress.
+        """
         while not await self._is_dismissed():
             await asyncio.sleep(_HEALTH_CHECK_SECONDS)
         self._is_leaving.set()
 
     async def _is_dismissed(self) -> bool:
-        """Ray does not say so; it asks for the health no more, and leaves the replica out."""
+        """Ray sends no notice: its health checks stop and it no longer lists the replica."""
         if time.monotonic() - self._checked < _SILENT_CHECKS * _HEALTH_CHECK_SECONDS:
             return False
         try:
@@ -93,7 +95,7 @@ class Replica:
 
 
 class _Refused(click.ClickException):
-    """What `serve run` prints as one line."""
+    """An error that `serve run` prints as one line."""
 
     exit_code = 2
 
@@ -101,7 +103,7 @@ class _Refused(click.ClickException):
 def app(arguments: dict[str, Any]) -> serve.Application:
     """Build the application from its arguments and the other sources of settings.
 
-    What is wrong with them is one sentence and exit code 2.
+    Invalid arguments end the command with one sentence and exit code 2.
     """
     try:
         settings = read_arguments(arguments)
@@ -112,10 +114,10 @@ def app(arguments: dict[str, Any]) -> serve.Application:
 
 
 def _options(settings: ReplicaSettings) -> dict[str, Any]:
-    """Ray's view of the settings.
+    """Ray's options for the settings.
 
-    A replica is offered as much as its engines may hold, so that it is they who say no; Ray's own
-    line is for the moments without a replica.
+    A replica accepts as many requests as its engines can hold, so the engines reject overload, not
+    Ray. Ray's queue only matters while there is no replica.
     """
     options: dict[str, Any] = {
         "ray_actor_options": {"num_cpus": settings.cpus, "num_gpus": settings.gpus},

@@ -1,4 +1,4 @@
-"""Websockets of a server that is about to leave."""
+"""Drain the websockets of a server that is about to stop."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from service.http.routes.websocket import LEAVING, SERVER_LEAVES
 
 
 class DrainingWebsockets:
-    """Around the server: once `is_leaving` is set, websockets take no more messages, and are closed
-    when what they have in progress is done."""
+    """Middleware: once `is_leaving` is set, websockets take no more messages and close after their
+    requests in progress."""
 
     def __init__(self, app: ASGIApp, is_leaving: asyncio.Event) -> None:
         self._app, self._is_leaving = app, is_leaving
@@ -35,7 +35,7 @@ class DrainingWebsockets:
             await send({"type": "websocket.close", "code": LEAVING, "reason": reason})
 
     async def _before_leaving(self, receive: Receive) -> Message | None:
-        """The client's next message; None if the server leaves before that."""
+        """The client's next message, or None once the server is leaving."""
         receiving = asyncio.ensure_future(receive())
         leaving = asyncio.ensure_future(self._is_leaving.wait())
         try:

@@ -1,4 +1,4 @@
-"""The metrics of all replicas on one page, every series with the label `replica`."""
+"""The metrics of all replicas in one page; every series has the label `replica`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 
 def render_all(families_of: Mapping[str, Iterable[Metric]]) -> bytes:
-    """What each replica collected, by the replica's name -> Prometheus' text format."""
+    """Metrics by replica name -> Prometheus' text format."""
     merged: dict[str, Metric] = {}
     for replica, families in families_of.items():
         for family in families:
@@ -26,7 +26,7 @@ def render_all(families_of: Mapping[str, Iterable[Metric]]) -> bytes:
 
 
 class _Page(Collector):
-    """Metrics that were collected elsewhere."""
+    """A collector of metrics collected elsewhere."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = list(families)

@@ -1,9 +1,9 @@
-"""For Ray's HTTP proxy: what Ray answers by itself takes the form of the server's own errors.
+"""Middleware for Ray's HTTP proxy: gives Ray's own answers the form of the server's errors.
 
-Ray answers when all replicas are full, when none can be had, and not at all when the replica that
-had the request is lost. This is put around the cluster's proxies by the environment variable
+Ray itself answers if all replicas are full or none is available. It does not answer if a request's
+replica is lost. An environment variable installs the middleware in the cluster's proxies:
 
-    RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH=service.replicas.proxy:middlewares
+    RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH=service.ray_serve.proxy:middlewares
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _RAYS_OWN_PATHS = "/-/"
 
 
 def middlewares() -> list[Middleware]:
-    """What Ray puts around its proxy."""
+    """The middleware that Ray adds to its proxy."""
     return [Middleware(ErrorForm)]
 
 
 class ErrorForm:
-    """Outermost in the proxy: lets the replicas' answers through, and speaks for Ray."""
+    """The proxy's outermost middleware: passes replicas' answers on and replaces Ray's."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class ErrorForm:
 
 
 class _Answer:
-    """One answer, HTTP or websocket, on its way to the client."""
+    """One answer to the client, HTTP or websocket."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -58,7 +58,7 @@ class _Answer:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass a message on, unless Ray itself speaks."""
+        """Pass a message on, unless it is Ray's own."""
         match message["type"]:
             case "http.response.start":
                 self._error = _error_of(message)
@@ -73,7 +73,7 @@ class _Answer:
             await self._send(message)
 
     async def finish(self) -> None:
-        """Say what Ray would have said, or what has happened if nobody said it."""
+        """Send Ray's error in the server's form, or ReplicaLost if the answer is incomplete."""
         if self._is_done:
             return
         error = self._error or ReplicaLost("the replica was lost; the request may be tried again")
@@ -90,7 +90,7 @@ class _Answer:
 
 
 def _error_of(start: Message) -> ServiceError | None:
-    """What Ray means by its plain text; None for a replica's answer, whose errors are JSON."""
+    """The error for Ray's plain-text answer; None for a replica's answer (its errors are JSON)."""
     headers, status = Headers(scope=start), start["status"]
     if not headers.get("content-type", "").startswith("text/plain"):
         return None
@@ -102,7 +102,7 @@ def _error_of(start: Message) -> ServiceError | None:
 
 
 def _keep_first_id(start: Message) -> None:
-    """Ray adds a second header to a replica's own."""
+    """Keep the replica's request id: Ray adds a second header."""
     headers = MutableHeaders(scope=start)
     if request_id := headers.get(REQUEST_ID_HEADER):
         headers[REQUEST_ID_HEADER] = request_id

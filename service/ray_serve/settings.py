@@ -1,4 +1,4 @@
-"""Settings of a deployment with replicas: the server's own, how many of it, and on what."""
+"""Settings of a deployment: the server's own, the number of replicas and their resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_OURS = ("host", "port")
 
 
 class ReplicaSettings(Settings):
-    """As Settings, and from the same sources; raises pydantic's ValidationError."""
+    """Extends Settings, with the same sources; raises pydantic's ValidationError."""
 
     replicas: int = Field(
         1, ge=1, le=10_000, description="Replicas; with max_replicas the fewest of them."
@@ -47,13 +47,13 @@ class ReplicaSettings(Settings):
 
     @property
     def max_ongoing_requests(self) -> int:
-        """Requests of one sentence that fill a replica: the slots and the line of each model."""
+        """One-sentence requests that fill a replica: the slots and the queue of each model."""
         return len(self.model) * (self.max_slots + self.max_waiting_sentences)
 
     def of_one_replica(self) -> Settings:
-        """The settings of the server in one replica, which has its share of the machine."""
+        """The settings of one replica's server; cpus and gpus determine threads and device."""
         own = {name: getattr(self, name) for name in Settings.model_fields}
-        own |= {"config": None, "secrets_dir": None}  # what they hold has been read
+        own |= {"config": None, "secrets_dir": None}  # already read
         own["threads"] = self.threads or math.ceil(self.cpus)
         if self.device == "auto":
             own["device"] = "cuda" if self.gpus else "cpu"
@@ -61,7 +61,7 @@ class ReplicaSettings(Settings):
 
 
 def read_arguments(arguments: Mapping[str, Any]) -> ReplicaSettings:
-    """Arguments win over all other sources of settings; raises ValueError with one sentence."""
+    """Arguments override all other sources of settings; raises ValueError with one sentence."""
     for name in _NOT_OURS:
         if name in arguments:
             raise ValueError(f"setting {name}: Ray listens, so it is one of Ray's http_options")

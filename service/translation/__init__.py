@@ -1,1 +1,1 @@
-"""From texts to sentences, through models, and back to texts. Knows no HTTP."""
+"""Split texts into sentences, translate them and join the translations; independent of HTTP."""

@@ -1,4 +1,4 @@
-"""Which language is this? Asked only among those that the server knows."""
+"""Detect a text's language among the server's languages."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _PART_OF = {"yue": "zh", "wuu": "zh"}
 
 @dataclass(frozen=True)
 class Detection:
-    """A language code of the server's, and how sure the detector is, 0 to 100."""
+    """One of the server's language codes, and the detector's confidence, 0 to 100."""
 
     language: str
     confidence: float
 
 
 class LanguageDetector:
-    """fastText's 176 languages in its small form, which is bundled: nothing is downloaded."""
+    """fastText's small model of 176 languages; it is bundled, so nothing is downloaded."""
 
     def __init__(self) -> None:
         config = LangDetectConfig(model="lite", max_input_length=None)
         self._detector = LangDetector(config)
 
     def detect(self, text: str, candidates: Sequence[str]) -> Detection:
-        """The likeliest of `candidates`; the first with confidence 0 where there is no telling."""
+        """The likeliest candidate; the first, with confidence 0, if the text has no letters."""
         start = without_invisible(text.lstrip()[: 2 * _SAMPLE_CHARACTERS])
         sample = " ".join(start[:_SAMPLE_CHARACTERS].split())
         if not has_letters(sample):
@@ -50,5 +50,5 @@ class LanguageDetector:
 
 
 def _primary(code: str) -> str:
-    """The language without script or region: "pt" of "pt-BR"."""
+    """The language without script or region: "pt" for "pt-BR"."""
     return code.split("-")[0].lower()

@@ -1,4 +1,4 @@
-"""Sends each text of a job on its way: to one model, or to two that have its pair together."""
+"""Route each text of a job to one model, or to two models through a pivot."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 
 
 class Decoding(Protocol):
-    """How a request wants its texts decoded, given a model's own defaults; raises InvalidField."""
+    """A request's decoding options, given a model's defaults; raises InvalidField."""
 
     def final(self, defaults: DecodingOptions) -> DecodingOptions:
-        """For the translation itself."""
+        """The options of the last hop."""
         ...
 
     def pivot(self, defaults: DecodingOptions) -> DecodingOptions:
-        """For the way to English, which gives one text and nothing is chosen from."""
+        """The options of the hop to the pivot, which gives one text without alternatives."""
         ...
 
 
 @dataclass(frozen=True)
 class TranslationJob:
-    """What to translate and how. `prefixes` are how the translations of the first sentences must
-    begin; `deadline_seconds` counts from the job's start, None is no deadline; `model`: the only
-    one that may do it, None is any."""
+    """What to translate and how. `prefixes`: required beginnings of the first sentences'
+    translations; `deadline_seconds`: from the job's start, None is no deadline; `model`: the only
+    model allowed, None is any."""
 
     texts: Sequence[str]
     source: str
@@ -63,7 +63,7 @@ class TranslationJob:
 
 @dataclass(frozen=True)
 class _RoutedTexts:
-    """Those texts of a job that go the same way, and their places among all."""
+    """The texts of a job that share a route, and their places in the job."""
 
     places: list[int]
     detections: list[Detection | None]
@@ -77,7 +77,7 @@ class _RoutedTexts:
     def placed(
         self, translations: Sequence[TranslationResult], pivots: Sequence[PivotTranslation | None]
     ) -> dict[int, TranslationResult]:
-        """The translations by their places, with all that is known of them."""
+        """The translations by place, with detections and pivots."""
         rows = zip(self.places, translations, self.detections, pivots, strict=True)
         return {
             place: dataclasses.replace(translation, detection=detection, pivot=pivot)
@@ -86,7 +86,7 @@ class _RoutedTexts:
 
 
 class Dispatcher:
-    """Sends each text to the first model that has its pair, or to two that have it together."""
+    """Routes each text to the first model that has its pair, or to two through a pivot."""
 
     def __init__(self, translators: Sequence[Translator]) -> None:
         self._translators = list(translators)
@@ -96,7 +96,7 @@ class Dispatcher:
 
     @functools.cached_property
     def targets(self) -> dict[str, list[str]]:
-        """What each language can be translated into, through English if need be; not itself."""
+        """The other languages that each language has a route to."""
         return {
             source: [
                 target
@@ -107,14 +107,14 @@ class Dispatcher:
         }
 
     def refusal(self) -> ServiceError | None:
-        """Why no model at all could take one more sentence now."""
+        """An error if no model can accept another sentence now, else None."""
         refusals = [translator.engine.refusal() for translator in self._translators]
         return refusals[0] if all(refusals) else None
 
     def route(self, source: str, target: str, model: str | None = None) -> Route:
-        """One leg, or two if no model has the pair. Codes in any spelling, but not "auto".
+        """One hop, or two if no model has the pair. Codes in any spelling, but not "auto".
 
-        Raises UnsupportedLanguage if there is no way, and InvalidField for an unknown model.
+        Raises UnsupportedLanguage if there is no route, and InvalidField for an unknown model.
         """
         return require_route(source, target, self._named(model))
 
@@ -130,9 +130,9 @@ class Dispatcher:
 
     @contextlib.asynccontextmanager
     async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:
-        """The translations piece by piece, and at the end whole; leaving the block cancels.
+        """Yield the translations in pieces, then all results; leaving the block cancels.
 
-        Every text's pieces joined are its translation. Raises as `translate`.
+        A text's joined pieces are its translation. Raises as `translate`.
         """
         groups = self._group_by_route(job)
         async with contextlib.AsyncExitStack() as work:
@@ -142,7 +142,7 @@ class Dispatcher:
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:
-        """A job counts as long as any part of it may still want an engine."""
+        """Count the job as in progress while it may still use an engine."""
         self.num_in_progress += 1
         try:
             yield
@@ -150,7 +150,7 @@ class Dispatcher:
             self.num_in_progress -= 1
 
     async def _begin(self, routed: _RoutedTexts, work: contextlib.AsyncExitStack) -> Pieces | None:
-        """Start what can be translated directly; of the rest, see that it may come."""
+        """Start the stream of a one-hop route; for two hops only check that both have room."""
         if len(routed.route) == 1:
             return await work.enter_async_context(routed.last.stream(routed.work))
         for hop in routed.route:
@@ -180,7 +180,7 @@ class Dispatcher:
     async def _translate_groups(
         self, job: TranslationJob, groups: Sequence[_RoutedTexts]
     ) -> dict[int, TranslationResult]:
-        """All at once; the first that fails ends the others."""
+        """Translate all groups concurrently; the first failure cancels the others."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._translate_group(job, routed)) for routed in groups]
@@ -199,7 +199,7 @@ class Dispatcher:
     async def _translate_to_pivot(
         self, job: TranslationJob, routed: _RoutedTexts, *, is_admitted: bool = False
     ) -> tuple[ModelJob, list[PivotTranslation | None]]:
-        """What is left for the last model, and what the texts have become on the way to it."""
+        """The job for the last model, and the texts' pivot translations."""
         if len(routed.route) == 1:
             return routed.work, [None] * len(routed.places)
         first, last = routed.route
@@ -223,7 +223,7 @@ class Dispatcher:
         return onward, [*pivots]
 
     def _group_by_route(self, job: TranslationJob) -> list[_RoutedTexts]:
-        """The job's texts by the way they go; none if nothing tells where an empty job would go."""
+        """The job's texts by route; no groups for an empty job with source "auto"."""
         detections = self._detect(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
@@ -241,7 +241,7 @@ class Dispatcher:
         detections: Sequence[Detection | None],
         ends_seconds: float | None,
     ) -> _RoutedTexts:
-        """That of the texts whose language is `source`."""
+        """The group of the texts whose language is `source`."""
         route = self.route(source, job.target, job.model)
         places = [place for place in range(len(job.texts)) if sources[place] == source]
         last = route[-1]
@@ -253,12 +253,12 @@ class Dispatcher:
             ends_seconds=ends_seconds,
             prefixes=job.prefixes,
         )
-        if len(route) > 1:  # else the only model checks it at once, and with the texts
+        if len(route) > 1:  # with one hop the model itself checks, with the texts
             last.translator.require_possible(work)
         return _RoutedTexts(places, [detections[place] for place in places], route, work)
 
     def _detect(self, job: TranslationJob) -> list[Detection | None]:
-        """The language of each text, if that was asked for."""
+        """The language of each text if the source is "auto", else None."""
         if job.source != AUTO:
             return [None] * len(job.texts)
         translators = self._named(job.model)
@@ -267,5 +267,5 @@ class Dispatcher:
         return [self._detector.detect(text, candidates) for text in job.texts]
 
     def _named(self, model: str | None) -> list[Translator]:
-        """The model of that name; all without one."""
+        """The model of that name, or all for None."""
         return self._translators if model is None else named(model, self._translators)

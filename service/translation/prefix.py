@@ -1,4 +1,4 @@
-"""Whether the beginning that a request asks for fits into the translation."""
+"""Check that a request's target prefixes fit into the translations."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from service.errors import InvalidField
 
 
 class PrefixBounds:
-    """What bounds the beginnings of one model's translations.
+    """The bound on the prefixes of one model's translations, in tokens.
 
-    The bound is the least of `most`, what the server has room for, of the options' `max_length`,
-    and without that of what they allow for the source's length. A beginning must have less tokens,
-    so that the end fits too; `tags` are the language tokens that the model puts before it.
+    The bound is the least of `most`, the server's limit, and the options' `max_length`, or without
+    that their limit for the source's length. A prefix must have fewer tokens, so that the end
+    token fits too; `tags` are the language tokens that the model puts before it.
     """
 
     def __init__(self, options: DecodingOptions, most: int, tags: Sequence[int]) -> None:
         self._options, self._most, self._num_tags = options, most, len(tags)
 
     def require_possible(self, beginnings: Sequence[Sequence[int]]) -> None:
-        """Raise InvalidField if one would not fit however long its source were."""
+        """Raise InvalidField if a prefix does not fit for any source length."""
         limit = min(self._options.max_length or self._most, self._most)
         for place, ids in enumerate(beginnings or [()]):
             self._require(len(ids), limit, _where(place, beginnings))
@@ -28,8 +28,10 @@ class PrefixBounds:
     def require_fitting(
         self, beginnings: Sequence[Sequence[int]], source_lengths: Sequence[int]
     ) -> None:
-        """Raise InvalidField if one does not fit; the sources have so many tokens, tags included.
-        The last ones may have no beginning."""
+        """Raise InvalidField if a prefix does not fit its source.
+
+        `source_lengths` are in tokens, tags included; the last sources may have no prefix.
+        """
         for place, length in enumerate(source_lengths):
             limit = min(self._options.target_limit(length), self._most)
             num_tokens = len(beginnings[place]) if place < len(beginnings) else 0

@@ -1,4 +1,4 @@
-"""Which models translate a pair of languages; what no model has goes through English."""
+"""Find the models for a pair of languages; a pair that no model has goes through English."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PIVOT = "en"
 
 
 class Hop(NamedTuple):
-    """One model's part of the way, in its own language codes."""
+    """One model's part of a route, in its own language codes."""
 
     translator: Translator
     source: str
@@ -74,7 +74,7 @@ def distinct(codes: Iterable[str]) -> list[str]:
 
 
 def _hop(translator: Translator, source: str, target: str) -> Hop | None:
-    """None if the model does not have this pair. A language stays what it is in any model."""
+    """None if the model lacks the pair. Any model has the pair of a language with itself."""
     own = translator.find(source), translator.find(target)
     if own[0] is None or own[1] is None:
         return None

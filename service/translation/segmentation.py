@@ -1,6 +1,6 @@
-"""Cut a text into sentences to translate and stretches to keep, and join translations again.
+"""Cut a text into sentences to translate and stretches to keep, and join the translations.
 
-Nothing is lost: with the sentences themselves as translations, joining gives the text back.
+Joining the untranslated sentences gives the original text.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _WINDOW_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of the text: a sentence to translate, or what stands between two."""
+    """A sentence to translate, or the text between two sentences."""
 
     text: str
     is_sentence: bool
 
 
 class Document:
-    """One text, cut. A sentence has letters, no white space around it, and at most the tokens.
+    """One text, cut. A sentence has letters, no white space around it, and at most `max_tokens`.
 
-    A character that has more tokens all by itself is kept as it is.
+    A single character of more tokens is kept untranslated.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Document:
 
     @property
     def sentences(self) -> list[str]:
-        """What is to be translated, in order."""
+        """The sentences to translate, in order."""
         return [piece.text for piece in self.pieces if piece.is_sentence]
 
     def join(self, translations: Sequence[str], target: str) -> str:
-        """Put one translation in each sentence's place, spaced as `target` is written.
+        """Replace each sentence by its translation, with the spacing of `target`.
 
-        Raises ValueError if there is not exactly one translation a sentence.
+        Raises ValueError unless there is one translation per sentence.
         """
         gaps = self.gaps(target)
         if len(translations) != len(gaps) - 1:
@@ -63,7 +63,7 @@ class Document:
         return "".join(part for pair in pairs for part in pair)
 
     def gaps(self, target: str) -> list[str]:
-        """What stands before each sentence's translation, and after the last."""
+        """The text before each sentence's translation, and after the last."""
         gaps = [""]
         for piece in self.pieces:
             if piece.is_sentence:
@@ -134,7 +134,7 @@ def _cut_stretch(
 
 
 def _segment(stretch: str, language: str) -> Iterator[str]:
-    """Sentences of one line, found window by window: sentencex is quadratic outside ASCII."""
+    """Segment one line in windows, because sentencex is quadratic outside ASCII."""
     start = 0
     while start < len(stretch):
         window = stretch[start : start + _WINDOW_CHARACTERS]

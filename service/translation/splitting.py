@@ -1,6 +1,6 @@
-"""Cut one over-long sentence into parts that fit the model, at the best places.
+"""Cut one over-long sentence into parts that fit the model, at the best boundaries.
 
-Joined parts are exactly the sentence. The number of counted characters is linear in its length.
+The joined parts equal the sentence. The number of characters tokenized is linear in its length.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ _MAX_GROWTH = 4
 def split_to_fit(text: str, max_tokens: int, count_tokens: CountTokens) -> Iterator[str]:
     """Yield parts of at most `max_tokens` tokens each, as long as possible.
 
-    White space around a part does not count. A single character (code point) that does not fit is a
-    part by itself.
+    White space around a part does not count. A single code point that does not fit is its own part.
     """
     start, size = 0, max_tokens
     while start < len(text):
@@ -47,7 +46,7 @@ def _fits(text: str, max_tokens: int, count_tokens: CountTokens) -> bool:
 def _longest_fitting(
     text: str, start: int, guess: int, max_tokens: int, count_tokens: CountTokens
 ) -> int:
-    """How many characters from `start` fit: nearly the most, found by interpolation; 1 if none."""
+    """Nearly the most characters from `start` that fit, by interpolation; at least 1."""
     fitting, too_long = 0, len(text) - start + 1
     size, attempt, is_bounded = guess, 0, False
     while too_long - fitting > 1 and (attempt < _MAX_TRIES or not fitting):
@@ -60,7 +59,7 @@ def _longest_fitting(
             if tokens >= _NEAR_ENOUGH * max_tokens:
                 break
         attempt += 1
-        if is_bounded and attempt % 3 == 0:  # interpolation creeps where tokens are spread unevenly
+        if is_bounded and attempt % 3 == 0:  # interpolation is slow where token density varies
             size = (fitting + too_long) // 2
         else:
             size = min(size * max_tokens // max(tokens, 1), _MAX_GROWTH * size)
@@ -68,7 +67,7 @@ def _longest_fitting(
 
 
 def _best_boundary(text: str, start: int, end: int) -> int:
-    """The best cut in the second half of text[start:end]; `end` itself if it is the text's end."""
+    """The best cut in the second half of text[start:end]; the text's end if `end` reaches it."""
     if end >= len(text):
         return len(text)
     middle = start + (end - start) // 2
@@ -80,7 +79,7 @@ def _best_boundary(text: str, start: int, end: int) -> int:
 
 
 def _grapheme_boundary(text: str, start: int, end: int) -> int:
-    """The last place at or before `end` that parts no character sequence; `end` if none is near."""
+    """The last grapheme boundary at or before `end`; `end` if none is near."""
     begin = max(start, end - _GRAPHEME_WINDOW)
     clusters = _GRAPHEME.finditer(text, begin, min(len(text), end + _GRAPHEME_WINDOW))
     starts = [m.start() for m in clusters if begin < m.start() <= end]

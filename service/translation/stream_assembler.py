@@ -1,4 +1,4 @@
-"""One text's translation as it grows: its sentences' tokens in, text in reading order out."""
+"""Assemble one text's streamed translation: takes tokens of sentences, gives text in order."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from service.engine.interfaces import StreamDecoder
 
 @dataclass(frozen=True)
 class Piece:
-    """The next part of a text's translation; `sentence` says which of its sentences it is from."""
+    """The next part of a text's translation; `sentence` is the index of its sentence."""
 
     text: str
     sentence: int
 
 
 class StreamAssembler:
-    """Sentences end in any order; what is given out is always the text's next part.
+    """Accepts sentences in any order and gives pieces in text order.
 
-    All pieces joined are the whole text: gap, translation, gap, ..., last gap.
+    The joined pieces are the whole text: gap, translation, gap, ..., last gap.
     """
 
     def __init__(self, gaps: Sequence[str], decoders: Sequence[StreamDecoder]) -> None:
@@ -30,17 +30,17 @@ class StreamAssembler:
         self._num_told = -1
 
     def grow(self, sentence: int, ids: Sequence[int]) -> None:
-        """More settled tokens of a sentence."""
+        """Add final tokens to a sentence."""
         decoder = self._decoders[sentence]
         self._texts[sentence] += "".join(decoder.push(token) for token in ids)
 
     def finish(self, sentence: int, text: str) -> None:
-        """A sentence's whole translation, which begins with what it has grown to."""
+        """Set a sentence's whole translation; it begins with the text grown so far."""
         self._texts[sentence] = text
         self._is_final[sentence] = True
 
     def pieces(self) -> Iterator[Piece]:
-        """What can be told since the last call."""
+        """The pieces that are new since the last call."""
         while self._current < len(self._texts):
             if piece := self._next_of_current():
                 yield Piece(piece, self._current)
@@ -54,7 +54,7 @@ class StreamAssembler:
                 yield Piece(gap, max(0, len(self._texts) - 1))
 
     def _next_of_current(self) -> str:
-        """Its gap with the first text, then what it has grown by."""
+        """The current sentence's new text; the gap comes before its first text."""
         text = self._texts[self._current]
         if self._num_told < 0:
             if not text and not self._is_final[self._current]:

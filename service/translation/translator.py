@@ -1,4 +1,4 @@
-"""From texts to sentences, through one model's engine, and back to texts."""
+"""Split texts into sentences, translate them with one model's engine, and join the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from service.translation.stream_assembler import StreamAssembler
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """One sentence's best hypothesis, spelled out."""
+    """One sentence's best hypothesis as text and tokens."""
 
     source: str
     target: str
@@ -35,7 +35,7 @@ class SentenceResult:
 
 @dataclass(frozen=True)
 class PivotTranslation:
-    """What a text was on its way, if no model does the pair directly."""
+    """A text's translation into the pivot language, if no model has the pair directly."""
 
     language: str
     text: str
@@ -45,8 +45,8 @@ class PivotTranslation:
 
 @dataclass(frozen=True)
 class TranslationResult:
-    """One text's translation by `model`; `alternatives` are the next best, `detection` if it was
-    asked, `pivot` if it took two models or one model twice."""
+    """One text's translation by `model`; `alternatives` are the next best, `detection` is set if
+    requested, `pivot` if the route has two hops."""
 
     text: str
     alternatives: list[str]
@@ -58,7 +58,7 @@ class TranslationResult:
 
 @dataclass(frozen=True)
 class TextPiece:
-    """The next part of one text's translation: which text, which of its sentences, what."""
+    """The next part of one text's translation, with the indices of the text and the sentence."""
 
     text_index: int
     sentence: int
@@ -67,11 +67,11 @@ class TextPiece:
 
 @dataclass(frozen=True)
 class ModelJob:
-    """What one model is to translate and how, in its own language codes.
+    """The work of one model, in its own language codes.
 
-    `prefixes` are how the translations of the first sentences must begin; `ends_seconds` is the
-    deadline by the monotonic clock, None is no deadline. Work that `is_admitted` is never refused
-    for want of room, because it is the second half of something that was let in.
+    `prefixes`: required beginnings of the first sentences' translations; `ends_seconds`: the
+    deadline on the monotonic clock, None is no deadline. Work that `is_admitted` is never refused
+    for lack of room, because it continues an accepted request.
     """
 
     texts: Sequence[str]
@@ -84,13 +84,13 @@ class ModelJob:
 
     @property
     def deadline_seconds(self) -> float | None:
-        """Until the deadline, from now."""
+        """Seconds from now until the deadline."""
         return None if self.ends_seconds is None else max(0.0, self.ends_seconds - time.monotonic())
 
 
 @dataclass(frozen=True)
 class _SegmentedJobText:
-    """One text and what is to be done with it; no document: it stays as it is."""
+    """One text and its sentences; without a document the text is not translated."""
 
     text: str
     document: Document | None
@@ -113,8 +113,7 @@ class Translator:
         max_source_tokens: int,
         own_codes: Mapping[str, str] | None = None,
     ) -> None:
-        """`decoding`: the model's own defaults. `own_codes`: other names of the pairs' languages,
-        mapped to them."""
+        """`decoding`: the model's defaults. `own_codes`: other codes -> the pairs' languages."""
         self.name, self.engine, self.decoding = name, engine, decoding
         self._tokenizer = tokenizer
         self.pairs = frozenset(pairs)
@@ -124,16 +123,18 @@ class Translator:
         self._known = Languages(self.languages, own_codes)
 
     def find(self, code: str) -> str | None:
-        """The model's own code for a language, however it is written; None if it has none."""
+        """The model's own code for a language in any spelling, or None."""
         return self._known.find(code)
 
     def can_translate(self, source: str, target: str) -> bool:
-        """Whether the model has this pair of its own codes."""
+        """Whether the model has this pair, given in its own codes."""
         return (source, target) in self.pairs
 
     def require_possible(self, work: ModelJob) -> None:
-        """Raise InvalidField for what is refused whatever the texts are; `translate` and `stream`
-        also refuse what does not go with these texts."""
+        """Raise InvalidField if the options or prefixes are invalid for any text.
+
+        `translate` and `stream` also check them against the texts.
+        """
         start = self._tokenizer.target_start(work.target)
         bounds = PrefixBounds(work.options, self.engine.max_target_tokens, start)
         bounds.require_possible(self._tokenizer.encode_target_batch(work.prefixes))
@@ -150,9 +151,9 @@ class Translator:
     async def stream(
         self, work: ModelJob
     ) -> AsyncGenerator[AsyncGenerator[TextPiece | list[TranslationResult]]]:
-        """The translations piece by piece, and at the end whole; leaving the block cancels.
+        """Yield the translations in pieces, then all results; leaving the block cancels.
 
-        Every text's pieces joined are its translation. Raises as `translate`.
+        A text's joined pieces are its translation. Raises as `translate`.
         """
         segmented_texts, sentences = self._prepare(work, is_streamed=True)
         async with self.engine.stream(
@@ -194,7 +195,7 @@ class Translator:
     def _prepare(
         self, work: ModelJob, is_streamed: bool = False
     ) -> tuple[list[_SegmentedJobText], list[SourceSentence]]:
-        """What to do with each text, and the sentences to translate for it."""
+        """Segment and encode the texts; raises if there is no room or a prefix does not fit."""
         self._require_room(work, 1 if any(work.texts) else 0)
         encoder = SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
         segmented_texts = [

@@ -1,9 +1,9 @@
-"""The network as our own CPU code: one call a step, float32 or int8.
+"""The network as our C++ for CPUs: one call per step, float32 or int8.
 
-The C++ beside this file is compiled when the package is installed. `parallel` shares loops among
-threads, `kernels` is the arithmetic for each instruction set, `linear` the linear layers, `weights`
-all layers of a Transformer, `network` what it computes with them and its caches, `search` one step
-of the searches, `decode` one step of both, `api` what is called from here.
+The C++ beside this file is compiled when the package is installed. `parallel` divides loops among
+threads, `kernels` has the arithmetic of each instruction set, `linear` the linear layers, `weights`
+all layers of a Transformer, `network` its computation and caches, `search` one step of the
+searches, `decode` one step of both, `api` the functions that Python calls.
 """
 
 from model.backends.native.library import has_fast_int8, is_available, kernel_names

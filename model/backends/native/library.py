@@ -18,7 +18,7 @@ _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
 _MOST_KERNELS = 8
 _SHORT = {"dragoman_stable_lengths"}
-"""Over so soon that other Python threads need not run meanwhile."""
+"""Functions so short that they keep the GIL."""
 NextWeight = ctypes.CFUNCTYPE(_pointer, _int, _int)
 _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_kernels": [_int, _pointer],
@@ -39,15 +39,15 @@ _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_linear": [*[_int] * 6, *[_pointer] * 4],
 }
 _NO_MEMORY, _NO_THREAD = -1, -2
-"""What api.cpp returns for failures; there are others."""
+"""Error codes of api.cpp; other negative codes are generic failures."""
 
 
 class Mirrored(ctypes.Structure):
-    """A struct of the compiled library, which calls it the same without the underscore."""
+    """A mirror of a struct of the compiled library; its name there has no underscore."""
 
 
 class _Field(ctypes.Structure):
-    """`Field` of api.cpp: one field of one of its structs, or a struct as a whole."""
+    """`Field` of api.cpp: one field of a struct, or a whole struct."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -58,9 +58,9 @@ class _Field(ctypes.Structure):
 
 @functools.cache
 def load_library() -> ctypes.CDLL | None:
-    """The library with its signatures; None where it was not compiled.
+    """The library with its signatures, or None if it was not compiled.
 
-    Raises OSError if it was compiled from other sources than those here.
+    Raises OSError if its functions or structs do not match this file.
     """
     spec = importlib.util.find_spec(_MODULE)
     if spec is None or spec.origin is None:
@@ -78,7 +78,7 @@ def load_library() -> ctypes.CDLL | None:
 
 
 def required_library() -> ctypes.CDLL:
-    """The library; RuntimeError where it was not compiled."""
+    """The library. Raises RuntimeError if it was not compiled."""
     library = load_library()
     if library is None:
         raise RuntimeError("model/native was not compiled")
@@ -93,7 +93,7 @@ def _outdated(path: str, reason: str) -> OSError:
 
 
 def _declare(library: ctypes.CDLL, keeping_lock: ctypes.PyDLL) -> None:
-    """Signatures, and failures as exceptions."""
+    """Set the signatures, and turn failures into exceptions."""
     library.dragoman_fields.restype = ctypes.POINTER(_Field)
     for name, arguments in _ARGUMENTS.items():
         function = getattr(keeping_lock if name in _SHORT else library, name)
@@ -103,7 +103,7 @@ def _declare(library: ctypes.CDLL, keeping_lock: ctypes.PyDLL) -> None:
 
 
 def _checked(name: str, result: int, function: object, arguments: object) -> int:
-    """The result of the library's function `name`, unless it is a failure."""
+    """Return the result of the library's function `name`; raise an exception for a failure."""
     if result >= 0:
         return result
     if result == _NO_MEMORY:
@@ -114,13 +114,13 @@ def _checked(name: str, result: int, function: object, arguments: object) -> int
 
 
 def _compiled_layout(library: ctypes.CDLL) -> dict[str, tuple[int, int]]:
-    """Offset and size of all structs and fields, by name."""
+    """Offset and size of the library's structs and fields, by name."""
     fields = itertools.takewhile(lambda field: field.name, iter(library.dragoman_fields()))
     return {field.name.decode(): (field.offset, field.size) for field in fields}
 
 
 def _mirrored_layout() -> dict[str, tuple[int, int]]:
-    """The same of their mirrors."""
+    """Offset and size of the mirrors and their fields, by name."""
     allocator = {}
     for mirror in Mirrored.__subclasses__():
         struct = mirror.__name__.removeprefix("_")
@@ -134,8 +134,8 @@ def _mirrored_layout() -> dict[str, tuple[int, int]]:
 def free_with(
     owner: object, free: Callable[[ctypes.c_void_p], object], handle: ctypes.c_void_p
 ) -> None:
-    """Call `free(handle)` when the owner is collected, but not when the interpreter ends: daemon
-    threads may still compute with it then, and the process's memory goes anyway."""
+    """Call `free(handle)` when the owner is collected, but not at interpreter exit: daemon threads
+    may still use it then, and the process frees its memory anyway."""
     weakref.finalize(owner, free, handle).atexit = False
 
 
@@ -145,13 +145,13 @@ def is_available() -> bool:
 
 
 def has_fast_int8() -> bool:
-    """Whether this CPU multiplies bytes faster than floats (AVX-512 VNNI or AMX)."""
+    """Whether this CPU multiplies int8 faster than float32 (AVX-512 VNNI or AMX)."""
     library = load_library()
     return library is not None and bool(library.dragoman_is_fast_quantised())
 
 
 def kernel_names() -> list[str]:
-    """The instruction sets that this CPU runs, the fastest first; none without the library."""
+    """The instruction sets that this CPU supports, fastest first; empty without the library."""
     library = load_library()
     if library is None:
         return []
@@ -166,7 +166,7 @@ def _kernel_name(library: ctypes.CDLL, index: int) -> bytes | None:
 
 
 def address(numbers: Tensor | NDArray[np.generic] | None) -> int | None:
-    """Where the numbers of a contiguous tensor or array lie; None, the null pointer, for none."""
+    """The data address of a contiguous tensor or array; None (the null pointer) for None."""
     if numbers is None:
         return None
     if isinstance(numbers, Tensor):

@@ -1,7 +1,7 @@
-"""`model.decoding.network_interface.Network` by our own CPU code.
+"""`model.decoding.network_interface.Network` in our C++ for CPUs.
 
-Nobody moves from row to row: a hypothesis that goes on from another one copies only the list of
-which row holds which position.
+Keys and values never move between rows: a hypothesis that continues another one copies only the
+list that maps each position to its row.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _StepTable(Mirrored):
 
 
 class CompiledPart:
-    """A part as the compiled library reads it: its slots (N,) and all their rows (R,)."""
+    """A batch view for the compiled library: its slots (N,) and all their rows (R,)."""
 
     def __init__(self, view: BatchView) -> None:
         self.slots = np.array(view.slots, dtype=np.int64)
@@ -56,12 +56,12 @@ class CompiledPart:
 
 
 class NativeNetwork:
-    """Computes with the weights of a packed model, and keeps what it has read and written."""
+    """Computes with the weights of a packed model; owns the caches of keys and values."""
 
     can_step_subset = True
 
     def __init__(self, packed: PackedModel, capacity: Capacity) -> None:
-        """Raises MemoryError if the caches do not fit, OSError if no threads can be had."""
+        """Raises MemoryError if the caches do not fit, OSError if threads cannot start."""
         self._library = library = required_library()
         self._packed, self._config = packed, packed.config
         self._batch_tokens = max(_BATCH_TOKENS, capacity.max_source_tokens, capacity.max_rows)
@@ -82,13 +82,13 @@ class NativeNetwork:
         self.use_threads(max(1, torch.get_num_threads() // sharers))
 
     def use_threads(self, num_threads: int) -> None:
-        """Compute with so many threads from now on."""
+        """Set the number of threads."""
         if num_threads != self._num_threads:
             self._library.dragoman_use_threads(self._network, num_threads)
             self._num_threads = num_threads
 
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """In batches that fit the compiled network's buffers; nothing is padded."""
+        """Encode in batches that fit the compiled network's buffers, without padding."""
         start, num_tokens = 0, 0
         for end, source in enumerate(sources):
             if num_tokens + len(source) > self._batch_tokens:
@@ -98,7 +98,7 @@ class NativeNetwork:
         self._encode(slots[start:], sources[start:])
 
     def encoded(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> Tensor:
-        """As `encode`, and the encoder's output (all tokens, D)."""
+        """Encode as one batch -> the encoder's output (all tokens, D)."""
         num_tokens = sum(map(len, sources))
         memory = torch.empty(num_tokens, self._config.d_model)
         self._encode(slots, sources, memory)
@@ -125,8 +125,8 @@ class NativeNetwork:
         self._stepped_rows = rows
 
     def decode(self, search: object, view: CompiledPart, length: int) -> int:
-        """A whole step, searches included, whose state is `NativeSearch.state` -> how many of them
-        have ended."""
+        """Run a whole step, including the searches of `NativeSearch.state` -> the number that
+        ended."""
         count = min(2 * view.width, self._config.tgt_vocab_size)
         return self._library.dragoman_decode(self._network, search, view.table, count, length)
 
@@ -147,4 +147,4 @@ class NativeNetwork:
         self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
 
     def move(self, moves: Compaction, length: int) -> None:
-        """Where a step may be of any rows, nobody has to."""
+        """Do nothing: `FixedSlotAllocator` needs no compaction."""

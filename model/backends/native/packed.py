@@ -1,4 +1,4 @@
-"""A model's weights as our own CPU code computes with them."""
+"""A model's weights in the packed layout of the native backend."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ class _Tables(Mirrored):
 
 
 class PackedModel:
-    """A packed copy of a model's weights: bytes if `is_quantised`, else float32.
+    """A packed copy of a model's weights: int8 if `is_quantised`, else float32.
 
-    It is only read, so that any number of networks compute with it, each in a thread of its own.
+    It is read-only, so any number of networks share it, one thread each.
     """
 
     def __init__(
         self, model: Model, control_ids: Sequence[int], is_quantised: bool, kernels: int = 0
     ) -> None:
-        """`kernels`: which of `kernel_names` computes. Raises MemoryError if the copy does not
-        fit, WeightError, or what reading a weight raises."""
+        """`kernels`: index into `kernel_names`. Raises MemoryError if the copy does not fit,
+        WeightError for a bad weight, and any error of reading a weight."""
         self.config, self.device = model.config, model.device
         shape = _shape(model.config, is_quantised, kernels)
         try:
             self._tables = tables_of(model.config, model.weights)
             weights = packed_weights(model.config, model.weights, self._tables, control_ids)
             self.handle = _pack(shape, self._tables, WeightSupply(weights))
-            """The compiled library's name for it."""
+            """The library's pointer to the packed weights."""
         except (MemoryError, RuntimeError) as error:
             if _is_out_of_memory(error):
                 raise MemoryError("the model's weights do not fit into memory") from error
@@ -77,7 +77,7 @@ def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """PyTorch has no exception of its own for the CPU's memory."""
+    """PyTorch raises a plain RuntimeError when CPU memory runs out."""
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 

@@ -1,4 +1,4 @@
-"""`model.decoding.search.Search` whose steps our own CPU code takes."""
+"""`model.decoding.search.Search` with steps in our C++ for CPUs."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class _SearchState(Mirrored):
 
 
 class NativeSearch(Search):
-    """The same state and the same rules; only for the CPU. `advance` may be of any slots.
+    """The same state and rules, only for the CPU. `advance` takes any subset of slots.
 
-    Where only a few numbers are read or written, the tables are taken as NumPy's, which is quicker.
+    Small reads and writes use NumPy views of the tables, which are faster.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class NativeSearch(Search):
         tables = (address(table) for table in others)
         self._state = _SearchState(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
         self.state = ctypes.byref(self._state)
-        """The compiled library's view of all this."""
+        """The `SearchState` of the compiled library, by reference."""
         self._option_tables = [table.numpy() for table in self.options.tables]
         self._prefix = self.prefix.numpy()
         self._live, self._finished = _arrays(self.live), _arrays(self.finished)
@@ -109,12 +109,12 @@ class NativeSearch(Search):
         self._is_stuck[slot] = False
 
     def ended(self, slots: Array) -> list[tuple[int, Status]]:
-        """Which of the slots (N,) have ended: their places among them, and how."""
+        """The index within `slots` (N,) and the status of each ended slot."""
         codes = enumerate(self._status[slots].tolist())
         return [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
 
     def settled(self, slots: Array, length: int) -> tuple[list[int], Array]:
-        """`stable_lengths` of slots (N,), and the tokens (N, length) of which those are settled."""
+        """`stable_lengths` of slots (N,), and the tokens (N, length) of their best hypotheses."""
         lengths = np.empty(len(slots), dtype=np.int64)
         arguments = (address(slots), len(slots), address(lengths))
         self._library.dragoman_stable_lengths(self.state, *arguments)
@@ -150,7 +150,7 @@ class NativeSearch(Search):
 
 
 class _Arrays(NamedTuple):
-    """`Hypotheses.tables` as NumPy's."""
+    """`Hypotheses.tables` as NumPy arrays."""
 
     tokens: Array
     log_probs: Array

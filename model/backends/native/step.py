@@ -1,4 +1,4 @@
-"""A step in one call of the compiled library, wherever nothing needs the logits."""
+"""A step in one call of the compiled library, unless options need the logits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.decoding.transfer import Pending, Ready
 
 
 class NativeStep(Step):
-    """The same step; where options change the logits, operation by operation as elsewhere."""
+    """A step in one library call; runs as `Step` if options change the logits."""
 
     def __init__(self, network: NativeNetwork, search: NativeSearch) -> None:
         super().__init__(network, search)
@@ -32,7 +32,7 @@ class NativeStep(Step):
         return Ready(Progress(ended, *search.settled(view.slots, shape_of_step.target)))
 
     def _compiled_part(self, members: BatchRows) -> CompiledPart:
-        """Made anew only for other members than those of the last step."""
+        """Reuse the last step's view if the members are the same."""
         if self._part is None or self._members is not members:
             self._members, self._part = members, CompiledPart(members.view)
         return self._part

@@ -1,7 +1,7 @@
-"""A model's weights as network.cpp takes them: one after the other, in float32.
+"""A model's weights as weights.cpp reads them: one after the other, in float32.
 
-Each is asked for when it is packed and may be gone afterwards, so that a model never lies in memory
-whole besides its packed copy.
+Each weight is loaded when it is packed and may be freed afterwards, so memory never holds the
+whole model in addition to its packed copy.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Weights = Mapping[str, Tensor]
 
 
 class WeightError(ValueError):
-    """A weight that is missing or does not fit the architecture; the message says which."""
+    """A weight is missing or does not fit the architecture; the message names it."""
 
 
 class Tables(NamedTuple):
-    """`Tables` of weights.h, which is read where it lies: tokens (V, D), positions (P, D), (H,)."""
+    """`Tables` of weights.h, read without a copy: tokens (V, D), positions (P, D), slopes (H,)."""
 
     source: Tensor
     source_positions: Tensor | None
@@ -36,7 +36,7 @@ class Tables(NamedTuple):
 
 
 def tables_of(config: ModelConfig, weights: Weights) -> Tables:
-    """What is shared stays one."""
+    """The tables of a model; shared embeddings remain one tensor."""
     width = config.d_model
     source = target = _read(weights, _SOURCE_TOKENS, config.src_vocab_size, width)
     if config.shared_embeddings != "all":
@@ -56,9 +56,9 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
 
 
 class WeightSupply:
-    """What the compiled network calls for the address of its next weight (rows, columns).
+    """The callback that gives the compiled network the address of its next weight (rows, columns).
 
-    The last two stay alive. `error` is why one could not be had; then there are no more.
+    It keeps the last two weights alive. On a failure it sets `error` and returns None.
     """
 
     def __init__(self, weights: Iterator[Tensor]) -> None:
@@ -69,7 +69,7 @@ class WeightSupply:
     def __call__(self, rows: int, columns: int) -> int | None:
         try:
             return address(self._next(rows, columns))
-        except BaseException as error:  # must not reach the compiled caller, not even an interrupt
+        except BaseException as error:  # no exception, not even an interrupt, may reach C++
             self.error = error
             return None
 
@@ -85,7 +85,7 @@ class WeightSupply:
 def packed_weights(
     config: ModelConfig, weights: Weights, tables: Tables, control_ids: Sequence[int]
 ) -> Iterator[Tensor]:
-    """In the order in which weights.cpp packs them; raises WeightError, or what `weights` does."""
+    """Weights in weights.cpp's packing order. Raises WeightError, or any error of `weights`."""
     stack = _Stack(config, weights)
     if config.embedding_norm:
         yield from stack.norm("src_embedding.norm")
@@ -105,7 +105,7 @@ def packed_weights(
 
 
 class _Stack:
-    """Reads the layers of an architecture, each as weight and bias."""
+    """Reads layers, each as weight and bias."""
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
         self._weights, self._width, self._hidden = weights, config.d_model, config.d_ff
@@ -142,14 +142,14 @@ class _Stack:
         yield from self._joined(layers, self._width, self._width)
 
     def _joined(self, layers: Sequence[str], outputs: int, inputs: int) -> Iterator[Tensor]:
-        """Layers with the same input as one."""
+        """Join layers that share an input into one."""
         for kind, shape in (("weight", (outputs, inputs)), ("bias", (outputs,))):
             parts = [_read(self._weights, f"{layer}.{kind}", *shape) for layer in layers]
             yield parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def _output_bias(config: ModelConfig, weights: Weights, control_ids: Sequence[int]) -> Tensor:
-    """A bias of -inf keeps control ids from ever being chosen."""
+    """The output bias, -inf for control ids so that they are never chosen."""
     bias = torch.zeros(config.tgt_vocab_size)
     if config.output_bias:
         bias += _read(weights, "output.bias", config.tgt_vocab_size)
@@ -158,7 +158,7 @@ def _output_bias(config: ModelConfig, weights: Weights, control_ids: Sequence[in
 
 
 def _read(weights: Weights, name: str, *shape: int) -> Tensor:
-    """In float32; raises WeightError."""
+    """One weight in float32. Raises WeightError."""
     try:
         weight = weights[name]
     except KeyError as error:

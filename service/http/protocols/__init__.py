@@ -1,1 +1,1 @@
-"""uvicorn's protocols with bounds: what one connection may send, how fast, and for how long."""
+"""uvicorn's protocols with limits on the size, rate and time of each connection."""

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as uvicorn speaks it, within bounds."""
+"""uvicorn's HTTP/1.1 protocol with limits."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from service.http.protocols.input import PacedInput
 from service.http.protocols.limits import WireLimits
 from service.http.protocols.output import SendWatch
 
-_PIECE_BYTES = 2048  # a hundred pipelined requests, or a thousand empty headers
+_PIECE_BYTES = 2048  # 100 pipelined requests or 1000 empty headers
 _logger = logging.getLogger(__name__)
 uvicorn_logger = logging.getLogger(f"{__name__}.uvicorn")
-uvicorn_logger.setLevel(logging.ERROR)  # below, URLs, headers and frames would be logged
+uvicorn_logger.setLevel(logging.ERROR)  # lower levels log URLs, headers and frames
 
 
 class HttpProtocol(Http10Protocol):
-    """Bounds what a request's head and a body's framing may be, how long both may take, how many
-    requests wait on one connection, and how long an answer may stay unread.
+    """Limits the size of a request's head and of its body's framing, the time to receive head and
+    body, the pipelined requests of a connection, and the time an answer stays unread.
 
-    What is wrong is answered with 400, 408 or 431 if an answer can be told from that to an earlier
-    request; the connection ends in any case.
+    A violation gets 400, 408 or 431, unless the client would take it for the answer to an earlier
+    request. The connection is closed in either case.
     """
 
     limits: ClassVar[WireLimits] = WireLimits()
@@ -48,8 +48,8 @@ class HttpProtocol(Http10Protocol):
         self._is_in_message = self._is_refused = False
         self._is_in_head = True
         self._num_headers = self._num_body_bytes = self._step_bytes = 0
-        self._announced_bytes = 0  # of the body, if its size is
-        self._num_other_bytes = 0  # of the head, or of the body's framing
+        self._announced_bytes = 0  # the content-length, or 0
+        self._num_other_bytes = 0  # bytes of the head, or of the body's framing
         self._since_seconds = time.monotonic()
         self._error: ServiceError | None = None
 
@@ -71,7 +71,7 @@ class HttpProtocol(Http10Protocol):
         self._input.push(data)
 
     def check(self, now_seconds: float) -> None:
-        """End the connection if its client is too slow; called about every second."""
+        """End the connection if the client is too slow; called about every second."""
         seconds = now_seconds - self._since_seconds
         if self._sends.is_stalled(now_seconds):
             self.transport.abort()
@@ -91,7 +91,7 @@ class HttpProtocol(Http10Protocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, or ignore a trailer, which nobody asks for."""
+        """Store a header; count but ignore trailers."""
         self._num_headers += 1
         if self._num_headers > self.limits.headers:
             self._error = HeadTooLarge(
@@ -126,7 +126,7 @@ class HttpProtocol(Http10Protocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Called for what the parser refuses, and for what `on_header` does."""
+        """Called when the parser or `on_header` fails."""
         self._refuse(self._error or InvalidHttp("this is not a valid HTTP/1.1 request"))
 
     def handle_websocket_upgrade(self) -> None:
@@ -143,18 +143,18 @@ class HttpProtocol(Http10Protocol):
 
     @property
     def _is_idle(self) -> bool:
-        """Whether nothing is asked for and nothing is answered."""
+        """Whether no request and no answer is in progress."""
         return not self._is_in_message and (self.cycle is None or self.cycle.response_complete)
 
     def _is_wanted(self) -> bool:
-        """Whether the next request may be parsed, or the app takes more of the body."""
+        """Whether the next request may be parsed, or the app accepts more of the body."""
         if self.pipeline or self.transport.is_closing():
             return False
         cycle = self.cycle
         return cycle is None or cycle.response_complete or len(cycle.body) <= HIGH_WATER_LIMIT
 
     def _piece_bytes(self) -> int:
-        """Of a body whose size is known all, up to what the app is to have at once."""
+        """The next piece's size: the rest of a sized body, up to HIGH_WATER_LIMIT."""
         if self._is_in_head:
             return _PIECE_BYTES
         left = self._announced_bytes - self._num_body_bytes
@@ -177,8 +177,8 @@ class HttpProtocol(Http10Protocol):
         return self.limits.spare_framing_bytes + self._num_body_bytes
 
     def _refuse(self, error: ServiceError) -> None:
-        """Answer if possible, and end the connection once the client may have read it: closed
-        while the client still sends, it would be reset, and the answer lost."""
+        """Answer if possible, and close the connection after a delay. Closing while the client
+        sends would reset the connection and lose the answer."""
         self._is_refused = True
         self._input.drop()
         request_id = secrets.token_hex(16)
@@ -197,7 +197,7 @@ class HttpProtocol(Http10Protocol):
 
     @property
     def _may_answer(self) -> bool:
-        """Whether what is sent now is taken for the answer to the request that is refused."""
+        """Whether the client would match an answer sent now to the refused request."""
         if self.transport.is_closing():
             return False
         if self.cycle is None or self.cycle.response_complete:
@@ -214,14 +214,14 @@ class HttpProtocol(Http10Protocol):
 
 
 class _PacedFlow(FlowControl):
-    """uvicorn's flow control; when to read is decided by the input."""
+    """uvicorn's flow control; PacedInput decides when to read."""
 
     def __init__(self, transport: asyncio.Transport, paced: PacedInput) -> None:
         super().__init__(transport)
         self._input = paced
 
     def pause_reading(self) -> None:
-        """The input asks for itself whether more is wanted."""
+        """Do nothing: PacedInput checks `is_wanted()`."""
 
     def resume_reading(self) -> None:
         self._input.wake()

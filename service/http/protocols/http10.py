@@ -1,5 +1,5 @@
-"""Answers of unknown length to HTTP/1.0 clients, which know no chunks: they end with the
-connection."""
+"""HTTP/1.0 answers of unknown length: closing the connection ends them, because HTTP/1.0 has no
+chunks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 
 class Http10Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, which sends chunks whatever the client's version is."""
+    """uvicorn's protocol without chunked answers to HTTP/1.0 clients."""
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if cycle.scope["http_version"] == "1.0":
@@ -19,7 +19,7 @@ class Http10Protocol(HttpToolsProtocol):
 
 
 class _EndedByClosing:
-    """Tells uvicorn with each part of an answer without a length that this part is the whole."""
+    """Sets the expected length to each part's, so uvicorn accepts answers without a length."""
 
     def __init__(self, app: ASGIApp, cycle: RequestResponseCycle) -> None:
         self._app, self._cycle = app, cycle

@@ -1,4 +1,4 @@
-"""Received bytes on their way to a parser, so that no parser holds up the event loop."""
+"""Feed received bytes to a parser in short slices, so parsing does not block the event loop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _logger = logging.getLogger(__name__)
 
 
 class PacedInput:
-    """Gives received bytes to `parse` in pieces, for a few milliseconds at a time, and only while
-    `is_wanted`; reads no more from the transport while bytes wait here.
+    """Passes received bytes to `parse` in pieces, for a few milliseconds at a time and only while
+    `is_wanted()`. Pauses the transport while bytes are buffered.
 
-    One read may bring 250 KB, which is tens of thousands of empty frames or pipelined requests.
+    One read may return 250 KB: tens of thousands of empty frames or pipelined requests.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class PacedInput:
         parse: Callable[[bytes], None],
         is_wanted: Callable[[], bool],
     ) -> None:
-        """`piece_bytes`: how many bytes may be parsed at once now."""
+        """`piece_bytes` returns the size of the next piece."""
         self._transport, self._loop = transport, loop
         self._piece_bytes, self._parse, self._is_wanted = piece_bytes, parse, is_wanted
         self._pending = b""
@@ -36,7 +36,7 @@ class PacedInput:
         self._is_dropped = False
 
     def push(self, data: bytes) -> None:
-        """Take what was received."""
+        """Buffer received bytes and parse them."""
         if self._is_dropped:
             return
         self._pending = self._pending[self._position :] + data
@@ -45,12 +45,12 @@ class PacedInput:
             self._parse_for_a_turn()
 
     def wake(self) -> None:
-        """Go on soon: more may be wanted than before."""
+        """Schedule parsing, because `is_wanted()` may have become true."""
         if self._turn is None and not self._is_dropped:
             self._turn = self._loop.call_soon(self._parse_for_a_turn)
 
     def drop(self) -> None:
-        """Parse nothing more; what is still to come is read and forgotten."""
+        """Stop parsing; later bytes are read and discarded."""
         self._is_dropped = True
         self._transport.resume_reading()
         self._pending = b""

@@ -1,4 +1,4 @@
-"""Sent bytes that nobody reads."""
+"""Detect clients that do not read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 
 
 class SendWatch:
-    """Notices that what waits to be sent does not become less.
+    """Detects a send buffer that does not shrink.
 
-    A transport that is closed waits for its buffer without end, so it is watched as well.
+    Closing transports are checked too, because they wait for their buffer without a time limit.
     """
 
     def __init__(self, transport: asyncio.Transport, limit_seconds: float) -> None:
@@ -17,7 +17,7 @@ class SendWatch:
         self._since_seconds = 0.0
 
     def is_stalled(self, now_seconds: float) -> bool:
-        """Whether the reader has taken nothing for too long; to be asked about every second."""
+        """Whether the client has read nothing for too long; call this about every second."""
         size = self._transport.get_write_buffer_size()
         if size == 0 or size < self._size or self._size == 0:
             self._since_seconds = now_seconds

@@ -1,4 +1,4 @@
-"""Websockets as uvicorn and websockets speak them, within bounds."""
+"""uvicorn's websocket protocol with limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECE_BYTES = 512  # 85 empty frames
 
 
 class FrameBudget:
-    """Counts frames that carry next to nothing."""
+    """Counts control frames and small fragments."""
 
     def __init__(self, limits: WireLimits) -> None:
         self._limits = limits
@@ -31,7 +31,7 @@ class FrameBudget:
         self._second = 0
 
     def excess(self, frame: Frame, now_seconds: float) -> str | None:
-        """What there is too much of with this frame."""
+        """The limit that this frame exceeds, in words, or None."""
         if frame.opcode in CTRL_OPCODES:
             return self._control_excess(int(now_seconds))
         return self._fragment_excess(frame)
@@ -57,7 +57,7 @@ class FrameBudget:
 
 
 class BoundedConnection(ServerProtocol):
-    """The state of one websocket; ends it with 1008 if it has used up its budget of frames."""
+    """The state of one websocket; closes it with 1008 if it exceeds its frame budget."""
 
     def __init__(self, limits: WireLimits, max_message_bytes: int) -> None:
         super().__init__(max_size=max_message_bytes, logger=uvicorn_logger)
@@ -72,10 +72,10 @@ class BoundedConnection(ServerProtocol):
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """Bounds what a connection may send, and how long what it is sent may stay unread.
+    """Limits a connection's frames, and the time its messages stay unread.
 
-    Takes the next message when the app has taken the last. Never compresses: a small frame may
-    inflate to the largest message.
+    Parses on only after the app has received the last message. Compression is off, because a small
+    frame could inflate to the maximum message size.
     """
 
     limits: ClassVar[WireLimits] = WireLimits()
@@ -106,12 +106,12 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._input.push(data)
 
     def check(self, now_seconds: float) -> None:
-        """End the connection if its client does not read; called about every second."""
+        """End the connection if the client does not read; called about every second."""
         if self._sends.is_stalled(now_seconds):
             self.transport.abort()
 
     def shutdown(self) -> None:
-        """Called when the server leaves, which no code that a client sends can look like."""
+        """Send SERVER_LEAVES to the app, which a client cannot imitate; called at shutdown."""
         if self.transport.is_closing():
             return
         if self.handshake_complete:
@@ -120,7 +120,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().shutdown()
 
     def send_receive_event_to_app(self) -> None:
-        """Give a whole message to the app."""
+        """Queue a complete message for the app."""
         data = b"".join(self.frames)
         self.frames = []
         if self.close_sent:
@@ -135,7 +135,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.handle_parser_exception()
 
     def handle_parser_exception(self) -> None:
-        """Say what was wrong, and end the connection once the client may have read it."""
+        """Send the close frame, and close the connection after a delay."""
         if self.close_sent:
             return
         close = self.conn.close_sent
@@ -171,8 +171,8 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         return response.serialize()
 
     def _end_with(self, data: bytes) -> None:
-        """Send it and read on for a moment: closed while the client still sends, the connection
-        would be reset, and what was sent lost."""
+        """Send `data` and close after a delay. Closing while the client sends would reset the
+        connection and lose `data`."""
         self.transport.write(data)
         self.transport.write_eof()
         self.close_timer = self.loop.call_later(self.limits.linger_seconds, self.transport.close)

@@ -1,1 +1,1 @@
-"""One module a route."""
+"""The routes, one module each."""

@@ -1,4 +1,4 @@
-"""Probes: is the process alive, does it take requests."""
+"""GET /health, /health/live and /health/ready."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ async def health(state: StateDep) -> Health:
 @router.get("/health/live")
 @router.head("/health/live")
 async def live() -> Health:
-    """200 as long as the process answers at all."""
+    """Always 200: the process is alive."""
     return Health()
 
 
 @router.get("/health/ready", responses=describe_errors(503))
 @router.head("/health/ready", responses=describe_errors(503))
 async def ready(state: StateDep) -> Health:
-    """200 if every model takes requests, else 503."""
+    """200 if every model accepts requests, else 503."""
     for name, engine in state.engines.items():
         engine.require_ready(name)
     return Health()

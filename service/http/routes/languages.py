@@ -1,4 +1,4 @@
-"""GET /languages, in LibreTranslate's shape."""
+"""GET /languages, in LibreTranslate's format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ router = APIRouter()
 
 
 class Language(BaseModel):
-    """A language and what it can be translated into, itself left out."""
+    """A source language and its target languages, without itself."""
 
     code: str
     name: str
@@ -22,7 +22,7 @@ class Language(BaseModel):
 @router.get("/languages")
 @router.head("/languages")
 async def languages(state: StateDep) -> list[Language]:
-    """Every language that a model knows; its targets are reached directly or through English."""
+    """All source languages. A target is reached directly or by a pivot through English."""
     return [
         Language(code=code, name=language_name(code), targets=targets)
         for code, targets in state.dispatcher.targets.items()
@@ -30,7 +30,7 @@ async def languages(state: StateDep) -> list[Language]:
 
 
 def language_name(code: str) -> str:
-    """The language's English name, or the code where there is none."""
+    """The language's English name, or the code if Babel has no name."""
     try:
         return Locale.parse(code, sep="-").get_display_name("en") or code
     except (UnknownLocaleError, ValueError):

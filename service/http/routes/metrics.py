@@ -21,12 +21,12 @@ _PAGE: dict[int | str, dict[str, Any]] = {
 
 
 async def own_metrics(state: StateDep) -> bytes:
-    """Of this server alone; where it is one of many, another dependency stands in for this."""
+    """The metrics of this server; deployments with several servers override this dependency."""
     return state.metrics.render()
 
 
 @router.get("/metrics", response_class=Response, responses=_PAGE)
 @router.head("/metrics", response_class=Response, responses=_PAGE)
 async def metrics(page: Annotated[bytes, Depends(own_metrics)]) -> Response:
-    """All metrics in Prometheus' text format."""
+    """All metrics in the Prometheus text format."""
     return Response(page, headers={"Content-Type": CONTENT_TYPE_LATEST})

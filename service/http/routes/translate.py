@@ -31,7 +31,7 @@ PATH = "/translate"
 
 
 def make_router(description: dict[str, Any]) -> APIRouter:
-    """The route; `description` is what OpenAPI says about it."""
+    """Make the route; `description` is its `openapi_extra`."""
     router = APIRouter()
     errors = describe_errors(400, 408, 413, 415, 422, 431, 500, 502, 503, 504)
     router.add_api_route(
@@ -46,10 +46,10 @@ def make_router(description: dict[str, Any]) -> APIRouter:
 
 
 async def translate(request: Request) -> Response:
-    """Translate a text or a list of texts; answers when the last sentence is done.
+    """Translate a text or a list of texts; answer when all sentences are translated.
 
-    A text/plain body with ?source=&target= is answered with the translation as plain text. With
-    `Accept: text/event-stream` the answer is the stream's events: token, then final or error.
+    A text/plain body with ?source=&target= gets the translation as plain text. With
+    `Accept: text/event-stream` the answer is a stream of events: token, then final or error.
     """
     state = server_state(request)
     media_type = media_type_of(request)
@@ -68,9 +68,9 @@ async def translate(request: Request) -> Response:
 def _parse_request(
     request: Request, media_type: str, body: bytes, limits: Limits
 ) -> TranslateRequest:
-    """The fields of the body, with plain text also of the query string; raises a ServiceError.
+    """Parse the body, and for plain text also the query string. Raises a ServiceError.
 
-    Unknown ones are reported before the known ones are checked.
+    Unknown fields are reported before known fields are checked.
     """
     query = parse_form(request.scope["query_string"], limits)
     if media_type == JSON:

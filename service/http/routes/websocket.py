@@ -1,4 +1,4 @@
-"""WS /translate/stream: many requests on one connection, told apart by id."""
+"""WS /translate/stream: concurrent requests on one connection, each with an id."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ RequestId = str | int
 _MAX_ID_CHARACTERS, _MAX_ID_NUMBER = 128, 2**63 - 1
 LEAVING = 1012
 _IDLE, _TOO_LARGE, _BROKEN = 1001, 1009, 1011
-_GONE = (WebSocketDisconnect, RuntimeError)  # the latter if the connection was closed before
+_GONE = (WebSocketDisconnect, RuntimeError)  # RuntimeError: already closed
 SERVER_LEAVES: Message = {
     "type": "websocket.disconnect",
     "code": LEAVING,
     "reason": "",
-    "is_server_leaving": True,  # a client can close with this code, but not send this
+    "is_server_leaving": True,  # a client can send the code, but not this key
 }
 
 
 @router.websocket(PATH)
 async def translate_stream(socket: WebSocket, state: StateDep) -> None:
-    """Answer requests until the client leaves; leaving cancels what it still had running."""
+    """Answer requests until the client disconnects, then cancel its running requests."""
     await socket.accept()
     with state.metrics.open_streams.track_inprogress():
         await Connection(socket, state).serve()
@@ -57,8 +57,8 @@ async def translate_stream(socket: WebSocket, state: StateDep) -> None:
 
 @dataclass
 class _Request:
-    """A request in progress. It can be cancelled until it is ending: then its last message, which
-    says how it ended, is on its way."""
+    """A request in progress. It can be cancelled until `is_ending`, when its last message is
+    being sent."""
 
     wanted: TranslateRequest
     job: TranslationJob
@@ -73,11 +73,10 @@ class _Request:
 
 
 class Connection:
-    """One websocket and its requests in progress, each a task of its own.
+    """One websocket and its requests in progress, one asyncio task each.
 
-    A reader that is slow stops its tasks at the send, so that what waits for it is bounded by the
-    translations themselves. Every request ends with a message; if that cannot be, the connection
-    ends.
+    A slow reader blocks its tasks at the send, so unsent data is bounded by the translations.
+    Every request ends with a message; if the message cannot be sent, the connection is closed.
     """
 
     def __init__(self, socket: WebSocket, state: ServerState) -> None:
@@ -88,11 +87,11 @@ class Connection:
         self._sending = asyncio.Lock()
 
     async def serve(self) -> None:
-        """Take messages until the client leaves, is idle for too long or breaks the limits."""
+        """Handle messages until the client disconnects, is idle too long or exceeds a limit."""
         try:
             while (message := await self._receive()) is not None:
                 await self._take(message)
-                await asyncio.sleep(0)  # however many there are, others have their turn in between
+                await asyncio.sleep(0)  # let other connections run between messages
         except ClientGone:
             pass
         except Exception:
@@ -110,8 +109,8 @@ class Connection:
         return [request.task for request in self._requests.values() if request.task is not None]
 
     async def _receive(self) -> str | bytes | None:
-        """The next message; None at the end. If it is the server that leaves, what is in progress
-        is finished first."""
+        """The next message, or None at the end. If the server is stopping, wait for the requests
+        in progress first."""
         limits = self._state.limits
         while True:
             try:
@@ -133,7 +132,7 @@ class Connection:
             return content
 
     async def _take(self, message: str | bytes) -> None:
-        """Start or cancel a request; what is wrong with a message is answered, not fatal."""
+        """Start or cancel a request; answer an invalid message with an error."""
         request_id: RequestId | None = None
         try:
             values = _parse(message, self._state.limits)
@@ -142,7 +141,7 @@ class Connection:
                 self._cancel(request_id)
             else:
                 self._start(request_id, values)
-                await asyncio.sleep(0)  # a task cancelled before it began would never answer
+                await asyncio.sleep(0)  # a task cancelled before it starts never answers
         except ServiceError as error:
             await self._send_error(error, request_id)
         except Exception as error:
@@ -169,13 +168,13 @@ class Connection:
         request.task = asyncio.create_task(self._answer(request_id, request))
 
     def _record(self) -> RequestRecord:
-        """In the log a request has the connection's id and its number on it, not what the client
-        calls it, which may be anything."""
+        """The logged id is the connection's id and a number, because the client's id may be any
+        text."""
         own_id = f"{self._id}-{next(self._numbers)}"
         return RequestRecord(own_id, "WS", PATH, self._socket.headers.get("traceparent"))
 
     async def _answer(self, request_id: RequestId, request: _Request) -> None:
-        """Translate and tell how it ended; a client that cannot be told is disconnected."""
+        """Translate and send the outcome; close the connection if sending fails."""
         record = request.record
         try:
             error = await self._translate(request_id, request)
@@ -193,7 +192,7 @@ class Connection:
             self._enter(record)
 
     async def _translate(self, request_id: RequestId, request: _Request) -> ServiceError | None:
-        """Send the translation's messages -> why it did not come to its end."""
+        """Send the translation's messages; return the error that ended it, or None."""
         try:
             async with self._state.dispatcher.stream(request.job) as pieces:
                 async for piece in pieces:
