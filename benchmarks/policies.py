@@ -1,7 +1,7 @@
-"""Continuous batching against request-level batching and one at a time, on the same lanes.
+"""Continuous batching against request-level batching and one at a time, on the same workers.
 
 The same Poisson arrivals of the same sentences are served by four policies in turns. They differ in
-who may join whom; lanes, cranks and runners are the server's own, without its HTTP:
+who may join whom; workers, batch loops and runners are the server's own, without its HTTP:
 
 single      one sentence at a time
 batch       whole batches: what waits is taken when the last batch is done, and answered together,
@@ -65,7 +65,7 @@ class Batches(Scheduler):
 
 
 class Policy(NamedTuple):
-    """How many lanes there are, who joins whom in them, and whether a batch is answered as one."""
+    """How many workers there are, who joins whom, and whether a batch is answered as one."""
 
     num_workers: int
     make_scheduler: Callable[[], Scheduler]
@@ -135,7 +135,7 @@ async def serve(
 async def running(
     policy: Policy, runners: Sequence[Runner]
 ) -> AsyncGenerator[tuple[list[Worker], list[Scheduler]]]:
-    """The policy's lanes, at work."""
+    """The workers of the policy."""
     metrics, admission = Metrics().of_model("benchmark"), AdmissionControl(10**9, 10**9)
     schedulers = [policy.make_scheduler() for _ in range(policy.num_workers)]
     busy_workers: set[Worker] = set()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from model.decoding.network_interface import Capacity, Precision
 
 _GIB = 2**30
-_USUAL_LANES = 2
+_USUAL_WORKERS = 2
 
 
 class StartupError(ValueError):
@@ -144,7 +144,7 @@ def _num_workers(settings: Settings, placement: _Placement) -> int:
     from model.backends.selection import num_cores, resolve_backend
 
     backend = placement.backend or resolve_backend("auto", placement.device, placement.precision)
-    wanted = settings.workers or min(_USUAL_LANES, num_cores())
+    wanted = settings.workers or min(_USUAL_WORKERS, num_cores())
     fitting = min(settings.max_slots, settings.max_rows // settings.max_beam_size)
     return min(wanted, fitting) if backend == "native" else 1
 

@@ -90,7 +90,7 @@ class Worker:
         runner = make_runner()
         self.max_beam_size = runner.max_beam_size
         self.max_target_tokens = runner.max_target_tokens
-        self._batch_loop: BatchLoop | None = self._crank_of(runner)
+        self._batch_loop: BatchLoop | None = self._make_batch_loop(runner)
         """None while the worker builds a new runner."""
 
     @property
@@ -152,7 +152,7 @@ class Worker:
                 self._close([request.tasks[update.index]])
             request.receive(update)
 
-    def _crank_of(self, runner: Runner) -> BatchLoop:
+    def _make_batch_loop(self, runner: Runner) -> BatchLoop:
         return BatchLoop(runner, self._make_scheduler(), self._admission, self._metrics)
 
     def _run(self) -> None:
@@ -219,7 +219,7 @@ class Worker:
             if self._is_stop_requested(_REBUILD_SECONDS[min(attempt, len(_REBUILD_SECONDS) - 1)]):
                 return False
             try:
-                self._batch_loop = self._crank_of(self._make_runner())
+                self._batch_loop = self._make_batch_loop(self._make_runner())
                 self._metrics.engine_restarts.inc()
             except Exception as error:
                 _logger.exception("the engine could not be rebuilt")
