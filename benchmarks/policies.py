@@ -38,8 +38,7 @@ from model.decoding.sentence import SourceSentence
 from model.runner import Runner
 from service.engine.admission import AdmissionControl
 from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import EngineRequest
-from service.engine.sentence_task import Sequence as Waiting
+from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.engine.worker import Worker
 from service.errors import NotReady
 from service.observability.metrics import Metrics
@@ -55,9 +54,11 @@ class Batches(Scheduler):
     def __init__(self, size: int) -> None:
         super().__init__(MAX_PREFILL_TOKENS)
         self._size = size
-        self.batches: list[list[Waiting]] = []
+        self.batches: list[list[SentenceTask]] = []
 
-    def take(self, num_free_slots: int, num_free_rows: int, num_running: int = 0) -> list[Waiting]:
+    def take(
+        self, num_free_slots: int, num_free_rows: int, num_running: int = 0
+    ) -> list[SentenceTask]:
         if num_running:
             return []
         self.batches.append(super().take(min(num_free_slots, self._size), num_free_rows))
