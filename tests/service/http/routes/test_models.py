@@ -272,7 +272,7 @@ def test_sentences_reach_each_model_in_its_own_form(client: TestClient, runners:
 
 
 @contextlib.contextmanager
-def draining_halfway(
+def draining_between_hops(
     client: TestClient, runners: Runners, limit_seconds: float
 ) -> Iterator[WebSocketTestSession]:
     """A server that begins to drain while a text is on its way to English."""
@@ -297,7 +297,7 @@ def last_message(socket: WebSocketTestSession) -> dict[str, Any]:
 
 
 def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners: Runners) -> None:
-    with draining_halfway(client, runners, limit_seconds=60) as socket:
+    with draining_between_hops(client, runners, limit_seconds=60) as socket:
         refused = ask(client, source="en", target="de")
         runners["first"].gate.set()
         message = last_message(socket)
@@ -306,7 +306,7 @@ def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners
 
 
 def test_draining_ends_at_its_limit(client: TestClient, runners: Runners) -> None:
-    with draining_halfway(client, runners, limit_seconds=0.05) as socket:
+    with draining_between_hops(client, runners, limit_seconds=0.05) as socket:
         time.sleep(0.2)
         runners["first"].gate.set()
         message = last_message(socket)
