@@ -47,6 +47,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         yield
         for engine in state.engines.values():
             engine.stop()
+        state.dispatcher.close()
         state.request_log.close()
 
     app = FastAPI(

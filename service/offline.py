@@ -16,12 +16,11 @@ from tqdm import tqdm
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from service.errors import ServiceError
-from service.http.schemas import TranslateRequest
 from service.loading import load_models
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.dispatcher import AUTO
-from service.translation.translator import TranslationResult
+from service.translation.job import AUTO, TranslationJob
+from service.translation.results import TranslationResult
 from service.wiring import wire
 
 _BATCHES_AHEAD = 4
@@ -56,12 +55,9 @@ class OfflineTranslator:
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings = _settings(paths, options)
         self._engines, self._dispatcher = wire(settings, load_models(settings), Metrics())
-        self._max_beam_size = settings.max_beam_size
-        self._wishes = {
-            name: getattr(options, name)
-            for name in ("beam_size", "length_penalty")
-            if getattr(options, name) is not None
-        }
+        self._beam_size = options.beam_size
+        penalty = options.length_penalty
+        self._decoding_options = {} if penalty is None else {"length_penalty": penalty}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="dragoman-offline", daemon=True
@@ -77,6 +73,7 @@ class OfflineTranslator:
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
         for engine in self._engines.values():
             engine.stop()
+        self._dispatcher.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -127,11 +124,9 @@ class OfflineTranslator:
 
     def _begin(self, texts: Sequence[str], source: str, target: str) -> _Translations:
         """Submit a request as a client would; every request has the same decoding options."""
-        asked = {"q": list(texts), "source": source, "target": target, **self._wishes}
-        try:
-            job = TranslateRequest.from_json(asked).job(self._max_beam_size, None)
-        except ServiceError as error:
-            raise ValueError(str(error)) from error
+        job = TranslationJob(
+            texts, source, target, beam_size=self._beam_size, options=self._decoding_options
+        )
         return asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
 
     def _result(self, translations: _Translations) -> list[TranslationResult]:

@@ -13,6 +13,7 @@ from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics, ModelMetrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
+from service.translation.text_pool import TextPool
 from service.translation.translator import Translator
 
 
@@ -30,6 +31,7 @@ def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) ->
         model.name: _make_engine(settings, model, metrics.of_model(model.name), busy_workers)
         for model in models
     }
+    pool = TextPool()
     translators = [
         Translator(
             model.name,
@@ -39,10 +41,11 @@ def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) ->
             model.decoding,
             model.max_source_tokens,
             model.own_codes,
+            pool,
         )
         for model in models
     ]
-    return Wired(engines, Dispatcher(translators))
+    return Wired(engines, Dispatcher(translators, pool, settings.max_beam_size))
 
 
 def _make_engine(

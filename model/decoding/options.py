@@ -7,12 +7,39 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from model.values import is_whole_number, shown
 
 Normalization = Literal["wu", "average"]
+
+
+class Bounds(NamedTuple):
+    """The least and the greatest value of an option, and its type."""
+
+    low: float
+    high: float
+    kind: type[int] | type[float] = int
+
+
+BOUNDS: Mapping[str, Bounds] = {
+    "beam_size": Bounds(1, 64),
+    "length_penalty": Bounds(0.0, 10.0, float),
+    "lookahead": Bounds(0, 100_000),
+    "temperature": Bounds(0.01, 100.0, float),
+    "top_k": Bounds(0, 2**31 - 1),
+    "top_p": Bounds(0.0, 1.0, float),
+    "seed": Bounds(0, 2**63 - 1),
+    "max_length": Bounds(1, 100_000),
+    "length_ratio": Bounds(0.1, 100.0, float),
+    "length_margin": Bounds(1, 100_000),
+    "repetition_penalty": Bounds(0.1, 10.0, float),
+    "no_repeat_ngram_size": Bounds(0, 20),
+}
+"""The bounds of the numbers, which API and settings share."""
+_OPTIONAL = ("lookahead", "max_length")
 
 
 class OptionsError(ValueError):
@@ -52,21 +79,10 @@ class DecodingOptions:
     no_repeat_ngram_size: int = 0
 
     def __post_init__(self) -> None:
-        _require("beam_size", self.beam_size, int, 1, 64)
-        _require("n_best", self.n_best, int, 1, self.beam_size)
-        _require("length_penalty", self.length_penalty, float, 0.0, 10.0)
-        _require("temperature", self.temperature, float, 0.01, 100.0)
-        _require("top_k", self.top_k, int, 0, 2**31 - 1)
-        _require("top_p", self.top_p, float, 0.0, 1.0)
-        _require("seed", self.seed, int, 0, 2**63 - 1)
-        _require("length_ratio", self.length_ratio, float, 0.1, 100.0)
-        _require("length_margin", self.length_margin, int, 1, 100_000)
-        _require("repetition_penalty", self.repetition_penalty, float, 0.1, 10.0)
-        _require("no_repeat_ngram_size", self.no_repeat_ngram_size, int, 0, 20)
-        if self.lookahead is not None:
-            _require("lookahead", self.lookahead, int, 0, 100_000)
-        if self.max_length is not None:
-            _require("max_length", self.max_length, int, 1, 100_000)
+        for name, bounds in BOUNDS.items():
+            if (value := getattr(self, name)) is not None or name not in _OPTIONAL:
+                _require(name, value, bounds)
+        _require("n_best", self.n_best, Bounds(1, self.beam_size))
         if not isinstance(self.sampling, bool):
             raise OptionsError(f"sampling must be true or false, got {shown(self.sampling)}")
         if self.normalization not in get_args(Normalization):
@@ -103,8 +119,10 @@ class DecodingOptions:
         return math.ceil(self.length_ratio * num_source_tokens) + self.length_margin
 
 
-def _require(name: str, value: float, kind: type, low: float, high: float) -> None:
-    is_number = is_whole_number(value) or (kind is float and isinstance(value, float))
-    if not is_number or not low <= value <= high:
-        noun = "a number" if kind is float else "a whole number"
-        raise OptionsError(f"{name} must be {noun} from {low} to {high}, got {shown(value)}")
+def _require(name: str, value: float, bounds: Bounds) -> None:
+    is_number = is_whole_number(value) or (bounds.kind is float and isinstance(value, float))
+    if not is_number or not bounds.low <= value <= bounds.high:
+        noun = "a number" if bounds.kind is float else "a whole number"
+        raise OptionsError(
+            f"{name} must be {noun} from {bounds.low} to {bounds.high}, got {shown(value)}"
+        )

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 
 from service.errors import Overloaded, outcome_of
 from service.observability.metrics import Metrics
-from service.translation.translator import SentenceResult, TranslationResult
+from service.translation.results import SentenceResult, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")

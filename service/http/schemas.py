@@ -4,26 +4,41 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError, from_json
 
-from model.decoding.options import DecodingOptions
+from model.decoding.options import BOUNDS
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
 from service.http.fields import explain_invalid, value_schema
-from service.translation.dispatcher import TranslationJob
-from service.translation.translator import SentenceResult, TextPiece, TranslationResult
+from service.translation.job import TranslationJob
+from service.translation.options import SAMPLING_OPTIONS
+from service.translation.results import (
+    PivotTranslation,
+    SentenceResult,
+    TextPiece,
+    TranslationResult,
+)
 
-_SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "seed")
-_OTHER_OPTIONS = ("length_penalty", "max_length", "repetition_penalty", "no_repeat_ngram_size")
-_OPTIONS = {*_SAMPLING_FIELDS, *_OTHER_OPTIONS}
+_OPTIONS = (
+    *SAMPLING_OPTIONS,
+    "length_penalty",
+    "max_length",
+    "repetition_penalty",
+    "no_repeat_ngram_size",
+)
 _MAX_KEY_CHARACTERS = 512
 _MAX_NAME_CHARACTERS = 255
 _MAX_NUMBER_CHARACTERS = 64
+
+
+def _option(name: str, description: str) -> Any:
+    """A field for an option of `DecodingOptions`, with its bounds; absent by default."""
+    bounds = BOUNDS[name]
+    return Field(None, ge=bounds.low, le=bounds.high, description=description)
 
 
 def _check_texts(value: object) -> object:
@@ -71,30 +86,18 @@ class TranslateRequest(BaseModel):
         max_length=_MAX_KEY_CHARACTERS,
         description="LibreTranslate's; accepted and ignored.",
     )
-    beam_size: int | None = Field(None, ge=1, le=64, description="Hypotheses to keep; 1 is greedy.")
-    length_penalty: float | None = Field(
-        None, ge=0.0, le=10.0, description="Above 1 prefers longer translations."
+    beam_size: int | None = _option("beam_size", "Hypotheses to keep; 1 is greedy.")
+    length_penalty: float | None = _option("length_penalty", "Above 1 prefers longer translations.")
+    temperature: float | None = _option("temperature", "Sampling: 1 is neutral.")
+    top_k: int | None = _option("top_k", "Sampling: only the k likeliest tokens; 0 is all.")
+    top_p: float | None = _option("top_p", "Sampling: only the likeliest tokens of this mass.")
+    seed: int | None = _option("seed", "Sampling: same seed, same translation; 0 by default.")
+    max_length: int | None = _option("max_length", "Tokens that a sentence's translation may have.")
+    repetition_penalty: float | None = _option(
+        "repetition_penalty", "Above 1 makes words less likely that were used already."
     )
-    temperature: float | None = Field(
-        None, ge=0.01, le=100.0, description="Sampling: 1 is neutral."
-    )
-    top_k: int | None = Field(
-        None, ge=0, le=2**31 - 1, description="Sampling: only the k likeliest tokens; 0 is all."
-    )
-    top_p: float | None = Field(
-        None, ge=0.0, le=1.0, description="Sampling: only the likeliest tokens of this mass."
-    )
-    seed: int | None = Field(
-        None, ge=0, le=2**63 - 1, description="Sampling: same seed, same translation; 0 by default."
-    )
-    max_length: int | None = Field(
-        None, ge=1, le=100_000, description="Tokens that a sentence's translation may have."
-    )
-    repetition_penalty: float | None = Field(
-        None, ge=0.1, le=10.0, description="Above 1 makes words less likely that were used already."
-    )
-    no_repeat_ngram_size: int | None = Field(
-        None, ge=0, le=20, description="Tokens in a row that may not come twice; 0 allows all."
+    no_repeat_ngram_size: int | None = _option(
+        "no_repeat_ngram_size", "Tokens in a row that may not come twice; 0 allows all."
     )
     target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts)] = Field(
         None,
@@ -150,67 +153,22 @@ class TranslateRequest(BaseModel):
             raise InvalidField("target_prefix goes with one text, but q is a list")
         return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix
 
-    @property
-    def is_sampling(self) -> bool:
-        return any(getattr(self, name) is not None for name in _SAMPLING_FIELDS)
-
-    def job(self, max_beam_size: int, default_deadline: float | None) -> TranslationJob:
-        """The request as a job; `default_deadline` (seconds) applies if it has no deadline."""
+    def job(self, default_deadline_seconds: float | None) -> TranslationJob:
+        """The request as a job, with this deadline if it has none. Raises InvalidField."""
+        deadline_ms = self.deadline_ms
         return TranslationJob(
             texts=self.texts,
             source=self.source,
             target=self.target,
-            decoding=RequestDecoding(self, max_beam_size),
-            deadline_seconds=self.deadline_ms / 1000 if self.deadline_ms else default_deadline,
+            beam_size=self.beam_size,
+            alternatives=self.alternatives,
+            options={
+                name: value for name in _OPTIONS if (value := getattr(self, name)) is not None
+            },
+            deadline_seconds=deadline_ms / 1000 if deadline_ms else default_deadline_seconds,
             prefixes=self.prefixes,
             model=self.model,
         )
-
-    def decoding(self, defaults: DecodingOptions, max_beam_size: int) -> DecodingOptions:
-        """The model's defaults, overridden by the request. Raises InvalidField."""
-        if self.is_sampling:
-            self._check_sampling()
-            beam_size = 1
-        else:
-            beam_size = self._beam_size(defaults, max_beam_size)
-        wishes: dict[str, Any] = {
-            "beam_size": beam_size,
-            "n_best": beam_size if self.alternatives else 1,
-            "sampling": self.is_sampling,
-        }
-        for name in self.model_fields_set & _OPTIONS:
-            if (value := getattr(self, name)) is not None:
-                wishes[name] = value
-        if all(getattr(defaults, name) == value for name, value in wishes.items()):
-            return defaults
-        return dataclasses.replace(defaults, **wishes)
-
-    def _beam_size(self, defaults: DecodingOptions, max_beam_size: int) -> int:
-        """The requested beam size, or else the default, raised to fit the alternatives."""
-        needed = self.alternatives + 1
-        default = 1 if defaults.sampling else min(defaults.beam_size, max_beam_size)
-        beam_size = self.beam_size or max(default, needed)
-        if beam_size < needed:
-            raise InvalidField(
-                f"alternatives must be less than beam_size ({beam_size}), got {self.alternatives}"
-            )
-        if beam_size > max_beam_size:
-            name = "beam_size" if self.beam_size else "alternatives + 1"
-            raise InvalidField(f"{name} must be at most {max_beam_size}, got {beam_size}")
-        return beam_size
-
-    def _check_sampling(self) -> None:
-        given = next(name for name in _SAMPLING_FIELDS if getattr(self, name) is not None)
-        if self.beam_size is not None and self.beam_size > 1:
-            raise InvalidField(
-                f"beam_size must be 1 or left out with {given}, which asks for sampling; "
-                f"got {self.beam_size}"
-            )
-        if self.alternatives:
-            raise InvalidField(
-                f"alternatives must be 0 with {given}, which asks for sampling; "
-                f"got {self.alternatives}"
-            )
 
 
 _PROPERTIES: dict[str, dict[str, Any]] = TranslateRequest.model_json_schema()["properties"]
@@ -234,23 +192,6 @@ def _parse_spelled(text: str | list[str]) -> object:
     except ValueError:
         return text
     return value if isinstance(value, int | float) else text
-
-
-@dataclass(frozen=True)
-class RequestDecoding:
-    """`service.translation.dispatcher.Decoding` with the options of a request."""
-
-    request: TranslateRequest
-    max_beam_size: int
-
-    def final(self, defaults: DecodingOptions) -> DecodingOptions:
-        return self.request.decoding(defaults, self.max_beam_size)
-
-    def pivot(self, defaults: DecodingOptions) -> DecodingOptions:
-        """The model's defaults with the requested beam size, which sets speed and quality for both
-        hops."""
-        beam_size = self.request.beam_size or min(defaults.beam_size, self.max_beam_size)
-        return dataclasses.replace(defaults, beam_size=beam_size, n_best=1, sampling=False)
 
 
 class DetectedLanguage(BaseModel):
@@ -293,10 +234,10 @@ class SentenceDetail(BaseModel):
         return cls(
             source=sentence.source,
             target=sentence.target,
-            tokens=sentence.tokens,
-            log_probs=sentence.log_probs,
-            score=sentence.score,
-            finish_reason=sentence.finish_reason,
+            tokens=list(sentence.tokens),
+            log_probs=sentence.best.log_probs,
+            score=sentence.best.score,
+            finish_reason=sentence.best.finish_reason,
             times_ms=Milliseconds.of(sentence.times),
         )
 
@@ -307,6 +248,10 @@ class Pivot(BaseModel):
     language: str
     text: str
     model: str
+
+    @classmethod
+    def of(cls, pivot: PivotTranslation) -> Self:
+        return cls(language=pivot.language, text=pivot.text, model=pivot.model)
 
 
 class TextDetail(BaseModel):
@@ -322,7 +267,7 @@ class TextDetail(BaseModel):
         pivot = translation.pivot
         return cls(
             model=translation.model,
-            pivot=Pivot(**dataclasses.asdict(pivot)) if pivot else None,
+            pivot=Pivot.of(pivot) if pivot else None,
             sentences=[SentenceDetail.of(sentence) for sentence in translation.sentences],
         )
 
@@ -339,7 +284,9 @@ class TranslateResponse(BaseModel):
     def of(cls, request: TranslateRequest, translations: Sequence[TranslationResult]) -> Self:
         is_list = isinstance(request.q, list)
         texts = [translation.text for translation in translations]
-        more = [translation.alternatives[: request.alternatives] for translation in translations]
+        more = [
+            list(translation.alternatives[: request.alternatives]) for translation in translations
+        ]
         detected = [
             DetectedLanguage(**dataclasses.asdict(translation.detection))
             for translation in translations

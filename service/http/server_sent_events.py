@@ -15,8 +15,10 @@ from starlette.types import Receive, Scope, Send
 from service.errors import ServiceError
 from service.http.request_log import RequestRecord
 from service.http.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
-from service.translation.dispatcher import Dispatcher, Pieces, TranslationJob
-from service.translation.translator import TextPiece, TranslationResult
+from service.translation.dispatcher import Dispatcher
+from service.translation.job import TranslationJob
+from service.translation.results import TextPiece, TranslationResult
+from service.translation.translator import Pieces
 
 EVENT_STREAM = "text/event-stream"
 _logger = logging.getLogger(__name__)

@@ -14,7 +14,8 @@ from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
-from service.translation.dispatcher import Dispatcher, TranslationJob
+from service.translation.dispatcher import Dispatcher
+from service.translation.job import TranslationJob
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class ServerState:
         """Check the limits and make the job. Raises a ServiceError."""
         limits = self.limits
         check_limits(wanted, limits)
-        return wanted.job(limits.max_beam_size, limits.deadline_seconds)
+        return wanted.job(limits.deadline_seconds)
 
 
 def server_state(connection: HTTPConnection) -> ServerState:

@@ -17,7 +17,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.util.re import parse_env_headers
 
 from service.http.request_log import RequestRecord
-from service.translation.translator import SentenceResult
+from service.translation.results import SentenceResult
 
 Facts = dict[str, str | int]
 _WORK = "/translate"
@@ -68,7 +68,7 @@ class OpenTelemetryTracer:
         facts: Facts = {"dragoman.model": model, "dragoman.sentence": index}
         results: Facts = {
             "dragoman.target_tokens": len(sentence.tokens),
-            "dragoman.finish_reason": sentence.finish_reason,
+            "dragoman.finish_reason": sentence.best.finish_reason,
         }
         phases = (
             ("queue", times.queue, facts),

@@ -8,12 +8,12 @@ import dataclasses
 import functools
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
-from model.decoding.options import DecodingOptions
 from service.errors import ServiceError
 from service.translation.detection import Detection, LanguageDetector
+from service.translation.job import AUTO, ModelJob, TranslationJob
+from service.translation.options import final_options, pivot_options
+from service.translation.results import PivotTranslation, TextPiece, TranslationResult
 from service.translation.routing import (
     Route,
     distinct,
@@ -22,77 +22,29 @@ from service.translation.routing import (
     require_known,
     require_route,
 )
-from service.translation.translator import (
-    ModelJob,
-    PivotTranslation,
-    TextPiece,
-    TranslationResult,
-    Translator,
-)
+from service.translation.text_pool import TextPool, cost_of
+from service.translation.translator import Pieces, Translator
 
-AUTO = "auto"
-Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
-
-
-class Decoding(Protocol):
-    """A request's decoding options, given a model's defaults; raises InvalidField."""
-
-    def final(self, defaults: DecodingOptions) -> DecodingOptions:
-        """The options of the last hop."""
-        ...
-
-    def pivot(self, defaults: DecodingOptions) -> DecodingOptions:
-        """The options of the hop to the pivot, which gives one text without alternatives."""
-        ...
-
-
-@dataclass(frozen=True)
-class TranslationJob:
-    """What to translate and how. `prefixes`: required beginnings of the first sentences'
-    translations; `deadline_seconds`: from the job's start, None is no deadline; `model`: the only
-    model allowed, None is any."""
-
-    texts: Sequence[str]
-    source: str
-    target: str
-    decoding: Decoding
-    deadline_seconds: float | None = None
-    prefixes: Sequence[str] = ()
-    model: str | None = None
-
-
-@dataclass(frozen=True)
-class _RoutedTexts:
-    """The texts of a job that share a route, and their places in the job."""
-
-    places: list[int]
-    detections: list[Detection | None]
-    route: Route
-    work: ModelJob
-
-    @property
-    def last(self) -> Translator:
-        return self.route[-1].translator
-
-    def placed(
-        self, translations: Sequence[TranslationResult], pivots: Sequence[PivotTranslation | None]
-    ) -> dict[int, TranslationResult]:
-        """The translations by place, with detections and pivots."""
-        rows = zip(self.places, translations, self.detections, pivots, strict=True)
-        return {
-            place: dataclasses.replace(translation, detection=detection, pivot=pivot)
-            for place, translation, detection, pivot in rows
-        }
+_RoutedJob = tuple[Route, ModelJob]
+"""A route, and the job of its last model; with two hops, that job still has the source texts."""
 
 
 class Dispatcher:
     """Routes each text to the first model that has its pair, or to two through a pivot."""
 
-    def __init__(self, translators: Sequence[Translator]) -> None:
-        self._translators = list(translators)
+    def __init__(
+        self, translators: Sequence[Translator], pool: TextPool, max_beam_size: int
+    ) -> None:
+        """`max_beam_size`: the largest that a job may ask for."""
+        self._translators, self._pool = list(translators), pool
+        self._max_beam_size = max_beam_size
         self.num_in_progress = 0
         self._detector = LanguageDetector()
         self.languages = distinct(code for t in translators for code in t.languages)
+
+    def close(self) -> None:
+        """End the threads that read texts."""
+        self._pool.close()
 
     @functools.cached_property
     def targets(self) -> dict[str, list[str]]:
@@ -120,12 +72,11 @@ class Dispatcher:
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        groups = self._group_by_route(job)
         with self._counted():
-            if len(groups) == 1:
-                placed = await self._translate_group(job, groups[0])
-            else:
-                placed = await self._translate_groups(job, groups)
+            routed = await self._route_all(job)
+            placed: dict[int, TranslationResult] = {}
+            for (_, work), results in zip(routed, await self._run_all(job, routed), strict=True):
+                placed |= zip(work.places, results, strict=True)
         return [placed[place] for place in range(len(job.texts))]
 
     @contextlib.asynccontextmanager
@@ -134,11 +85,11 @@ class Dispatcher:
 
         A text's joined pieces are its translation. Raises as `translate`.
         """
-        groups = self._group_by_route(job)
-        async with contextlib.AsyncExitStack() as work:
-            begun = [await self._begin(routed, work) for routed in groups]
-            with self._counted():
-                yield self._follow(job, groups, begun, work)
+        with self._counted():
+            routed = await self._route_all(job)
+            async with contextlib.AsyncExitStack() as streams:
+                begun = [await self._begin(route, work, streams) for route, work in routed]
+                yield self._follow(job, routed, begun, streams)
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:
@@ -149,89 +100,90 @@ class Dispatcher:
         finally:
             self.num_in_progress -= 1
 
-    async def _begin(self, routed: _RoutedTexts, work: contextlib.AsyncExitStack) -> Pieces | None:
+    async def _run_all(
+        self, job: TranslationJob, routed: Sequence[_RoutedJob]
+    ) -> list[list[TranslationResult]]:
+        """Run the routes concurrently; the first failure cancels the others."""
+        if len(routed) == 1:
+            return [await self._run(job, *routed[0])]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._run(job, *one)) for one in routed]
+        except* ServiceError as failed:
+            error = failed.exceptions[0]
+        else:
+            return [task.result() for task in tasks]
+        raise error
+
+    async def _run(
+        self, job: TranslationJob, route: Route, work: ModelJob
+    ) -> list[TranslationResult]:
+        if len(route) > 1:
+            route[-1].translator.engine.require_room(1)
+            work = await self._translate_to_pivot(job, route, work)
+        return await route[-1].translator.translate(work)
+
+    async def _begin(
+        self, route: Route, work: ModelJob, streams: contextlib.AsyncExitStack
+    ) -> Pieces | None:
         """Start the stream of a one-hop route; for two hops only check that both have room."""
-        if len(routed.route) == 1:
-            return await work.enter_async_context(routed.last.stream(routed.work))
-        for hop in routed.route:
+        if len(route) == 1:
+            return await streams.enter_async_context(route[0].translator.stream(work))
+        for hop in route:
             hop.translator.engine.require_room(1)
         return None
 
     async def _follow(
         self,
         job: TranslationJob,
-        groups: Sequence[_RoutedTexts],
+        routed: Sequence[_RoutedJob],
         begun: Sequence[Pieces | None],
-        work: contextlib.AsyncExitStack,
+        streams: contextlib.AsyncExitStack,
     ) -> Pieces:
         placed: dict[int, TranslationResult] = {}
-        for routed, direct in zip(groups, begun, strict=True):
-            onward, pivots = await self._translate_to_pivot(job, routed, is_admitted=True)
-            pieces = direct
+        for (route, work), pieces in zip(routed, begun, strict=True):
             if pieces is None:
-                pieces = await work.enter_async_context(routed.last.stream(onward))
+                admitted = dataclasses.replace(work, is_admitted=True)
+                onward = await self._translate_to_pivot(job, route, admitted)
+                pieces = await streams.enter_async_context(route[-1].translator.stream(onward))
             async for piece in pieces:
                 if isinstance(piece, TextPiece):
-                    yield dataclasses.replace(piece, text_index=routed.places[piece.text_index])
+                    yield piece
                 else:
-                    placed |= routed.placed(piece, pivots)
+                    placed |= zip(work.places, piece, strict=True)
         yield [placed[place] for place in range(len(job.texts))]
 
-    async def _translate_groups(
-        self, job: TranslationJob, groups: Sequence[_RoutedTexts]
-    ) -> dict[int, TranslationResult]:
-        """Translate all groups concurrently; the first failure cancels the others."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._translate_group(job, routed)) for routed in groups]
-        except* ServiceError as failed:
-            error = failed.exceptions[0]
-        else:
-            return {place: t for task in tasks for place, t in task.result().items()}
-        raise error
-
-    async def _translate_group(
-        self, job: TranslationJob, routed: _RoutedTexts
-    ) -> dict[int, TranslationResult]:
-        work, pivots = await self._translate_to_pivot(job, routed)
-        return routed.placed(await routed.last.translate(work), pivots)
-
     async def _translate_to_pivot(
-        self, job: TranslationJob, routed: _RoutedTexts, *, is_admitted: bool = False
-    ) -> tuple[ModelJob, list[PivotTranslation | None]]:
-        """The job for the last model, and the texts' pivot translations."""
-        if len(routed.route) == 1:
-            return routed.work, [None] * len(routed.places)
-        first, last = routed.route
-        if not is_admitted:
-            routed.last.engine.require_room(1)
-        options = job.decoding.pivot(first.translator.decoding)
-        work = dataclasses.replace(
-            routed.work,
-            source=first.source,
-            target=first.target,
-            options=options,
-            prefixes=(),
-            is_admitted=is_admitted,
+        self, job: TranslationJob, route: Route, work: ModelJob
+    ) -> ModelJob:
+        """Translate the texts with the first model -> the job of the second."""
+        first = route[0]
+        options = pivot_options(job, first.translator.decoding, self._max_beam_size)
+        to_pivot = dataclasses.replace(
+            work, source=first.source, target=first.target, options=options, prefixes=()
         )
         pivots = [
-            PivotTranslation(first.target, pivot.text, pivot.model, pivot.sentences)
-            for pivot in await first.translator.translate(work)
+            PivotTranslation(first.target, result.text, result.model, result.sentences)
+            for result in await first.translator.translate(to_pivot)
         ]
-        texts = [pivot.text for pivot in pivots]
-        onward = dataclasses.replace(routed.work, texts=texts, source=last.source, is_admitted=True)
-        return onward, [*pivots]
+        return dataclasses.replace(
+            work, texts=[pivot.text for pivot in pivots], pivots=pivots, is_admitted=True
+        )
 
-    def _group_by_route(self, job: TranslationJob) -> list[_RoutedTexts]:
-        """The job's texts by route; no groups for an empty job with source "auto"."""
-        detections = self._detect(job)
+    async def _route_all(self, job: TranslationJob) -> list[_RoutedJob]:
+        """The job's texts by route; no routes for an empty job with source "auto"."""
+        ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
+        detections = await self._detect(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
             sources = sources or [job.source]
-        ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        return [
+        routed = [
             self._routed(job, source, sources, detections, ends) for source in distinct(sources)
         ]
+        for route, work in routed:
+            if len(route) > 1:  # with one hop the model itself checks, with the texts
+                await route[-1].translator.require_possible(work)
+        return routed
 
     def _routed(
         self,
@@ -240,31 +192,34 @@ class Dispatcher:
         sources: Sequence[str],
         detections: Sequence[Detection | None],
         ends_seconds: float | None,
-    ) -> _RoutedTexts:
-        """The group of the texts whose language is `source`."""
+    ) -> _RoutedJob:
+        """The texts whose language is `source`."""
         route = self.route(source, job.target, job.model)
         places = [place for place in range(len(job.texts)) if sources[place] == source]
         last = route[-1]
-        work = ModelJob(
+        return route, ModelJob(
             texts=[job.texts[place] for place in places],
             source=last.source,
             target=last.target,
-            options=job.decoding.final(last.translator.decoding),
+            options=final_options(job, last.translator.decoding, self._max_beam_size),
+            places=places,
+            detections=[detections[place] for place in places],
+            pivots=[None] * len(places),
             ends_seconds=ends_seconds,
             prefixes=job.prefixes,
         )
-        if len(route) > 1:  # with one hop the model itself checks, with the texts
-            last.translator.require_possible(work)
-        return _RoutedTexts(places, [detections[place] for place in places], route, work)
 
-    def _detect(self, job: TranslationJob) -> list[Detection | None]:
+    async def _detect(self, job: TranslationJob) -> Sequence[Detection | None]:
         """The language of each text if the source is "auto", else None."""
         if job.source != AUTO:
             return [None] * len(job.texts)
         translators = self._named(job.model)
         target = require_known("target", job.target, translators)
         candidates = distinct([*(code for t in translators for code in t.sources), target])
-        return [self._detector.detect(text, candidates) for text in job.texts]
+        cost = cost_of(len(job.texts), sum(map(len, job.texts)))
+        return await self._pool.run(
+            cost, lambda: [self._detector.detect(text, candidates) for text in job.texts]
+        )
 
     def _named(self, model: str | None) -> list[Translator]:
         """The model of that name, or all for None."""

@@ -35,21 +35,14 @@ class Piece:
 
 
 class Document:
-    """One text, cut. A sentence has letters, no white space around it, and at most `max_tokens`.
+    """One text as sentences to translate and text to keep. Without sentences its joined
+    translation is the text itself."""
 
-    A single character of more tokens is kept untranslated.
-    """
-
-    def __init__(
-        self, text: str, language: str, max_tokens: int, count_tokens: CountTokens
-    ) -> None:
-        self.language = language
-        self.pieces = list(_merge(_cut(text, language, max_tokens, count_tokens)))
-
-    @property
-    def sentences(self) -> list[str]:
+    def __init__(self, pieces: Sequence[Piece], language: str) -> None:
+        """`language`: the code of the text's language."""
+        self.pieces, self.language = pieces, language
+        self.sentences = [piece.text for piece in pieces if piece.is_sentence]
         """The sentences to translate, in order."""
-        return [piece.text for piece in self.pieces if piece.is_sentence]
 
     def join(self, translations: Sequence[str], target: str) -> str:
         """Replace each sentence by its translation, with the spacing of `target`.
@@ -80,6 +73,14 @@ class Document:
         if gap == " " and not is_target_spaced:
             return "" if is_source_spaced else gap
         return gap
+
+
+def cut_text(text: str, language: str, max_tokens: int, count_tokens: CountTokens) -> Document:
+    """Cut one text. A sentence has letters, no white space around it, and at most `max_tokens`.
+
+    A single character of more tokens is kept untranslated.
+    """
+    return Document(list(_merge(_cut(text, language, max_tokens, count_tokens))), language)
 
 
 def is_spaced(language: str) -> bool:

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from service.engine.interfaces import StreamDecoder
-
-
-@dataclass(frozen=True)
-class Piece:
-    """The next part of a text's translation; `sentence` is the index of its sentence."""
-
-    text: str
-    sentence: int
+from service.translation.results import TextPiece
 
 
 class StreamAssembler:
@@ -22,8 +14,11 @@ class StreamAssembler:
     The joined pieces are the whole text: gap, translation, gap, ..., last gap.
     """
 
-    def __init__(self, gaps: Sequence[str], decoders: Sequence[StreamDecoder]) -> None:
-        self._gaps, self._decoders = gaps, decoders
+    def __init__(
+        self, text_index: int, gaps: Sequence[str], decoders: Sequence[StreamDecoder]
+    ) -> None:
+        """`gaps`: the text before each sentence, and after the last."""
+        self._text_index, self._gaps, self._decoders = text_index, gaps, decoders
         self._texts = ["" for _ in decoders]
         self._is_final = [False for _ in decoders]
         self._current = 0
@@ -39,11 +34,11 @@ class StreamAssembler:
         self._texts[sentence] = text
         self._is_final[sentence] = True
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[TextPiece]:
         """The pieces that are new since the last call."""
         while self._current < len(self._texts):
             if piece := self._next_of_current():
-                yield Piece(piece, self._current)
+                yield TextPiece(self._text_index, self._current, piece)
             if not self._is_final[self._current]:
                 return
             self._current += 1
@@ -51,7 +46,7 @@ class StreamAssembler:
         if self._current == len(self._texts):
             self._current += 1
             if gap := self._gaps[-1]:
-                yield Piece(gap, max(0, len(self._texts) - 1))
+                yield TextPiece(self._text_index, max(0, len(self._texts) - 1), gap)
 
     def _next_of_current(self) -> str:
         """The current sentence's new text; the gap comes before its first text."""

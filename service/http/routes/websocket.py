@@ -28,7 +28,7 @@ from service.http.request_log import RequestRecord, request_id_of
 from service.http.schemas import ErrorMessage, TranslateRequest
 from service.http.server_sent_events import message_of, render, unforeseen
 from service.http.state import Limits, ServerState, StateDep
-from service.translation.dispatcher import TranslationJob
+from service.translation.job import TranslationJob
 
 router = APIRouter()
 _logger = logging.getLogger(__name__)

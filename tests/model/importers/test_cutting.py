@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.text.tokenizer import Tokenizer, TokenizerConfig
 from service.engine.interfaces import SourceEncoder
-from service.translation.segmentation import Document
+from service.translation.segmentation import cut_text
 from tests.model.importers.originals import Corpus, pieces_of
 
 ROOT = Path(__file__).parents[3]
@@ -63,7 +63,7 @@ def test_every_sentence_of_every_text_fits_and_nothing_is_lost(
 ) -> None:
     text = unicodedata.normalize("NFD" if form == "NFD" else "NFC", text)
     encoder = SourceEncoder(tokenizer, "en", "zh", limit)
-    cut = Document(text, "en", limit, encoder.count)
+    cut = cut_text(text, "en", limit, encoder.count)
     assert cut.join(cut.sentences, "en") == text
     lengths = [len(tokenizer.encode_source(sentence, "zh", "en")) for sentence in cut.sentences]
     assert all(1 <= length <= limit for length in lengths)

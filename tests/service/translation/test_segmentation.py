@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.translation import segmentation
-from service.translation.segmentation import Document, has_letters
+from service.translation.segmentation import Document, cut_text, has_letters
 from service.translation.splitting import split_to_fit
 
 ODD = st.text(
@@ -18,7 +18,7 @@ TEXTS = st.one_of(ODD, st.text(max_size=80))
 
 
 def document(text: str, language: str = "en", max_tokens: int = 40) -> Document:
-    return Document(text, language, max_tokens, len)
+    return cut_text(text, language, max_tokens, len)
 
 
 @settings(deadline=None, max_examples=60)
@@ -44,7 +44,7 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
     def count_tokens(part: str) -> int:
         return 1 + len(unicodedata.normalize("NFKC", part).encode())
 
-    for sentence in Document(text, "en", 40, count_tokens).sentences:
+    for sentence in cut_text(text, "en", 40, count_tokens).sentences:
         assert count_tokens(sentence) <= 40
 
 
@@ -117,7 +117,7 @@ def test_counting_stays_linear_on_a_megabyte(unit: str) -> None:
         return (len(text) + 3) // 4
 
     text = unit * (1_000_000 // len(unit))
-    cut = Document(text, "en", 126, count)
+    cut = cut_text(text, "en", 126, count)
     assert cut.join(cut.sentences, "en") == text
     assert counted <= 8 * len(text)
 
@@ -167,7 +167,7 @@ def test_the_work_is_linear_in_every_script(
 
     monkeypatch.setattr(segmentation, "segment", search)
     text = UNITS[name] * (60_000 // len(UNITS[name]))
-    cut = Document(text, "en", max_tokens, count)
+    cut = cut_text(text, "en", max_tokens, count)
     assert cut.join(cut.sentences, "en") == text
     assert counted[0] <= len(text)
     assert counted[1] <= 8 * len(text)
@@ -187,5 +187,5 @@ def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[st
         return 2 + 9 * part.count("z")
 
     text = "".join(letter * length for letter, length in runs)
-    Document(text, "en", 20, count)
+    cut_text(text, "en", 20, count)
     assert counted <= 60 * len(text) + 100

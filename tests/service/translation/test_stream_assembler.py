@@ -19,7 +19,7 @@ def test_pieces_join_to_the_text_in_whatever_order_sentences_grow(
 ) -> None:
     rng = random.Random(seed)
     gaps = [gap + str(i) for i in range(len(texts) + 1)]
-    growing = StreamAssembler(gaps, [FakeStreamDecoder() for _ in texts])
+    growing = StreamAssembler(0, gaps, [FakeStreamDecoder() for _ in texts])
     told = "".join(piece.text for piece in growing.pieces())
     events = [(i, c) for i, text in enumerate(texts) for c in [*text, None]]
     while events:
@@ -36,7 +36,7 @@ def test_pieces_join_to_the_text_in_whatever_order_sentences_grow(
 
 
 def test_a_later_sentence_waits_for_the_earlier_one() -> None:
-    growing = StreamAssembler(["", " ", "\n"], [FakeStreamDecoder(), FakeStreamDecoder()])
+    growing = StreamAssembler(0, ["", " ", "\n"], [FakeStreamDecoder(), FakeStreamDecoder()])
     growing.grow(1, [ord("b")])
     growing.finish(1, "b")
     assert list(growing.pieces()) == []

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from service.translation.dispatcher import Dispatcher, Pieces
+from service.translation.dispatcher import Dispatcher
+from service.translation.translator import Pieces
 
 
 def break_once(

@@ -23,7 +23,8 @@ from service.http.schemas import TranslateRequest
 from service.http.state import ServerState
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.dispatcher import Dispatcher, Pieces
+from service.translation.dispatcher import Dispatcher
+from service.translation.translator import Pieces
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
 from tests.service.http.routes.injection import break_once, break_stream
 

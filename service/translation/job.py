@@ -1,0 +1,61 @@
+"""A client's request as a translation job, and the part of it that one model does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from model.decoding.options import DecodingOptions
+from service.translation.detection import Detection
+from service.translation.results import PivotTranslation
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class TranslationJob:
+    """What to translate and how. Absent options are the model's defaults.
+
+    `source`: a language code, or "auto" to detect it; `beam_size` None: the model's, or as many as
+    the alternatives need; `options`: fields of `DecodingOptions` to override, of which a sampling
+    option selects sampling; `deadline_seconds`: from the job's start, None is no deadline;
+    `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
+    allowed, None is any.
+    """
+
+    texts: Sequence[str]
+    source: str
+    target: str
+    beam_size: int | None = None
+    alternatives: int = 0
+    options: Mapping[str, float] = field(default_factory=dict)
+    deadline_seconds: float | None = None
+    prefixes: Sequence[str] = ()
+    model: str | None = None
+
+
+@dataclass(frozen=True)
+class ModelJob:
+    """The texts of a job that share a route, as the work of one model in its language codes.
+
+    `places`: the texts' indices in the job; `detections` and `pivots` have one entry per text;
+    `ends_seconds`: the deadline on the monotonic clock, None is no deadline. Work that
+    `is_admitted` is never refused for lack of room, because it continues an accepted request.
+    """
+
+    texts: Sequence[str]
+    source: str
+    target: str
+    options: DecodingOptions
+    places: Sequence[int]
+    detections: Sequence[Detection | None]
+    pivots: Sequence[PivotTranslation | None]
+    ends_seconds: float | None = None
+    prefixes: Sequence[str] = ()
+    is_admitted: bool = False
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """Seconds from now until the deadline."""
+        return None if self.ends_seconds is None else max(0.0, self.ends_seconds - time.monotonic())

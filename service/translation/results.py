@@ -1,0 +1,54 @@
+"""The records of finished translations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from model.decoding.sentence import Hypothesis
+from service.engine.sentence_task import SentenceTimes
+from service.translation.detection import Detection
+
+
+@dataclass(frozen=True)
+class SentenceResult:
+    """One sentence, its translation, and the tokens, scores and end of its best hypothesis."""
+
+    source: str
+    target: str
+    tokens: Sequence[str]
+    best: Hypothesis
+    times: SentenceTimes
+
+
+@dataclass(frozen=True)
+class PivotTranslation:
+    """A text's translation into the pivot language, if no model has the pair directly."""
+
+    language: str
+    text: str
+    model: str
+    sentences: Sequence[SentenceResult]
+
+
+@dataclass(frozen=True)
+class TranslationResult:
+    """One text's translation by `model`; `alternatives` are the next best, `detection` is set if
+    requested, `pivot` if the route has two hops."""
+
+    text: str
+    alternatives: Sequence[str]
+    sentences: Sequence[SentenceResult]
+    model: str
+    detection: Detection | None = None
+    pivot: PivotTranslation | None = None
+
+
+@dataclass(frozen=True)
+class TextPiece:
+    """The next part of one text's translation, with the indices of the text in the job and of the
+    sentence in the text."""
+
+    text_index: int
+    sentence: int
+    text: str
