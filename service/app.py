@@ -47,7 +47,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         yield
         for engine in state.engines.values():
             engine.stop()
-        state.dispatcher.close()
+        state.text_pool.close()
         state.request_log.close()
 
     app = FastAPI(
@@ -94,7 +94,7 @@ async def drain(app: FastAPI, limit_seconds: float) -> None:
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    engines, dispatcher = wire(settings, models, metrics_)
+    engines, dispatcher, text_pool = wire(settings, models, metrics_)
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -105,7 +105,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         deadline_seconds=settings.deadline_seconds or None,
     )
     request_log = RequestLog(metrics_, _make_tracer(settings))
-    return ServerState(engines, dispatcher, metrics_, request_log, limits)
+    return ServerState(engines, dispatcher, text_pool, metrics_, request_log, limits)
 
 
 def _make_tracer(settings: Settings) -> Tracer | None:

@@ -54,7 +54,8 @@ class OfflineTranslator:
         """`pair`: the only source and target language; fewer models may be loaded."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings = _settings(paths, options)
-        self._engines, self._dispatcher = wire(settings, load_models(settings), Metrics())
+        wired = wire(settings, load_models(settings), Metrics())
+        self._engines, self._dispatcher, self._text_pool = wired
         self._beam_size = options.beam_size
         penalty = options.length_penalty
         self._decoding_options = {} if penalty is None else {"length_penalty": penalty}
@@ -73,7 +74,7 @@ class OfflineTranslator:
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
         for engine in self._engines.values():
             engine.stop()
-        self._dispatcher.close()
+        self._text_pool.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

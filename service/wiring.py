@@ -18,10 +18,12 @@ from service.translation.translator import Translator
 
 
 class Wired(NamedTuple):
-    """Engines by model name, not yet started, and their dispatcher."""
+    """Engines by model name, not yet started, their dispatcher, and the threads that read its
+    texts."""
 
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher
+    text_pool: TextPool
 
 
 def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) -> Wired:
@@ -45,7 +47,7 @@ def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) ->
         )
         for model in models
     ]
-    return Wired(engines, Dispatcher(translators, pool, settings.max_beam_size))
+    return Wired(engines, Dispatcher(translators, pool, settings.max_beam_size), pool)
 
 
 def _make_engine(

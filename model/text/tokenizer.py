@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
+import itertools
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import regex
 from sentencepiece import SentencePieceProcessor
 
 from model.files import read_json
@@ -25,6 +27,7 @@ Part = Literal["source_tag", "target_tag", "text", "eos"]
 Normalization = Literal["nfc", "none"]
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MOST_VOCABULARY_BYTES = 2**28
+_MARKS = regex.compile(r"\P{Canonical_Combining_Class=0}{30}")
 
 
 class TokenizerError(ValueError):
@@ -302,8 +305,15 @@ class StreamDecoder:
 
 
 def normalise(text: str) -> str:
-    """Apply Unicode NFC; full-width punctuation stays, because Chinese uses it."""
-    return unicodedata.normalize("NFC", text)
+    """Apply Unicode NFC; full-width punctuation stays, because Chinese uses it.
+
+    A run of more than 30 combining marks, which no language writes, is normalised in parts, as in
+    Unicode's stream-safe text format (UAX #15): sorting a run takes time quadratic in its length.
+    """
+    if text.isascii():
+        return text
+    cuts = [0, *(run.end() for run in _MARKS.finditer(text)), len(text)]
+    return "".join(unicodedata.normalize("NFC", text[a:b]) for a, b in itertools.pairwise(cuts))
 
 
 def _read_vocabulary(model: Path, pieces_file: str | None, control: Sequence[str]) -> Vocabulary:

@@ -322,6 +322,17 @@ class FinalMessage(TranslateResponse):
     id: str | int | None = None
     type: Literal["final"] = "final"
 
+    @classmethod
+    def of(
+        cls,
+        request: TranslateRequest,
+        translations: Sequence[TranslationResult],
+        request_id: str | int | None = None,
+    ) -> Self:
+        message = super().of(request, translations)
+        message.id = request_id
+        return message
+
 
 class ErrorMessage(BaseModel):
     """The error that ended a streamed request."""

@@ -14,10 +14,17 @@ from starlette.types import Receive, Scope, Send
 
 from service.errors import ServiceError
 from service.http.request_log import RequestRecord
-from service.http.schemas import ErrorMessage, FinalMessage, TokenMessage, TranslateRequest
-from service.translation.dispatcher import Dispatcher
+from service.http.schemas import (
+    ErrorMessage,
+    FinalMessage,
+    TokenMessage,
+    TranslateRequest,
+    TranslateResponse,
+)
+from service.http.state import ServerState
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece, TranslationResult
+from service.translation.text_pool import TextPool, cost_of
 from service.translation.translator import Pieces
 
 EVENT_STREAM = "text/event-stream"
@@ -53,29 +60,47 @@ class EventStream(StreamingResponse):
 
 
 async def event_stream(
-    wanted: TranslateRequest, job: TranslationJob, dispatcher: Dispatcher, record: RequestRecord
+    wanted: TranslateRequest, job: TranslationJob, state: ServerState, record: RequestRecord
 ) -> EventStream:
     """Start the job before the response, so early errors are ordinary error answers."""
     work = contextlib.AsyncExitStack()
-    pieces = await work.enter_async_context(dispatcher.stream(job))
-    return EventStream(_events(wanted, pieces, record), work, record)
+    pieces = await work.enter_async_context(state.dispatcher.stream(job))
+    return EventStream(_events(wanted, pieces, record, state.text_pool), work, record)
 
 
-def message_of(
+async def render_piece(
     wanted: TranslateRequest,
     piece: TextPiece | list[TranslationResult],
     record: RequestRecord,
+    pool: TextPool,
     request_id: str | int | None = None,
-) -> TokenMessage | FinalMessage:
+) -> str:
     """The message for a piece or for the final answer; stores the translations in `record`."""
     if isinstance(piece, TextPiece):
-        return TokenMessage.of(wanted, piece, request_id)
+        return render(TokenMessage.of(wanted, piece, request_id))
     record.translations = piece
-    return FinalMessage.of(wanted, piece).model_copy(update={"id": request_id})
+    return await pool.run(
+        _cost_of_answer(wanted, piece), lambda: render(FinalMessage.of(wanted, piece, request_id))
+    )
+
+
+async def render_answer(
+    wanted: TranslateRequest, translations: list[TranslationResult], pool: TextPool
+) -> str:
+    """The answer of a request that is not streamed."""
+    return await pool.run(
+        _cost_of_answer(wanted, translations),
+        lambda: render(TranslateResponse.of(wanted, translations)),
+    )
 
 
 def render(message: BaseModel) -> str:
     return message.model_dump_json(exclude_none=True)
+
+
+def _cost_of_answer(wanted: TranslateRequest, translations: list[TranslationResult]) -> int:
+    num_sentences = sum(len(translation.sentences) for translation in translations)
+    return cost_of(len(translations) + num_sentences * wanted.details, 0)
 
 
 def unforeseen(error: Exception, request_id: str) -> ServiceError:
@@ -85,19 +110,20 @@ def unforeseen(error: Exception, request_id: str) -> ServiceError:
 
 
 async def _events(
-    wanted: TranslateRequest, pieces: Pieces, record: RequestRecord
+    wanted: TranslateRequest, pieces: Pieces, record: RequestRecord, pool: TextPool
 ) -> AsyncGenerator[bytes]:
     try:
         async for piece in pieces:
-            yield _event(message_of(wanted, piece, record))
+            kind = "token" if isinstance(piece, TextPiece) else "final"
+            yield _event(kind, await render_piece(wanted, piece, record, pool))
     except ServiceError as error:
         record.status = error.status
-        yield _event(ErrorMessage.of(error, None))
+        yield _event("error", render(ErrorMessage.of(error, None)))
     except Exception as error:
         told = unforeseen(error, record.request_id)
         record.status = told.status
-        yield _event(ErrorMessage.of(told, None))
+        yield _event("error", render(ErrorMessage.of(told, None)))
 
 
-def _event(message: TokenMessage | FinalMessage | ErrorMessage) -> bytes:
-    return format_sse_event(data_str=render(message), event=message.type)
+def _event(kind: str, message: str) -> bytes:
+    return format_sse_event(data_str=message, event=kind)

@@ -16,6 +16,7 @@ from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import TranslationJob
+from service.translation.text_pool import TextPool
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class ServerState:
 
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher
+    text_pool: TextPool
     metrics: Metrics
     request_log: RequestLog
     limits: Limits

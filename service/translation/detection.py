@@ -29,6 +29,7 @@ class LanguageDetector:
     def __init__(self) -> None:
         config = LangDetectConfig(model="lite", max_input_length=None)
         self._detector = LangDetector(config)
+        self._scores("a")  # loads the model, which threads would do at the same time
 
     def detect(self, text: str, candidates: Sequence[str]) -> Detection:
         """The likeliest candidate; the first, with confidence 0, if the text has no letters."""

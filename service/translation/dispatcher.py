@@ -42,10 +42,6 @@ class Dispatcher:
         self._detector = LanguageDetector()
         self.languages = distinct(code for t in translators for code in t.languages)
 
-    def close(self) -> None:
-        """End the threads that read texts."""
-        self._pool.close()
-
     @functools.cached_property
     def targets(self) -> dict[str, list[str]]:
         """The other languages that each language has a route to."""

@@ -96,21 +96,16 @@ class Translator:
     async def _assemble(
         self, work: ModelJob, prepared: PreparedTexts, outcomes: Sequence[SentenceOutcome]
     ) -> list[TranslationResult]:
-        num_tokens = sum(len(h.ids) for outcome in outcomes for h in outcome.hypotheses)
         assemble = functools.partial(self._assembly.results, work, prepared.documents, outcomes)
-        return await self._pool.run(cost_of(len(outcomes), num_tokens), assemble)
+        return await self._pool.run(cost_of(len(outcomes) * work.options.n_best, 0), assemble)
 
     async def _follow(
         self, work: ModelJob, prepared: PreparedTexts, updates: AsyncIterator[Update]
     ) -> Pieces:
-        texts = [
-            StreamAssembler(
-                place,
-                document.gaps(work.target),
-                [self._tokenizer.stream() for _ in document.sentences],
-            )
-            for place, document in zip(work.places, prepared.documents, strict=True)
-        ]
+        texts = await self._pool.run(
+            cost_of(len(prepared.sentences), 0),
+            functools.partial(self._stream_assemblers, work, prepared),
+        )
         for text in texts:
             for piece in text.pieces():
                 yield piece
@@ -129,6 +124,17 @@ class Translator:
             for piece in text.pieces():
                 yield piece
         yield await self._assemble(work, prepared, [outcomes[n] for n in range(len(positions))])
+
+    def _stream_assemblers(self, work: ModelJob, prepared: PreparedTexts) -> list[StreamAssembler]:
+        """One for each text."""
+        return [
+            StreamAssembler(
+                place,
+                document.gaps(work.target),
+                [self._tokenizer.stream() for _ in document.sentences],
+            )
+            for place, document in zip(work.places, prepared.documents, strict=True)
+        ]
 
     def _spell(self, outcome: SentenceOutcome) -> str:
         """The best translation's text; raises the outcome's error."""

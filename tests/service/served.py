@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -19,6 +20,7 @@ from tests.service.fakes import until
 class Served:
     app: FastAPI
     port: int
+    loop: asyncio.AbstractEventLoop
 
     @property
     def url(self) -> str:
@@ -46,7 +48,7 @@ def served(app: FastAPI) -> Iterator[Served]:
         thread.start()
         try:
             until(lambda: server.started)
-            yield Served(app, listener.getsockname()[1])
+            yield Served(app, listener.getsockname()[1], server.servers[0].get_loop())
         finally:
             server.should_exit = True
             thread.join(timeout=60)

@@ -24,7 +24,7 @@ from service.http.request_body import (
     until_disconnected,
 )
 from service.http.schemas import TranslateRequest, TranslateResponse
-from service.http.server_sent_events import EVENT_STREAM, event_stream, render
+from service.http.server_sent_events import EVENT_STREAM, event_stream, render_answer
 from service.http.state import Limits, server_state
 
 PATH = "/translate"
@@ -57,12 +57,13 @@ async def translate(request: Request) -> Response:
     wanted = _parse_request(request, media_type, body, state.limits)
     job = state.job(wanted)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await event_stream(wanted, job, state.dispatcher, request.state.record)
+        return await event_stream(wanted, job, state, request.state.record)
     translations = await until_disconnected(request, state.dispatcher.translate(job))
     request.state.record.translations = translations
     if media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
-    return Response(render(TranslateResponse.of(wanted, translations)), media_type=JSON)
+    answer = await render_answer(wanted, translations, state.text_pool)
+    return Response(answer, media_type=JSON)
 
 
 def _parse_request(

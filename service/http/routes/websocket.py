@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
-from pydantic import BaseModel
 from starlette.types import Message
 
 from service.errors import (
@@ -26,7 +25,7 @@ from service.errors import (
 from service.http.request_body import parse_json
 from service.http.request_log import RequestRecord, request_id_of
 from service.http.schemas import ErrorMessage, TranslateRequest
-from service.http.server_sent_events import message_of, render, unforeseen
+from service.http.server_sent_events import render, render_piece, unforeseen
 from service.http.state import Limits, ServerState, StateDep
 from service.translation.job import TranslationJob
 
@@ -196,7 +195,10 @@ class Connection:
         try:
             async with self._state.dispatcher.stream(request.job) as pieces:
                 async for piece in pieces:
-                    message = message_of(request.wanted, piece, request.record, request_id)
+                    pool = self._state.text_pool
+                    message = await render_piece(
+                        request.wanted, piece, request.record, pool, request_id
+                    )
                     await self._send(message)
         except ServiceError as error:
             return error
@@ -215,14 +217,13 @@ class Connection:
     async def _send_error(self, error: ServiceError, request_id: RequestId | None) -> None:
         if error.is_rejection:
             self._state.metrics.count_rejected(error.code)
-        await self._send(ErrorMessage.of(error, request_id))
+        await self._send(render(ErrorMessage.of(error, request_id)))
 
-    async def _send(self, message: BaseModel) -> None:
+    async def _send(self, message: str) -> None:
         """Raises ClientGone if the connection is lost."""
-        text = render(message)
         async with self._sending:
             try:
-                await self._socket.send_text(text)
+                await self._socket.send_text(message)
             except _GONE as error:
                 raise ClientGone("the client hung up") from error
 

@@ -86,7 +86,7 @@ class Injected(Exception):
 
 
 @pytest.mark.parametrize("error", [Injected(), RuntimeError(), KeyError()], ids=repr)
-@pytest.mark.parametrize("name", ["message_of", "render", "format_sse_event"])
+@pytest.mark.parametrize("name", ["render_piece", "render", "format_sse_event"])
 @pytest.mark.parametrize("after", [0, 2])
 def test_an_error_that_nobody_foresaw_ends_the_stream_with_an_error_event(
     name: str,

@@ -233,7 +233,7 @@ def test_an_error_that_nobody_foresaw_is_told_logged_and_frees_the_id(
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [type(error)]
 
 
-@pytest.mark.parametrize("name", ["message_of", "render"])
+@pytest.mark.parametrize("name", ["render_piece", "render"])
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_message_that_cannot_be_written_is_an_error_for_its_request(
     name: str,

@@ -1,0 +1,139 @@
+"""Law 13: no permitted request keeps the event loop busy, measured on the bundled models.
+
+The time between two calls is CPU time of the loop's thread, so that a busy machine changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from service.app import create_app
+from service.loading import load_models
+from service.settings import Settings
+from tests.service.fakes import until
+from tests.service.served import Served, served
+
+MAX_MILLISECONDS = 5.0
+MARK_ABOVE, MARK_BELOW = "\u0301", "\u0323"
+MOST = 20_000
+REQUESTS = {
+    "many texts of unknown language": [f"How are you today? {i}" for i in range(500)],
+    "many texts to cut": ["你好我是" * 10] * 500,
+    "one sentence without a mark": "你好我是" * (MOST // 4),
+    "many sentences": "你好，我是学生。" * (MOST // 8),
+    "a script that the model spells in bytes": "བོད་ཀྱི་སྐད་ཡིག" * (MOST // 15),
+    "combining marks": "a" + MARK_ABOVE * (MOST // 2) + MARK_BELOW * (MOST // 2 - 1),
+    "one word": "a" * MOST,
+    "invisible characters": "a\u200b" * (MOST // 2),
+}
+
+
+class LoopProbe:
+    """Asks the loop for a call every half a millisecond, and keeps the longest time between two."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._last_seconds: float | None = None
+        self._is_stopped = threading.Event()
+        self.num_calls = 0
+        self.longest_ms = 0.0
+
+    def tick(self) -> None:
+        now = time.thread_time()
+        if self._last_seconds is not None:
+            self.longest_ms = max(self.longest_ms, (now - self._last_seconds) * 1000)
+        self._last_seconds = now
+        self.num_calls += 1
+        if not self._is_stopped.is_set():
+            self._loop.call_later(0.0005, self.tick)
+
+    def least(self, request: Callable[[], None]) -> float:
+        """The longest pause of the best of three runs, in milliseconds: a cold cache is no law."""
+        pauses: list[float] = []
+        for _ in range(3):
+            self.longest_ms = 0.0
+            request()
+            pauses.append(self.longest_ms)
+        return min(pauses)
+
+    def stop(self) -> None:
+        self._is_stopped.set()
+
+
+@pytest.fixture
+def probe(server: Served) -> Iterator[LoopProbe]:
+    probe = LoopProbe(server.loop)
+    server.loop.call_soon_threadsafe(probe.tick)
+    until(lambda: probe.num_calls > 10)
+    yield probe
+    probe.stop()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    settings = Settings(device="cpu", max_characters=MOST)
+    with served(create_app(settings, load_models(settings))) as server:
+        with httpx.Client(base_url=server.url, timeout=600) as client:
+            for target in ("en", "zh"):  # imports and caches of the first requests
+                given = {"q": ["你好", "hello"], "source": "auto", "target": target}
+                client.post("/translate", json={**given, "details": True})
+        gc.collect()
+        gc.freeze()  # as service.server does: start-up's objects are not scanned
+        yield server
+        gc.unfreeze()
+
+
+def post(server: Served, **fields: object) -> httpx.Response:
+    with httpx.Client(base_url=server.url, timeout=600) as client:
+        options = {"beam_size": 1, "max_length": 1}
+        return client.post("/translate", json={**options, **fields})
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_largest_requests_keep_the_event_loop_free(
+    name: str, server: Served, probe: LoopProbe
+) -> None:
+    source = "auto" if "unknown" in name else "zh"
+
+    def request() -> None:
+        answer = post(server, q=REQUESTS[name], source=source, target="en", details=True)
+        assert answer.status_code == 200, answer.text
+
+    assert 0 < probe.least(request) <= MAX_MILLISECONDS
+
+
+@pytest.mark.parametrize("mark", ["a ", MARK_ABOVE + MARK_BELOW, MARK_ABOVE])
+def test_a_hostile_prefix_keeps_the_event_loop_free(
+    mark: str, server: Served, probe: LoopProbe
+) -> None:
+    prefix = (mark * MOST)[:MOST]
+
+    def request() -> None:
+        answer = post(
+            server, q="你好", source="zh", target="en", target_prefix=prefix, max_length=9
+        )
+        assert answer.status_code == 422
+
+    assert 0 < probe.least(request) <= MAX_MILLISECONDS
+
+
+def test_a_long_stream_keeps_the_event_loop_free(server: Served, probe: LoopProbe) -> None:
+    fields = {"q": REQUESTS["many sentences"], "source": "zh", "target": "en", "max_length": 1}
+    accept = {"Accept": "text/event-stream"}
+
+    def request() -> None:
+        with (
+            httpx.Client(base_url=server.url, timeout=600) as client,
+            client.stream("POST", "/translate", json=fields, headers=accept) as response,
+        ):
+            assert response.status_code == 200
+            assert "event: final" in "".join(response.iter_text())
+
+    assert 0 < probe.least(request) <= MAX_MILLISECONDS
