@@ -107,7 +107,7 @@ async def as_one_list(client: Client, texts: list[str]) -> float:
 
 async def concurrent(client: Client, texts: list[str], clients: int) -> float:
     """One request a text, `clients` at a time -> sentences a second. The line may be too short for
-    so many that begin at once: who is turned away asks again."""
+    so many that begin at once: who is refused asks again."""
     remaining = [translation_of(text) for text in texts]
 
     async def work() -> None:

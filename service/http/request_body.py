@@ -49,7 +49,7 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
                 raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
             chunks.append(chunk)
     except ClientDisconnect:
-        raise ClientGone("the client hung up while it sent the body") from None
+        raise ClientGone("the client disconnected while it sent the body") from None
     return b"".join(chunks)
 
 
@@ -122,7 +122,7 @@ async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) ->
         return await work
     except asyncio.CancelledError:
         if leaving.done() and not task.uncancel():
-            raise ClientGone("the client hung up") from None
+            raise ClientGone("the client disconnected") from None
         raise
     finally:
         leaving.cancel()

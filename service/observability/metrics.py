@@ -81,7 +81,7 @@ class Metrics:
         self._requests = self._counter(
             "requests_total", "Answered requests.", "endpoint", "outcome"
         )
-        self._rejected = self._counter("rejected_total", "Requests turned away.", "reason")
+        self._rejected = self._counter("rejected_total", "Requests refused.", "reason")
         self._request_seconds = self._histogram(
             "request_seconds", "From a request's first byte to its answer.", "endpoint"
         )

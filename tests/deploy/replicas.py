@@ -181,7 +181,7 @@ def test_a_client_that_hangs_up_frees_its_slots(pair: Cluster) -> None:
     wait_for(is_free, 10)
 
 
-def test_what_is_too_much_is_turned_away_with_503_and_retry_after(cluster: Cluster) -> None:
+def test_what_is_too_much_is_refused_with_503_and_retry_after(cluster: Cluster) -> None:
     """A full engine says so itself; Ray says it for requests that not even a replica may take."""
     bounds = {"max_slots": 2, "max_rows": 16, "max_waiting_sentences": 4}
     cluster.deploy({**ARGUMENTS, **bounds})

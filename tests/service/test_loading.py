@@ -1,4 +1,4 @@
-"""How a model's room is divided among its lanes."""
+"""How a model's slots and rows are divided among its workers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def runners_of(**settings: object) -> list[Runner]:
         ({"workers": 2, "backend": "eager", "precision": "float32"}, [(64, 256)]),
     ],
 )
-def test_slots_and_rows_are_dealt_out_but_every_lane_takes_the_widest_beam(
+def test_slots_and_rows_are_divided_but_every_worker_takes_the_widest_beam(
     settings: dict[str, object], rooms: list[tuple[int, int]]
 ) -> None:
     assert is_available()
@@ -44,7 +44,7 @@ def test_slots_and_rows_are_dealt_out_but_every_lane_takes_the_widest_beam(
     assert {runner.max_beam_size for runner in runners} == {settings.get("max_beam_size", 16)}
 
 
-def test_lanes_share_one_copy_of_the_weights() -> None:
+def test_workers_share_one_copy_of_the_weights() -> None:
     one, other = runners_of(workers=2)
     assert one._network._packed is other._network._packed  # type: ignore[attr-defined]
 

@@ -225,7 +225,7 @@ class Connection:
             try:
                 await self._socket.send_text(message)
             except _GONE as error:
-                raise ClientGone("the client hung up") from error
+                raise ClientGone("the client disconnected") from error
 
     async def _close(self, code: int, reason: str) -> None:
         with contextlib.suppress(*_GONE):

@@ -17,7 +17,7 @@ from tests.service.fakes import FakeRunner, eventually, num_restarts, sentence, 
 
 @contextlib.asynccontextmanager
 async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[Engine]:
-    """An engine of one lane, which must not die in the block."""
+    """An engine of one worker, which must not die in the block."""
     limits = EngineLimits(max_waiting, max_waiting_tokens=10_000, max_prefill_tokens=1000)
     metrics = Metrics()
     engine = Engine([lambda: runner], metrics.of_model("fake"), limits)
@@ -87,7 +87,7 @@ def test_an_idle_engine_does_not_step() -> None:
     asyncio.run(scenario())
 
 
-def test_too_many_waiting_are_turned_away_and_room_comes_back() -> None:
+def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=1)
         runner.gate.clear()

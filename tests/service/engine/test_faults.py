@@ -73,7 +73,7 @@ class Watched:
 
 
 class Scene:
-    """An engine of one lane with four slots, whose parts are watched."""
+    """An engine of one worker with four slots, whose parts are watched."""
 
     def __init__(self, fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
         self.fault = fault

@@ -45,7 +45,7 @@ def test_never_more_is_taken_than_fits(request_of: MakeRequest) -> None:
     assert taken == request.tasks
 
 
-def test_requests_take_turns_and_each_keeps_its_order(request_of: MakeRequest) -> None:
+def test_requests_alternate_and_each_keeps_its_order(request_of: MakeRequest) -> None:
     scheduler, many, few = Scheduler(1000), request_of(1, 1, 1, 1), request_of(1, 1)
     scheduler.add(many.tasks)
     scheduler.add(few.tasks)
@@ -54,7 +54,7 @@ def test_requests_take_turns_and_each_keeps_its_order(request_of: MakeRequest) -
     assert taken == [a[0], b[0], a[1], b[1], a[2], a[3]]
 
 
-def test_the_prefill_budget_bounds_a_turn_but_never_stops_the_first(
+def test_the_prefill_budget_bounds_an_admission_but_never_stops_the_first(
     request_of: MakeRequest,
 ) -> None:
     request = request_of(1, 1, 1, 1, 1)

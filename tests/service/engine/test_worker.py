@@ -1,4 +1,4 @@
-"""Laws of an engine with several lanes: who gets what, and that each stands by itself."""
+"""Laws of an engine with several workers: who gets what, and that each stands by itself."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def engine_of(
 async def held(
     count: int, max_slots: int = 4
 ) -> AsyncGenerator[tuple[list[FakeRunner], Engine, set[Worker]]]:
-    """An engine of so many lanes, whose steps wait until the gates open."""
+    """An engine of so many workers, whose steps wait until the gates open."""
     runners = [FakeRunner(max_slots) for _ in range(count)]
     busy_workers: set[Worker] = set()
     for runner in runners:
@@ -118,7 +118,7 @@ def test_what_is_streamed_is_begun_in_its_order() -> None:
     asyncio.run(scenario())
 
 
-def test_a_lane_alone_at_work_has_all_cores_and_several_share_them() -> None:
+def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> None:
     async def scenario() -> None:
         async with held(2) as (runners, engine, busy_workers):
             first = asyncio.create_task(engine.translate([sentence("a" * 20)]))
@@ -139,7 +139,7 @@ def test_a_lane_alone_at_work_has_all_cores_and_several_share_them() -> None:
     asyncio.run(scenario())
 
 
-def test_lanes_of_different_engines_share_the_cores_too() -> None:
+def test_workers_of_different_engines_share_the_cores_too() -> None:
     async def scenario() -> None:
         one, other = FakeRunner(), FakeRunner()
         other.gate.clear()
@@ -158,7 +158,7 @@ def test_lanes_of_different_engines_share_the_cores_too() -> None:
     asyncio.run(scenario())
 
 
-def test_a_lane_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
+def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
     async def scenario() -> None:
         broken, healthy, new = FakeRunner(), FakeRunner(), FakeRunner()
         broken.fail_next_step = broken.fail_release = True
@@ -176,7 +176,7 @@ def test_a_lane_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> N
     asyncio.run(scenario())
 
 
-def test_while_a_lane_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
+def test_while_a_worker_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
     async def scenario() -> None:
         broken, healthy = FakeRunner(), FakeRunner()
         broken.fail_next_step = broken.fail_release = True
@@ -191,7 +191,7 @@ def test_while_a_lane_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
 
 
 def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
-    """Every lane hears of each of them, and a lane that waits for its next attempt too."""
+    """Every worker hears of each of them, and a worker that waits for its next attempt too."""
 
     async def scenario() -> None:
         broken, healthy = FakeRunner(), FakeRunner()
@@ -218,7 +218,7 @@ def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
     asyncio.run(scenario())
 
 
-def test_cancelling_a_request_frees_its_places_in_every_lane() -> None:
+def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
     async def scenario() -> None:
         async with held(2, max_slots=1) as (runners, engine, _):
             task = asyncio.create_task(engine.translate([sentence("x" * 30)] * 6))
@@ -234,7 +234,7 @@ def test_cancelling_a_request_frees_its_places_in_every_lane() -> None:
     asyncio.run(scenario())
 
 
-def test_a_deadline_ends_a_request_in_every_lane() -> None:
+def test_a_deadline_ends_a_request_in_every_worker() -> None:
     async def scenario() -> None:
         async with held(2, max_slots=1) as (runners, engine, _):
             given = [sentence("x" * 30)] * 4
@@ -248,7 +248,7 @@ def test_a_deadline_ends_a_request_in_every_lane() -> None:
     asyncio.run(scenario())
 
 
-def test_a_lane_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
+def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
     async def scenario() -> None:
         async with engine_of([FakeRunner, FakeRunner]) as engine:
             engine.stop()
@@ -260,7 +260,7 @@ def test_a_lane_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
 
 
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
-def test_any_mix_is_answered_and_nothing_is_left_in_any_lane(num_workers: int) -> None:
+def test_any_mix_is_answered_and_nothing_is_left_in_any_worker(num_workers: int) -> None:
     """Lists, wide beams, poisoned sentences, deadlines, and clients that leave."""
 
     async def scenario() -> None:

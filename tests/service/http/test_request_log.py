@@ -127,7 +127,7 @@ def test_probes_are_logged_only_for_debugging(
         assert len(requests(capsys)) == count
 
 
-def test_what_a_full_server_turns_away_is_logged_only_for_debugging(
+def test_what_a_full_server_refuses_is_logged_only_for_debugging(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client.app.state.server.engines["fake"].admission.num_sentences = 10**6  # type: ignore[attr-defined]
