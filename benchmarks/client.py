@@ -126,4 +126,6 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
         if not self._answer.done():
-            self._answer.set_exception(ConnectionError("the server closed the connection before it answered"))
+            self._answer.set_exception(
+                ConnectionError("the server closed the connection without an answer")
+            )

@@ -19,49 +19,44 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from model.backends.selection import free_bytes, full_bytes
 from model.checking import add_self_test
 from model.checkpoint import (
     CheckpointInfo,
     is_finite,
-    load_checkpoint,
-    open_checkpoint,
     save_checkpoint,
 )
-from model.decoding.network_interface import Capacity
 from model.decoding.options import DecodingOptions
 from model.files import reason_of
-from model.network.transformer import Transformer, initialise, weight_shapes
-from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.network.transformer import weight_shapes
 from model.training.averaging import average_weights
-from model.training.data import BatchMaker, Examples, tokenize_corpora
-from model.training.evaluation import VALIDATION_SLOTS, dev_bleu
-from model.training.growth import grow
+from model.training.data import Examples
+from model.training.evaluation import dev_bleu
 from model.training.log import TrainingLog
 from model.training.memory import FreedMemory
 from model.training.optimisation import learning_rate, sampled_share, summed_loss
-from model.training.recipe import Recipe, RecipeError
+from model.training.recipe import Recipe
 from model.training.saving import (
     RunLock,
     TrainingError,
-    copy_tokenizer,
     damaged,
     load_state,
     require_snapshots,
     save_snapshot,
     save_state,
 )
-from model.training.vocabulary import read_word_vectors, train_tokenizer
+from model.training.setup import (
+    TOKENIZER_FILE,
+    build_model,
+    make_batches,
+    read_or_make_tokenizer,
+    require_memory,
+    require_pairs,
+    tokenizer_config,
+)
 from model.values import is_whole_number, shown
 
-TOKENIZER_FILE = "sentencepiece.model"
 STATE_FILE = "state.pt"
 CHECKPOINT_DIRECTORY = "checkpoint"
-_BYTES_A_WEIGHT = 16
-"""In float32: the weight, its gradient and Adam's two moments."""
-_MOST_EXAMPLES = 200_000_000
-"""Per epoch; drawing and sorting them takes a few hundred bytes each."""
-_GIB = 2**30
 
 
 @dataclass
@@ -115,18 +110,15 @@ class Trainer:
             self._lock.release()
 
     def _prepare(self) -> None:
-        tokenizer_path = self.directory / TOKENIZER_FILE
-        if not tokenizer_path.exists():
-            self._make_tokenizer(tokenizer_path)
-        try:
-            self.tokenizer = Tokenizer(tokenizer_path, tokenizer_path, self._tokenizer_config())
-        except (RuntimeError, ValueError) as error:
-            raise damaged(tokenizer_path, error) from error
-        self._require_memory()
-        self.train_batches = self._batch_maker("train")
-        self.dev_batches = self._batch_maker("dev")
-        self._require_pairs()
-        self._build()
+        self.tokenizer = read_or_make_tokenizer(self.recipe, self.directory / TOKENIZER_FILE)
+        require_memory(self.recipe, self.tokenizer, self.device)
+        self.train_batches = make_batches(self.recipe, self.tokenizer, "train")
+        self.dev_batches = make_batches(self.recipe, self.tokenizer, "dev")
+        require_pairs(self.recipe, self.train_batches, self.dev_batches)
+        self.model = build_model(self.recipe, self.tokenizer).to(self.device)
+        self.optimiser = torch.optim.Adam(
+            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+        )
         self._resume()
 
     @contextlib.contextmanager
@@ -148,94 +140,6 @@ class Trainer:
             f"step {self._saved_step} is saved in {self.directory}, and the same command goes on "
             "from there"
         )
-
-    def _require_memory(self) -> None:
-        """Check the memory before anything is built."""
-        config = self.recipe.model_config(self.tokenizer.target_vocab_size)
-        limit = config.max_positions
-        room = Capacity(VALIDATION_SLOTS, VALIDATION_SLOTS, limit, limit)
-        weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
-        needed = _BYTES_A_WEIGHT * weights
-        if any(corpus.dev for corpus in self.recipe.data.corpora):
-            needed += full_bytes(config, room, 1, "float32")
-        if needed > (free := free_bytes(str(self.device))):
-            raise RecipeError(
-                f"the model of the recipe takes {needed / _GIB:.1f} GiB of memory to train and to "
-                f"validate, and {free / _GIB:.1f} GiB are free; make [model] smaller"
-            )
-
-    def _require_pairs(self) -> None:
-        for corpus in self.dev_batches.corpora:
-            if not len(corpus):
-                raise RecipeError(
-                    f"the dev file of corpus {corpus.name!r} has no pair whose sides have 1 to "
-                    f"{self.recipe.data.max_tokens} tokens (data.max_tokens)"
-                )
-        count = self.train_batches.num_examples
-        if count > _MOST_EXAMPLES:
-            raise RecipeError(
-                f"an epoch has {count} pairs, and at most {_MOST_EXAMPLES} are allowed; lower the "
-                "weights of the corpora"
-            )
-        if not count:
-            raise RecipeError(
-                "no sentence pair is left to train on: look at the corpora, their weights and "
-                "data.max_tokens"
-            )
-
-    def _make_tokenizer(self, path: Path) -> None:
-        """Train a new one, or copy the start checkpoint's if the run does not grow."""
-        if (start := self.table.start) is None or self.table.grow:
-            train_tokenizer(self.recipe, path)
-        else:
-            info = open_checkpoint(start).info
-            if len(info.tokenizer.files) > 1 or info.tokenizer.tags:
-                raise RecipeError(
-                    f"training.start must be a checkpoint that was trained here; {start} was "
-                    "imported, and its tokenizer is of another kind"
-                )
-            copy_tokenizer(start / info.tokenizer.source, path)
-
-    def _tokenizer_config(self) -> TokenizerConfig:
-        reserved = self.recipe.tokenizer.reserved_pieces
-        return TokenizerConfig(TOKENIZER_FILE, TOKENIZER_FILE, reserved=reserved)
-
-    def _batch_maker(self, split: str) -> BatchMaker:
-        data = self.recipe.data
-        corpora = tokenize_corpora(data, self.tokenizer, split)
-        return BatchMaker(corpora, data.languages, self.tokenizer, self.table.batch_tokens)
-
-    def _build(self) -> None:
-        torch.manual_seed(self.table.seed)
-        config = self.recipe.model_config(self.tokenizer.target_vocab_size)
-        self.model = Transformer(config)
-        initialise(self.model, self.table.initialisation)
-        if (vectors := self.recipe.tokenizer.word_vectors) is not None:
-            known = read_word_vectors(vectors, self.tokenizer, config.d_model)
-            with torch.no_grad():
-                for token, vector in known.items():
-                    self.model.tgt_embedding.tokens.weight[token] = vector
-        if self.table.start is not None:
-            self._load_start(self.table.start)
-        self.model.to(self.device)
-        self.optimiser = torch.optim.Adam(
-            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
-        )
-
-    def _load_start(self, directory: Path) -> None:
-        """Raises RecipeError if the checkpoint does not fit the recipe's architecture."""
-        loaded = load_checkpoint(directory)
-        if self.table.grow:
-            grow(self.model, self.tokenizer, loaded)
-            return
-        own, its = asdict(self.model.config), asdict(loaded.info.architecture)
-        if different := [name for name in own if name != "dropout" and own[name] != its[name]]:
-            name = different[0]
-            raise RecipeError(
-                f"training.start must be a checkpoint of the recipe's own architecture: its {name} "
-                f"is {its[name]!r}, the recipe's {own[name]!r}"
-            )
-        self.model.load_state_dict(loaded.model.state_dict())
 
     def _is_finished(self) -> bool:
         is_stale = 0 < self.table.patience <= self.progress.stale_validations
@@ -416,7 +320,7 @@ class Trainer:
             name=self.recipe.name,
             architecture=self.model.config,
             pairs=self.recipe.data.directions,
-            tokenizer=self._tokenizer_config(),
+            tokenizer=tokenizer_config(self.recipe),
             decoding=DecodingOptions.from_dict(self.recipe.decoding),
             max_source_tokens=self.recipe.most_source_tokens,
         )

@@ -18,7 +18,7 @@ from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.text.tokenizer import Tokenizer, TokenizerConfig
 from model.training.growth import grow
-from model.training.loop import TOKENIZER_FILE, Trainer
+from model.training.loop import Trainer
 from model.training.recipe import (
     CorpusTable,
     DataTable,
@@ -27,6 +27,7 @@ from model.training.recipe import (
     TokenizerTable,
     TrainingTable,
 )
+from model.training.setup import TOKENIZER_FILE
 from model.training.vocabulary import train_tokenizer
 
 MakeRecipe = Callable[..., Recipe]

@@ -28,6 +28,7 @@ from model.training.loop import Trainer
 from model.training.optimisation import summed_loss
 from model.training.recipe import CorpusTable, Recipe, RecipeError
 from model.training.saving import TrainingError
+from model.training.setup import TOKENIZER_FILE
 from tests.conftest import FullDisk
 from tests.model.test_checkpoint import sign_again
 
@@ -47,7 +48,7 @@ def make_trainer(tmp_path: Path, tiny_tokenizer_file: Path, make_recipe: MakeRec
     def make(name: str = "run", **changes: Any) -> Trainer:
         directory = tmp_path / name
         directory.mkdir(exist_ok=True)
-        shutil.copyfile(tiny_tokenizer_file, directory / loop.TOKENIZER_FILE)
+        shutil.copyfile(tiny_tokenizer_file, directory / TOKENIZER_FILE)
         return Trainer(make_recipe(**changes), directory, CPU)
 
     return make
@@ -296,7 +297,7 @@ def test_word_vectors_are_where_training_starts(
     recipe = make_recipe()
     table = replace(recipe.tokenizer, word_vectors=tmp_path / "vectors.txt")
     (tmp_path / "run").mkdir()
-    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / loop.TOKENIZER_FILE)
+    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / TOKENIZER_FILE)
     trainer = Trainer(replace(recipe, tokenizer=table), tmp_path / "run", CPU)
     ids = trainer.tokenizer.encode_target_batch(["tea"])[0]
     assert torch.equal(trainer.model.tgt_embedding.tokens.weight[ids[-1]], torch.full((16,), 0.5))
@@ -565,7 +566,7 @@ def test_a_dev_file_with_nothing_to_validate_on_is_refused_at_the_start(
     corpora = (CorpusTable("tiny", tiny_pairs, tmp_path / "dev.tsv"),)
     recipe = replace(recipe, data=replace(recipe.data, corpora=corpora, max_tokens=max_tokens))
     (tmp_path / "run").mkdir()
-    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / loop.TOKENIZER_FILE)
+    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / TOKENIZER_FILE)
     with pytest.raises(RecipeError, match=said):
         Trainer(recipe, tmp_path / "run", CPU)
 
@@ -576,7 +577,7 @@ def test_an_epoch_that_would_not_fit_into_memory_is_refused_at_the_start(
     recipe = make_recipe()
     heavy = replace(recipe.data, corpora=(CorpusTable("tiny", tiny_pairs, weight=1e6),))
     (tmp_path / "run").mkdir()
-    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / loop.TOKENIZER_FILE)
+    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / TOKENIZER_FILE)
     said = "an epoch has 600000000 pairs, and at most 200000000 are allowed; lower the weights"
     with pytest.raises(RecipeError, match=said):
         Trainer(replace(recipe, data=heavy), tmp_path / "run", CPU)
@@ -588,7 +589,7 @@ def test_a_network_that_would_not_fit_into_memory_is_refused_at_the_start(
     recipe = make_recipe()
     model = {**recipe.model, "d_model": 16384, "d_ff": 131072, "n_encoder_layers": 256}
     (tmp_path / "run").mkdir()
-    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / loop.TOKENIZER_FILE)
+    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / TOKENIZER_FILE)
     with pytest.raises(RecipeError, match=r"the model of the recipe takes \d+.\d GiB of memory"):
         Trainer(replace(recipe, model=model), tmp_path / "run", CPU)
 
@@ -599,7 +600,7 @@ def test_training_without_a_single_usable_pair_is_refused(
     recipe = make_recipe()
     nothing = replace(recipe.data, corpora=(CorpusTable("tiny", tiny_pairs, weight=0.0),))
     (tmp_path / "run").mkdir()
-    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / loop.TOKENIZER_FILE)
+    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / TOKENIZER_FILE)
     with pytest.raises(RecipeError, match="no sentence pair is left to train on"):
         Trainer(replace(recipe, data=nothing), tmp_path / "run", CPU)
 
@@ -611,7 +612,7 @@ def test_half_precision_trains_every_kind_of_position(
     recipe = make_recipe(precision="bfloat16", max_steps=2)
     recipe = replace(recipe, model={**recipe.model, "positions": positions})
     (tmp_path / "run").mkdir()
-    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / loop.TOKENIZER_FILE)
+    shutil.copyfile(tiny_tokenizer_file, tmp_path / "run" / TOKENIZER_FILE)
     trainer = Trainer(recipe, tmp_path / "run", CPU)
     trainer.run()
     assert all(weight.isfinite().all() for weight in weights_of(trainer).values())

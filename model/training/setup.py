@@ -1,0 +1,139 @@
+"""What a run needs before its first step: tokenizer, batches, initial weights, enough memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from model.backends.selection import free_bytes, full_bytes
+from model.checkpoint import load_checkpoint, open_checkpoint
+from model.decoding.network_interface import Capacity
+from model.network.transformer import Transformer, initialise, weight_shapes
+from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.training.data import BatchMaker, tokenize_corpora
+from model.training.evaluation import VALIDATION_SLOTS
+from model.training.growth import grow
+from model.training.recipe import Recipe, RecipeError
+from model.training.saving import copy_tokenizer, damaged
+from model.training.vocabulary import read_word_vectors, train_tokenizer
+
+TOKENIZER_FILE = "sentencepiece.model"
+_BYTES_A_WEIGHT = 16
+"""In float32: the weight, its gradient and Adam's two moments."""
+_MOST_EXAMPLES = 200_000_000
+"""Per epoch; drawing and sorting them takes a few hundred bytes each."""
+_GIB = 2**30
+
+
+def read_or_make_tokenizer(recipe: Recipe, path: Path) -> Tokenizer:
+    """The tokenizer at `path`; if there is none, train one or copy the start checkpoint's.
+
+    Raises RecipeError, or TrainingError if the file is damaged.
+    """
+    if not path.exists():
+        _make_tokenizer(recipe, path)
+    try:
+        return Tokenizer(path, path, tokenizer_config(recipe))
+    except (RuntimeError, ValueError) as error:
+        raise damaged(path, error) from error
+
+
+def tokenizer_config(recipe: Recipe) -> TokenizerConfig:
+    reserved = recipe.tokenizer.reserved_pieces
+    return TokenizerConfig(TOKENIZER_FILE, TOKENIZER_FILE, reserved=reserved)
+
+
+def make_batches(recipe: Recipe, tokenizer: Tokenizer, split: str) -> BatchMaker:
+    """The tokenised pairs of a split, "train" or "dev", in batches of the recipe's size."""
+    corpora = tokenize_corpora(recipe.data, tokenizer, split)
+    return BatchMaker(corpora, recipe.data.languages, tokenizer, recipe.training.batch_tokens)
+
+
+def require_memory(recipe: Recipe, tokenizer: Tokenizer, device: torch.device) -> None:
+    """Raise RecipeError if training and validation take more memory than the device has free."""
+    config = recipe.model_config(tokenizer.target_vocab_size)
+    limit = config.max_positions
+    capacity = Capacity(VALIDATION_SLOTS, VALIDATION_SLOTS, limit, limit)
+    weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
+    needed = _BYTES_A_WEIGHT * weights
+    if any(corpus.dev for corpus in recipe.data.corpora):
+        needed += full_bytes(config, capacity, 1, "float32")
+    if needed > (free := free_bytes(str(device))):
+        raise RecipeError(
+            f"the model of the recipe takes {needed / _GIB:.1f} GiB of memory to train and to "
+            f"validate, and {free / _GIB:.1f} GiB are free; make [model] smaller"
+        )
+
+
+def require_pairs(recipe: Recipe, train: BatchMaker, dev: BatchMaker) -> None:
+    """Raise RecipeError if a split has no pair, or an epoch has too many."""
+    for corpus in dev.corpora:
+        if not len(corpus):
+            raise RecipeError(
+                f"the dev file of corpus {corpus.name!r} has no pair whose sides have 1 to "
+                f"{recipe.data.max_tokens} tokens (data.max_tokens)"
+            )
+    count = train.num_examples
+    if count > _MOST_EXAMPLES:
+        raise RecipeError(
+            f"an epoch has {count} pairs, and at most {_MOST_EXAMPLES} are allowed; lower the "
+            "weights of the corpora"
+        )
+    if not count:
+        raise RecipeError(
+            "no sentence pair is left to train on: look at the corpora, their weights and "
+            "data.max_tokens"
+        )
+
+
+def build_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
+    """The network with its initial weights: random, with word vectors, or a checkpoint's.
+
+    Raises RecipeError if the checkpoint does not fit the recipe's architecture.
+    """
+    torch.manual_seed(recipe.training.seed)
+    config = recipe.model_config(tokenizer.target_vocab_size)
+    model = Transformer(config)
+    initialise(model, recipe.training.initialisation)
+    if (vectors := recipe.tokenizer.word_vectors) is not None:
+        known = read_word_vectors(vectors, tokenizer, config.d_model)
+        with torch.no_grad():
+            for token, vector in known.items():
+                model.tgt_embedding.tokens.weight[token] = vector
+    if (start := recipe.training.start) is not None:
+        _load_start(model, tokenizer, start, is_growing=recipe.training.grow)
+    return model
+
+
+def _make_tokenizer(recipe: Recipe, path: Path) -> None:
+    """Train a new one, or copy the start checkpoint's if the run does not grow."""
+    if (start := recipe.training.start) is None or recipe.training.grow:
+        train_tokenizer(recipe, path)
+        return
+    info = open_checkpoint(start).info
+    if len(info.tokenizer.files) > 1 or info.tokenizer.tags:
+        raise RecipeError(
+            f"training.start must be a checkpoint that was trained here; {start} was imported, "
+            "and its tokenizer is of another kind"
+        )
+    copy_tokenizer(start / info.tokenizer.source, path)
+
+
+def _load_start(
+    model: Transformer, tokenizer: Tokenizer, directory: Path, *, is_growing: bool
+) -> None:
+    loaded = load_checkpoint(directory)
+    if is_growing:
+        grow(model, tokenizer, loaded)
+        return
+    own, its = asdict(model.config), asdict(loaded.info.architecture)
+    if different := [name for name in own if name != "dropout" and own[name] != its[name]]:
+        name = different[0]
+        raise RecipeError(
+            f"training.start must be a checkpoint of the recipe's own architecture: its {name} is "
+            f"{its[name]!r}, the recipe's {own[name]!r}"
+        )
+    model.load_state_dict(loaded.model.state_dict())
