@@ -25,10 +25,10 @@ Route = tuple[Hop, ...]
 
 def require_route(source: str, target: str, translators: Sequence[Translator]) -> Route:
     """As `find_route`, but raises UnsupportedLanguage."""
-    require_known("source", source, translators)
-    require_known("target", target, translators)
     if route := find_route(source, target, translators):
         return route
+    require_known("source", source, translators)
+    require_known("target", target, translators)
     pairs = shown_pairs(sorted({pair for t in translators for pair in t.pairs}))
     raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
 
