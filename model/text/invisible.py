@@ -18,3 +18,9 @@ and joiners where they have no effect, unlike in emoji and some scripts."""
 def without_invisible(text: str) -> str:
     """Remove the invisible characters from the text."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
+def visible_offsets(text: str) -> list[int]:
+    """The offsets of the characters that `without_invisible` keeps."""
+    removed = {i for match in _INVISIBLE.finditer(text) for i in range(*match.span())}
+    return [i for i in range(len(text)) if i not in removed]

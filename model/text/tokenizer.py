@@ -20,6 +20,7 @@ from sentencepiece import SentencePieceProcessor
 from model.files import read_json
 from model.text.invisible import without_invisible
 from model.text.reserved import MAX_RESERVED, reserved_pieces
+from model.text.spans import NOWHERE, Span, char_spans, token_spans
 from model.text.vocabulary import Vocabulary
 from model.values import is_file_name, is_whole_number, shown
 
@@ -207,8 +208,7 @@ class Tokenizer:
         The source language matters only if the layout includes its tag. Invisible characters are
         removed, unless the tokenizer uses another project's normalisation.
         """
-        is_own = self._config.normalization == "nfc"
-        (ids,) = self.encode_source_batch([without_invisible(text) if is_own else text])
+        (ids,) = self._source.encode([self._cleaned(text)])
         parts = {
             "text": ids,
             "eos": [self._source.eos_id],
@@ -216,6 +216,22 @@ class Tokenizer:
             "target_tag": self._tags(self._source, target_language),
         }
         return [token for part in self._config.source_layout for token in parts[part]]
+
+    def source_spans(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[Span]:
+        """Where each id of `encode_source` stands in the text; `NOWHERE` for tags and eos."""
+        cleaned = self._cleaned(text)
+        chars = char_spans(text, is_cleaned=self._config.normalization == "nfc")
+        (ids,) = self._source.encode([cleaned])
+        is_byte = [token in self._source.raw_bytes for token in ids]
+        parts = {
+            "text": token_spans(cleaned, self._source.offsets(cleaned), chars, is_byte),
+            "eos": [NOWHERE],
+            "source_tag": [NOWHERE for _ in self._tags(self._source, source_language)],
+            "target_tag": [NOWHERE for _ in self._tags(self._source, target_language)],
+        }
+        return [span for part in self._config.source_layout for span in parts[part]]
 
     def target_start(self, target_language: str) -> list[int]:
         """Target ids that every translation into this language begins with."""
@@ -236,6 +252,17 @@ class Tokenizer:
             return "".join([self._target.texts[token] for token in ids]).removeprefix(" ")
         stream = self.stream()
         return "".join([stream.push(token) for token in ids]) + stream.flush()
+
+    def target_spans(self, ids: Sequence[int]) -> list[Span]:
+        """Where each target id stands in the text that `decode` makes of them; `NOWHERE` for
+        control symbols and bytes that make no character."""
+        stream, texts = self.stream(), [""]
+        texts += [stream.push(token) for token in ids]
+        ends = list(itertools.accumulate(map(len, texts)))
+        text = "".join(texts)
+        is_byte = [token in self._target.raw_bytes for token in ids]
+        chars = char_spans(text, is_cleaned=False)
+        return token_spans(text, list(itertools.pairwise(ends)), chars, is_byte)
 
     def stream(self) -> StreamDecoder:
         """An incremental decoder for one sentence."""
@@ -269,6 +296,12 @@ class Tokenizer:
         if language is None or (tag := self.tag(language)) not in side.ids:
             return []
         return [side.ids[tag]]
+
+    def _cleaned(self, text: str) -> str:
+        """The text as sentencepiece gets it."""
+        if self._config.normalization == "none":
+            return text
+        return normalise(without_invisible(text))
 
     def _normalise(self, text: str) -> str:
         return normalise(text) if self._config.normalization == "nfc" else text

@@ -70,6 +70,13 @@ class Vocabulary:
             for text, ids in zip(texts, encoded, strict=True)
         ]
 
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Start and end in the text of each of its ids, in code points."""
+        found: list[tuple[int, int]] = self._model.encode(text, return_type="offset_mapping")[
+            "offsets"
+        ]
+        return found
+
     def _look_up(self, text: str) -> list[int]:
         """Look up ids by piece; the vocabulary may have pieces unknown to sentencepiece."""
         return [self._find(piece) for piece in self._model.encode(text, out_type=str)]

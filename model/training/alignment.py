@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from model.text.spans import Span
 from model.text.tokenizer import Tokenizer
 
 Pair = tuple[str, str]
@@ -22,13 +23,6 @@ _MOST_WORDS = 40
 """Per side; in longer sentences too many words co-occur."""
 _LEAST_COUNT = 4
 _LEAST_DICE, _LEAST_LEAD = 0.25, 2.0
-
-
-class Span(NamedTuple):
-    """text[start:end]"""
-
-    start: int
-    end: int
 
 
 class Anchor(NamedTuple):

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from model.text.reserved import closing_tag, empty_tag, opening_tag, placeholder
-from model.training.alignment import Anchor, Pair, Span
+from model.text.spans import Span
+from model.training.alignment import Anchor, Pair
 
 Spell = Callable[[str], str]
 _LETTER = r"A-Za-z0-9_\u00c0-\u024f"

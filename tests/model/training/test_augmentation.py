@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from model.text.spans import Span
 from model.text.tokenizer import Tokenizer
-from model.training.alignment import Anchor, Span
+from model.training.alignment import Anchor
 from model.training.augmentation import MadePair, augment
 from model.training.data import BatchMaker, tokenize_corpora
 from model.training.recipe import AugmentationTable, CorpusTable, DataTable

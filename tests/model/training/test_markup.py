@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-from model.training.alignment import Anchor, Pair, Span
+from model.text.spans import Span
+from model.training.alignment import Anchor, Pair
 from model.training.markup import verbatim, with_placeholders, with_tags
 
 PLACEHOLDER, TAG = re.compile(r"⟦(\d+)⟧"), re.compile(r"⟦<(/?)(\d+)(/?)>⟧")
