@@ -15,6 +15,7 @@ from typing import NamedTuple
 from model.backends.native import PackedModel
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
+from model.decoding.alignment import Aligner, EndedSentence
 from model.decoding.network_interface import BatchRows, Capacity, Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Status
@@ -28,6 +29,7 @@ from model.decoding.slot_allocator import (
 from model.decoding.slot_options import Features
 from model.decoding.step import Progress
 from model.decoding.transfer import Pending
+from model.network.attention_maps import AttentionHead, default_heads
 from model.network.transformer import Transformer
 
 _logger = logging.getLogger(__name__)
@@ -87,10 +89,12 @@ class Runner:
         precision: Precision = "float32",
         backend: Backend | None = None,
         byte_ids: Mapping[int, int] | None = None,
+        alignment_heads: Sequence[AttentionHead] = (),
     ) -> None:
         """A model on disk is read once, weight by weight for the native backend; several runners
         can share a packed one. `backend`: None selects the best one of the device. `byte_ids`: maps
-        each byte token to its byte; the search generates only valid UTF-8."""
+        each byte token to its byte; the search generates only valid UTF-8. `alignment_heads`: those
+        whose mean attention aligns words; empty: `default_heads`."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -101,6 +105,9 @@ class Runner:
         capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         self._network, self._search, self._step = make_step(
             model, control_ids, capacity, self.max_beam_size, precision, backend, byte_ids or {}
+        )
+        self._aligner = Aligner(
+            self._network, self._search, alignment_heads or default_heads(config)
         )
         self._allocator: SlotAllocator = (
             FixedSlotAllocator() if self.can_step_subset else CompactSlotAllocator()
@@ -303,7 +310,17 @@ class Runner:
         running = [self._running[handle] for handle in handles]
         limits = [state.limit for state in running]
         n_best = max(state.source.options.n_best for state in running)
-        return self._search.results(slots, limits, n_best)
+        hypotheses = self._search.results(slots, limits, n_best)
+        ended = list(self._aligned_among(handles))
+        return self._aligner.aligned(hypotheses, ended) if ended else hypotheses
+
+    def _aligned_among(self, handles: list[int]) -> Iterator[EndedSentence]:
+        for place, handle in enumerate(handles):
+            state = self._running[handle]
+            if state.source.is_aligned:
+                slot, row = self._allocator.slot(handle), self._allocator.first_row(handle)
+                most = min(state.limit, self._num_steps - state.first_step)
+                yield EndedSentence(place, slot, row, len(state.source.ids), most)
 
     def _evict(self, handles: Sequence[int]) -> None:
         longest = self._longest()

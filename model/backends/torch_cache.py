@@ -67,6 +67,18 @@ class MemoryCache:
             self.values[layer, slots, :, : kv.values.size(2)] = kv.values
         self.lengths[slots] = lengths
 
+    def read(self, slots: Tensor, length: int) -> list[KV]:
+        """A copy of the first `length` positions of the slots (B,), by layer: (B, H, S, E)."""
+        return [
+            KV(keys[slots, :, :length], values[slots, :, :length])
+            for keys, values in zip(self.keys, self.values, strict=True)
+        ]
+
+    def mask(self, slots: Tensor, length: int) -> Tensor:
+        """Which of the first `length` positions the slots (B,) hold: (B, 1, 1, S)."""
+        positions = torch.arange(length, device=slots.device)
+        return (positions < self.lengths[slots][:, None])[:, None, None, :]
+
     def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
         """Copy the sentences of slots `sources` (n,), of at most `length` tokens each, to slots
         `targets` (n,)."""

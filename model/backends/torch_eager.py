@@ -8,9 +8,17 @@ import torch
 from torch import Tensor
 
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
-from model.decoding.network_interface import Capacity, RowCandidates, RowTable, StepShape, likeliest
+from model.decoding.network_interface import (
+    Capacity,
+    RowCandidates,
+    RowTable,
+    StepShape,
+    WholeHypotheses,
+    likeliest,
+)
 from model.decoding.slot_allocator import Compaction
 from model.decoding.transfer import to_device
+from model.network.attention_maps import AttentionHead, memory_attention
 from model.network.transformer import Transformer
 
 
@@ -68,6 +76,16 @@ class EagerNetwork:
 
     def rank(self, count: int) -> RowCandidates:
         return likeliest(self._logits, count)
+
+    @torch.inference_mode()
+    def attention(self, hypotheses: WholeHypotheses, heads: Sequence[AttentionHead]) -> Tensor:
+        slots, _, tokens, _, longest_source = hypotheses
+        starts = tokens.new_full((len(slots), 1), self._model.config.bos_id)
+        inputs = torch.cat([starts, tokens[:, :-1]], 1)
+        where = to_device(slots, self.device)
+        memory = self._memory.read(where, longest_source)
+        mask = self._memory.mask(where, longest_source)
+        return memory_attention(self._model, inputs, memory, mask, heads).float()
 
     def reorder(self, sources: Tensor, length: int) -> None:
         """Rows that continue themselves are not copied, unless steps are recorded."""

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from model.decoding.slot_allocator import BatchView, Compaction
 from model.decoding.transfer import to_device
+from model.network.attention_maps import AttentionHead
 from model.network.config import ModelConfig
 
 Precision = Literal["float32", "bfloat16", "float16", "int8"]
@@ -85,6 +86,17 @@ class Capacity(NamedTuple):
     max_target_tokens: int
 
 
+class WholeHypotheses(NamedTuple):
+    """One hypothesis of each of N slots: tokens (N, T), where those after its length (N,) are any
+    ids; the slots, and a row of each, on the host; and the tokens of the longest source."""
+
+    slots: Sequence[int]
+    rows: Sequence[int]
+    tokens: Tensor
+    lengths: Tensor
+    longest_source: int
+
+
 class Model(Protocol):
     """A network's weights: a `Transformer` or a model on disk."""
 
@@ -127,6 +139,11 @@ class Network(Protocol):
 
     def rank(self, count: int) -> RowCandidates:
         """The last step's `count` likeliest tokens."""
+
+    def attention(self, hypotheses: WholeHypotheses, heads: Sequence[AttentionHead]) -> Tensor:
+        """The mean attention of `heads` to the memory when each token of the hypotheses is
+        predicted, by a teacher-forced pass -> (N, T, S). Entries beyond a hypothesis or its source
+        are any numbers. The rows must not step again."""
 
     def reorder(self, sources: Tensor, length: int) -> None:
         """Row i of the last step takes over the first `length` tokens of row sources[i] (R,) of

@@ -106,6 +106,12 @@ class Search:
 
         return DeviceToHost([table.index_select(0, where) for table in tables], read)
 
+    def best(self, slots: Sequence[int], most: int) -> tuple[Tensor, Tensor]:
+        """Each slot's best finished hypothesis: its first `most` tokens (N, most), any ids behind
+        its end, and their number (N,)."""
+        where, found = to_device(slots, self.length.device), self.finished
+        return found.tokens[where, 0, :most], found.length[where, 0].clamp_max(most)
+
     def move(self, moves: Sequence[tuple[int, int]]) -> None:
         """For each (target, source), slot `target` takes over the search of slot `source`."""
         targets, sources = (

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from model.decoding.options import DecodingOptions
 
@@ -17,13 +20,15 @@ class SourceSentence:
     """One sentence to translate: source ids, tag and eos included, and decoding options.
 
     With `is_streamed`, `Runner.step` returns tokens as they settle. The translation begins with
-    the target ids of `prefix`; they have probability 1, so scores rate only the rest.
+    the target ids of `prefix`; they have probability 1, so scores rate only the rest. With
+    `is_aligned`, the best hypothesis has its `attention`.
     """
 
     ids: Sequence[int]
     options: DecodingOptions
     is_streamed: bool = False
     prefix: Sequence[int] = ()
+    is_aligned: bool = False
 
     def target_limit(self, most: int) -> int:
         """Maximum tokens of the translation, at most `most`, end of sentence included; the prefix
@@ -35,12 +40,14 @@ class SourceSentence:
 class Hypothesis:
     """One translation. `log_probs` has one entry per token, and after "stop" one more for eos,
     which `ids` omits. `score` is the length-normalised log-probability. "repetition": the search
-    ended the hypothesis because it was in a loop."""
+    ended the hypothesis because it was in a loop. `attention`: for each of `ids` its probabilities
+    over the source ids (T, S), the mean of the heads that align words."""
 
     ids: list[int]
     log_probs: list[float]
     score: float
     finish_reason: Literal["stop", "length", "repetition"]
+    attention: NDArray[np.float32] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,9 @@ class SlotAllocator(Protocol):
     def slot(self, handle: int) -> int:
         """The slot of a sentence. Raises KeyError if the handle is not running."""
 
+    def first_row(self, handle: int) -> int:
+        """The row of a sentence's first beam."""
+
     def view(self, handles: Sequence[int]) -> BatchView:
         """The batch view of these sentences."""
 
@@ -91,6 +94,9 @@ class FixedSlotAllocator:
 
     def slot(self, handle: int) -> int:
         return self._slots[handle]
+
+    def first_row(self, handle: int) -> int:
+        return self._groups[self._slots[handle]][0]
 
     def view(self, handles: Sequence[int]) -> BatchView:
         slots = [self._slots[handle] for handle in handles]
@@ -137,6 +143,9 @@ class CompactSlotAllocator:
 
     def slot(self, handle: int) -> int:
         return self._slots[handle]
+
+    def first_row(self, handle: int) -> int:
+        return self.rows[self._slots[handle]][0]
 
     def view(self, handles: Sequence[int]) -> BatchView:
         """Every row's place is its number. Raises ValueError for a subset."""

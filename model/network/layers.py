@@ -60,6 +60,17 @@ class Attention(nn.Module):
         context = F.scaled_dot_product_attention(q, kv.keys, kv.values, attn_mask=mask)
         return self.out_proj(context.transpose(1, 2).flatten(2))
 
+    def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
+        """The attention (B, H, Q, K) that `forward` computes, as probabilities over the keys
+        (B, H, K, E); x and mask as there."""
+        q = self._split_heads(self.q_proj(x))
+        scores = q @ keys.transpose(-1, -2) / math.sqrt(q.size(-1))
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+        return scores.softmax(-1)
+
     def _split_heads(self, x: Tensor) -> Tensor:
         """(B, K, D) -> (B, H, K, E)."""
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
@@ -98,6 +109,10 @@ class Residual(nn.Module):
             return x + self.dropout(sublayer(self.norm(x)))
         return self.norm(x + self.dropout(sublayer(x)))
 
+    def sublayer_input(self, x: Tensor) -> Tensor:
+        """What the sublayer gets: x (B, Q, D), normalised if pre-norm."""
+        return self.norm(x) if self.is_pre_norm else x
+
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward (Figure 1, left)."""
@@ -114,6 +129,11 @@ class EncoderLayer(nn.Module):
         attend = self.self_attention
         x = self.self_attention_residual(x, lambda y: attend(y, attend.project_kv(y), mask))
         return self.feed_forward_residual(x, self.feed_forward)
+
+    def self_weights(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The self-attention (B, H, S, S) of `forward`."""
+        y = self.self_attention_residual.sublayer_input(x)
+        return _self_weights(self.self_attention, y, mask)
 
 
 class DecoderLayer(nn.Module):
@@ -139,6 +159,18 @@ class DecoderLayer(nn.Module):
             lambda y: self.self_attention(y, self.self_attention.project_kv(y), mask),
             lambda y: self.memory_attention(y, memory, memory_mask),
         )
+
+    def self_weights(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The self-attention (B, H, T, T) of `forward`."""
+        y = self.self_attention_residual.sublayer_input(x)
+        return _self_weights(self.self_attention, y, mask)
+
+    def memory_weights(self, x: Tensor, mask: Tensor, memory: KV, memory_mask: Tensor) -> Tensor:
+        """The attention to the memory (B, H, T, S) of `forward`."""
+        attend = self.self_attention
+        x = self.self_attention_residual(x, lambda y: attend(y, attend.project_kv(y), mask))
+        queries = self.memory_attention_residual.sublayer_input(x)
+        return self.memory_attention.weights(queries, memory.keys, memory_mask)
 
     def step(
         self,
@@ -203,6 +235,10 @@ class Embedding(nn.Module):
         elif self.table.numel():
             x = x + self.table[positions]
         return self.dropout(self.norm(x))
+
+
+def _self_weights(attention: Attention, x: Tensor, mask: Tensor) -> Tensor:
+    return attention.weights(x, attention.project_kv(x).keys, mask)
 
 
 def random_table(size: int, d_model: int) -> nn.Embedding:

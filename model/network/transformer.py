@@ -90,27 +90,34 @@ class Transformer(nn.Module):
 
     def encode(self, src: Tensor) -> Tensor:
         """src (B, S), right-padded -> memory (B, S, D)."""
-        positions = torch.arange(src.size(1), device=src.device)[None]
-        mask = self._bias(self.src_mask(src), positions, positions)
-        x = self.src_embedding(src, positions)
+        x, mask = self.embed_source(src)
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x)
 
+    def embed_source(self, src: Tensor) -> tuple[Tensor, Tensor]:
+        """src (B, S) -> the encoder's input (B, S, D) and its mask."""
+        positions = torch.arange(src.size(1), device=src.device)[None]
+        mask = self._bias(self.src_mask(src), positions, positions)
+        return self.src_embedding(src, positions), mask
+
     def decode(self, tgt: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Decode all positions at once: tgt (B, T), memory (B, S, D) -> states (B, T, D)."""
-        length = tgt.size(1)
-        positions = torch.arange(length, device=tgt.device)[None]
-        causal_mask = positions[0, :, None] >= positions[0, None, :]
-        mask = self._bias(causal_mask[None, None], positions, positions)
-        x = self.tgt_embedding(tgt, positions)
+        x, mask = self.embed_target(tgt)
         for layer, kv in zip(self.decoder, self.project_memory(memory), strict=True):
             x = layer(x, mask, kv, memory_mask)
         return self.decoder_norm(x)
 
+    def embed_target(self, tgt: Tensor) -> tuple[Tensor, Tensor]:
+        """tgt (B, T) -> the decoder's input (B, T, D) and its causal mask."""
+        positions = torch.arange(tgt.size(1), device=tgt.device)[None]
+        causal_mask = positions[0, :, None] >= positions[0, None, :]
+        mask = self._bias(causal_mask[None, None], positions, positions)
+        return self.tgt_embedding(tgt, positions), mask
+
     def project_memory(self, memory: Tensor) -> list[KV]:
         """memory (B, S, D) -> each decoder layer's keys and values, (B, H, S, E)."""
-        return [layer.memory_attention.project_kv(memory) for layer in self._decoder_layers()]
+        return [layer.memory_attention.project_kv(memory) for layer in self.decoder_layers]
 
     def step(self, tokens: Tensor, context: StepContext) -> Tensor:
         """Extend every row by one token: tokens (B,) -> logits of the next one (B, V)."""
@@ -118,7 +125,7 @@ class Transformer(nn.Module):
         keys = context.key_positions()[None]
         mask = self._bias((keys <= positions)[:, None, None, :], positions, keys)
         x = self.tgt_embedding(tokens[:, None], positions)
-        for i, layer in enumerate(self._decoder_layers()):
+        for i, layer in enumerate(self.decoder_layers):
             x = layer.step(x, _remember(context, i), mask, _attend_memory(context, i))
         return self.output(self.decoder_norm(x)).squeeze(1)
 
@@ -129,7 +136,14 @@ class Transformer(nn.Module):
         bias = alibi_bias(self.slopes, query_positions, key_positions)
         return bias.masked_fill(~mask, float("-inf"))
 
-    def _decoder_layers(self) -> list[DecoderLayer]:
+    @property
+    def encoder_layers(self) -> list[EncoderLayer]:
+        """The encoder's layers, first to last."""
+        return [layer for layer in self.encoder if isinstance(layer, EncoderLayer)]
+
+    @property
+    def decoder_layers(self) -> list[DecoderLayer]:
+        """The decoder's layers, first to last."""
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
 

@@ -35,6 +35,9 @@ int32_t dragoman_encode(Network *, int32_t sentences, const int64_t *ids, const 
                         const int32_t *slots, float *memory);
 int32_t dragoman_step(Network *, int32_t rows, const int64_t *tokens, const int64_t *positions,
                       const int32_t *row, const int32_t *slot, const int32_t *order);
+int32_t dragoman_attention(Network *, int32_t rows, const int64_t *tokens, const int64_t *positions,
+                           const int32_t *row, const int32_t *slot, const int32_t *order,
+                           int32_t num_heads, const int32_t *heads, float *values, int32_t stride);
 int32_t dragoman_decode(Network *, const SearchState *, const StepTable *, int32_t count,
                         int32_t length);
 int32_t dragoman_logits(Network *, float *logits);
@@ -488,7 +491,33 @@ class Run {
         return 0;
     }
 
-    Floats logits, log_probs;
+    // The attention of one hypothesis of each sentence, as long as may be, of the first and last head.
+    int32_t attend(Network *network) {
+        int32_t length = std::min(model_.room.max_target_tokens, model_.room.max_batch_tokens);
+        int32_t stride = model_.room.max_source_tokens;
+        std::vector<int64_t> tokens, positions;
+        std::vector<int32_t> rows, slots, order;
+        for (int32_t slot : where_) {
+            size_t first = std::find(slots_.begin(), slots_.end(), slot) - slots_.begin();
+            if (int32_t(tokens.size()) + length > model_.room.max_batch_tokens) break;
+            for (int32_t t = 0; t < length; t++) {
+                tokens.push_back((t + slot) % model_.shape.tgt_vocab_size);
+                positions.push_back(t);
+                rows.push_back(rows_[first]);
+                slots.push_back(slot);
+                order.push_back(int32_t(order.size()));
+            }
+        }
+        std::vector<int32_t> heads{0, model_.shape.n_decoder_layers * model_.shape.n_heads - 1};
+        attention.assign(tokens.size() * stride, 0.0f);
+        return counted([&] {
+            return dragoman_attention(network, int32_t(tokens.size()), tokens.data(),
+                                      positions.data(), rows.data(), slots.data(), order.data(),
+                                      int32_t(heads.size()), heads.data(), attention.data(), stride);
+        });
+    }
+
+    Floats logits, log_probs, attention;
     std::vector<int64_t> likeliest;
     const Searches &searches() const { return *searches_; }
 
@@ -508,6 +537,7 @@ void finish(Model &model, const Held *packed, int threads, Run &run) {
     succeed(run.encode(network), "dragoman_encode");
     succeed(run.step(network), "a step");
     succeed(run.decode(network, model.room.max_target_tokens), "dragoman_decode");
+    succeed(run.attend(network), "dragoman_attention");
     succeed(dragoman_delete(network), "dragoman_delete");
 }
 
@@ -533,6 +563,7 @@ void check_networks(unsigned seed) {
         succeed(dragoman_let_go(packed), "dragoman_let_go");
         for (const Run &run : runs) {
             require(run.logits == alone.logits, "threads change the logits", name);
+            require(run.attention == alone.attention, "threads change the attention", name);
             require(run.likeliest == alone.likeliest, "threads change the ranking", name);
             require(run.searches().finished_tokens == alone.searches().finished_tokens,
                     "threads change the search", name);

@@ -190,6 +190,17 @@ int32_t dragoman_step(Network *network, int32_t rows, const int64_t *tokens,
     return done([&] { network->step(rows, {tokens, positions, row, slot, order}); });
 }
 
+// The mean of `heads`' attention to the memory (rows, stride), zeroed before, of whole hypotheses.
+int32_t dragoman_attention(Network *network, int32_t rows, const int64_t *tokens,
+                           const int64_t *positions, const int32_t *row, const int32_t *slot,
+                           const int32_t *order, int32_t num_heads, const int32_t *heads,
+                           float *values, int32_t stride) {
+    return done([&] {
+        AttentionRecord record{{heads, heads + num_heads}, values, static_cast<size_t>(stride)};
+        network->attention(rows, {tokens, positions, row, slot, order}, record);
+    });
+}
+
 // How many of the searches have ended.
 int32_t dragoman_decode(Network *network, const SearchState *state, const StepTable *table,
                         int32_t count, int32_t length) {

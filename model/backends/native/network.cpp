@@ -291,7 +291,8 @@ void Network::attend_to_memory(const ActivationView &on, int layer, const Fronti
     });
 }
 
-void Network::step(int rows, const Frontier &frontier) {
+// Call body(view, frontier) for parts that hold whole sentences, each on its own thread.
+void Network::for_parts(int rows, const Frontier &frontier, const PartBody &body) {
     PoolScope scope(pool_);
     prepare_threads();
     std::vector<int> starts = starts_of(rows, frontier);
@@ -306,37 +307,96 @@ void Network::step(int rows, const Frontier &frontier) {
         int first = starts[cuts[part]], last = starts[cuts[part + 1]];
         Frontier own = frontier;
         own.order += first;
-        step_part(view(first, last - first, part), own);
+        body(view(first, last - first, part), own);
+    });
+}
+
+void Network::step(int rows, const Frontier &frontier) {
+    for_parts(rows, frontier, [&](const ActivationView &on, const Frontier &own) {
+        step_part(on, own);
     });
     stepped_rows_ = rows;
 }
 
-void Network::step_part(const ActivationView &on, const Frontier &frontier) {
+void Network::attention(int rows, const Frontier &frontier, const AttentionRecord &record) {
+    for_parts(rows, frontier, [&](const ActivationView &on, const Frontier &own) {
+        record_part(on, own, record);
+    });
+}
+
+void Network::embed_targets(const ActivationView &on, const Frontier &frontier) {
     for (int place = 0; place < on.rows; place++) {
         int i = frontier.order[place];
         embed(on, weights_->target, place, frontier.tokens[i], frontier.positions[i]);
     }
     if (weights_->target.norm) normalise(weights_->target.norm, on.x, on.rows, on.x);
-    for (size_t i = 0; i < weights_->decoder.size(); i++) {
-        const DecoderLayer &layer = weights_->decoder[i];
-        const float *in = enter(on, layer.attention_norm);
-        apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
-        attend_to_history(on, static_cast<int>(i), frontier);
-        apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone, true);
-        leave(on, layer.attention_norm);
-        in = enter(on, layer.memory_norm);
-        apply(kernels_, layer.memory_query, in, on.rows, on.scratch, on.wide, Activation::kNone,
-              false);
-        attend_to_memory(on, static_cast<int>(i), frontier);
-        apply(kernels_, layer.memory_out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
-              true);
-        leave(on, layer.memory_norm);
-        feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
+}
+
+// The first sublayer of a decoder layer, and the queries of the second one in on.wide.
+void Network::query_memory(const ActivationView &on, int i, const Frontier &frontier) {
+    const DecoderLayer &layer = weights_->decoder[i];
+    const float *in = enter(on, layer.attention_norm);
+    apply(kernels_, layer.qkv, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
+    attend_to_history(on, i, frontier);
+    apply(kernels_, layer.out, on.context, on.rows, on.scratch, on.x, Activation::kNone, true);
+    leave(on, layer.attention_norm);
+    in = enter(on, layer.memory_norm);
+    apply(kernels_, layer.memory_query, in, on.rows, on.scratch, on.wide, Activation::kNone, false);
+}
+
+void Network::finish_layer(const ActivationView &on, int i, const Frontier &frontier) {
+    const DecoderLayer &layer = weights_->decoder[i];
+    attend_to_memory(on, i, frontier);
+    apply(kernels_, layer.memory_out, on.context, on.rows, on.scratch, on.x, Activation::kNone,
+          true);
+    leave(on, layer.memory_norm);
+    feed_forward(on, layer.feed_forward_norm, layer.expand, layer.contract);
+}
+
+void Network::step_part(const ActivationView &on, const Frontier &frontier) {
+    embed_targets(on, frontier);
+    for (int i = 0; i < shape_.n_decoder_layers; i++) {
+        query_memory(on, i, frontier);
+        finish_layer(on, i, frontier);
     }
     if (weights_->decoder_norm) normalise(weights_->decoder_norm, on.x, on.rows, on.x);
     size_t d = shape_.d_model;
     for (int place = 0; place < on.rows; place++)
         std::copy_n(on.x + place * d, d, &states_[frontier.order[place] * d]);
+}
+
+// No layer above the highest recorded one is computed.
+void Network::record_part(const ActivationView &on, const Frontier &frontier,
+                          const AttentionRecord &record) {
+    int highest = *std::max_element(record.heads.begin(), record.heads.end()) / shape_.n_heads;
+    embed_targets(on, frontier);
+    for (int i = 0; i <= highest; i++) {
+        query_memory(on, i, frontier);
+        for (int head : record.heads)
+            if (head / shape_.n_heads == i) record_head(on, head, frontier, record);
+        if (i < highest) finish_layer(on, i, frontier);
+    }
+}
+
+// Add one head's share of the mean for the queries in on.wide.
+void Network::record_head(const ActivationView &on, int head, const Frontier &frontier,
+                          const AttentionRecord &record) {
+    size_t d = shape_.d_model, size = d / shape_.n_heads, offset = head % shape_.n_heads * size;
+    float scale = 1.0f / std::sqrt(static_cast<float>(size));
+    std::vector<float> weights;
+    for (int place = 0; place < on.rows; place++) {
+        int i = frontier.order[place], slot = frontier.slot[i], length = memory_lengths_[slot];
+        size_t columns = rounded_up(length, kLanes);
+        const float *query = on.wide + place * d + offset;
+        const float *keys = memory_keys(head / shape_.n_heads, slot) + offset * columns;
+        weights.assign(length, 0.0f);
+        for (size_t k = 0; k < size; k++)
+            for (int j = 0; j < length; j++) weights[j] += query[k] * scale * keys[k * columns + j];
+        float peak = *std::max_element(weights.begin(), weights.end()), sum = 0;
+        for (float &weight : weights) sum += weight = std::exp(weight - peak);
+        for (int j = 0; j < length; j++)
+            record.values[i * record.stride + j] += weights[j] / (sum * record.heads.size());
+    }
 }
 
 void Network::logits(float *out) {

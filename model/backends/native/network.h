@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "parallel.h"
 #include "parts.h"
@@ -28,6 +30,14 @@ struct ActivationView {
     Scratch &scratch;
 };
 
+// Where the mean of some heads' attention to the memory goes: `values` (rows, stride), zeroed.
+// `heads` are numbered layer * n_heads + head.
+struct AttentionRecord {
+    std::vector<int> heads;
+    float *values;
+    size_t stride;
+};
+
 class Network {
   public:
     // Throws std::bad_alloc if there is no room.
@@ -43,6 +53,10 @@ class Network {
 
     // Extend `rows` hypotheses by one token each. Leaves the decoder's states for `logits` or `rank`.
     void step(int rows, const Frontier &frontier);
+
+    // Whole hypotheses at once: row i is one token of the hypothesis in cache row row[i], whose
+    // tokens follow each other from position 0. Overwrites the history of these cache rows.
+    void attention(int rows, const Frontier &frontier, const AttentionRecord &record);
 
     // The last step's logits (rows, V).
     void logits(float *out);
@@ -70,7 +84,16 @@ class Network {
                       const Linear &contract);
     void encode_part(const ActivationView &on, int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots);
+    using PartBody = std::function<void(const ActivationView &, const Frontier &)>;
+    void for_parts(int rows, const Frontier &frontier, const PartBody &body);
+    void embed_targets(const ActivationView &on, const Frontier &frontier);
+    void query_memory(const ActivationView &on, int layer, const Frontier &frontier);
+    void finish_layer(const ActivationView &on, int layer, const Frontier &frontier);
     void step_part(const ActivationView &on, const Frontier &frontier);
+    void record_part(const ActivationView &on, const Frontier &frontier,
+                     const AttentionRecord &record);
+    void record_head(const ActivationView &on, int head, const Frontier &frontier,
+                     const AttentionRecord &record);
     void attend_to_sentence(const ActivationView &on, int sentences, const int32_t *lengths);
     void attend_to_history(const ActivationView &on, int layer, const Frontier &frontier);
     void attend_to_memory(const ActivationView &on, int layer, const Frontier &frontier);

@@ -16,8 +16,15 @@ from torch import Tensor
 
 from model.backends.native.library import Mirrored, address, free_with, required_library
 from model.backends.native.packed import PackedModel
-from model.decoding.network_interface import Capacity, RowCandidates, RowTable, StepShape
+from model.decoding.network_interface import (
+    Capacity,
+    RowCandidates,
+    RowTable,
+    StepShape,
+    WholeHypotheses,
+)
 from model.decoding.slot_allocator import BatchView, Compaction
+from model.network.attention_maps import AttentionHead
 
 _BATCH_TOKENS = 1024
 
@@ -64,7 +71,12 @@ class NativeNetwork:
         """Raises MemoryError if the caches do not fit, OSError if threads cannot start."""
         self._library = library = required_library()
         self._packed, self._config = packed, packed.config
-        self._batch_tokens = max(_BATCH_TOKENS, capacity.max_source_tokens, capacity.max_rows)
+        self._batch_tokens = max(
+            _BATCH_TOKENS,
+            capacity.max_source_tokens,
+            capacity.max_target_tokens,
+            capacity.max_rows,
+        )
         compiled_room = ctypes.byref(
             _Room(**capacity._asdict(), max_batch_tokens=self._batch_tokens)
         )
@@ -141,6 +153,57 @@ class NativeNetwork:
         tokens = torch.empty(len(self._stepped_rows), count, dtype=torch.int64)
         self._library.dragoman_rank(self._network, count, address(log_probs), address(tokens))
         return RowCandidates(log_probs, tokens, log_probs[:, 0].isnan())
+
+    def attention(self, hypotheses: WholeHypotheses, heads: Sequence[AttentionHead]) -> Tensor:
+        """Compute in batches that fit the compiled network's buffers, without padding."""
+        lengths = hypotheses.lengths.tolist()
+        found = torch.zeros(*hypotheses.tokens.shape, hypotheses.longest_source)
+        start, num_tokens = 0, 0
+        for end, length in enumerate(lengths):
+            if num_tokens + length > self._batch_tokens:
+                self._record(range(start, end), hypotheses, lengths, heads, found)
+                start, num_tokens = end, 0
+            num_tokens += length
+        self._record(range(start, len(lengths)), hypotheses, lengths, heads, found)
+        return found
+
+    def _record(
+        self,
+        places: range,
+        hypotheses: WholeHypotheses,
+        lengths: Sequence[int],
+        heads: Sequence[AttentionHead],
+        found: Tensor,
+    ) -> None:
+        """Write the attention of the hypotheses at `places` to `found` (N, T, S)."""
+        counts = np.array([lengths[place] for place in places])
+        rows, slots = (
+            np.repeat(np.array(values[places.start : places.stop], dtype=np.int32), counts)
+            for values in (hypotheses.rows, hypotheses.slots)
+        )
+        if not len(rows):
+            return
+        positions = [np.arange(count) for count in counts]
+        tokens = [
+            np.insert(hypotheses.tokens[place, : count - 1].numpy(), 0, self._config.bos_id)
+            for place, count in zip(places, counts, strict=True)
+            if count
+        ]
+        numbers = np.array([layer * self._config.n_heads + head for layer, head in heads], np.int32)
+        values = torch.zeros(len(rows), hypotheses.longest_source)
+        order = np.arange(len(rows), dtype=np.int32)
+        arrays = (np.concatenate(tokens), np.concatenate(positions), rows, slots, order)
+        self._library.dragoman_attention(
+            self._network,
+            len(rows),
+            *map(address, arrays),
+            len(numbers),
+            address(numbers),
+            address(values),
+            values.size(1),
+        )
+        for place, part in zip(places, values.split(counts.tolist()), strict=True):
+            found[place, : len(part)] = part
 
     def reorder(self, sources: Tensor, length: int) -> None:
         addresses = (address(self._stepped_rows), address(sources))

@@ -1,0 +1,168 @@
+"""Laws of alignment's attention: every backend computes what the reference computes."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.backends.native import NativeNetwork, PackedModel, kernel_names
+from model.backends.torch_eager import EagerNetwork
+from model.decoding.network_interface import Capacity, Network, WholeHypotheses
+from model.network.attention_maps import AttentionHead, attention_maps, default_heads
+from model.network.layers import KV, Attention
+from model.network.transformer import Transformer
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
+
+ROOM = Capacity(max_slots=4, max_rows=8, max_source_tokens=40, max_target_tokens=1100)
+SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS], [EOS], [7, EOS]]
+TARGETS = [[5, 6, 7, 8, EOS], [9, 4], [11, *[12, 4] * 15, EOS], []]
+SLOTS, ROWS = [2, 0, 3, 1], [5, 0, 7, 2]
+VARIANTS: list[dict[str, object]] = [
+    {},
+    {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
+    {"positions": "alibi", "activation": "silu"},
+    {"positions": "learned", "shared_embeddings": "none", "d_model": 80, "n_heads": 5},
+    {"embedding_norm": True, "n_decoder_layers": 4},
+]
+ALL_HEADS = [(0, 0), (1, 0)]
+
+
+def wide_tiny_model(**variant: object) -> Transformer:
+    return tiny_model(**{"max_positions": 1100, **variant})  # type: ignore[arg-type]
+
+
+def hypotheses(targets: Sequence[Sequence[int]] = TARGETS) -> WholeHypotheses:
+    """With other ids behind each one's end, as the search leaves them."""
+    most = max(map(len, targets)) + 2
+    padded = [[*target, *[6] * (most - len(target))] for target in targets]
+    lengths = torch.tensor([len(target) for target in targets])
+    longest = max(map(len, SOURCES))
+    return WholeHypotheses(SLOTS, ROWS, torch.tensor(padded), lengths, longest)
+
+
+def computed(
+    network: Network, heads: Sequence[AttentionHead], targets: Sequence[Sequence[int]] = TARGETS
+) -> list[Tensor]:
+    """The attention of each hypothesis without what lies beyond it and its source."""
+    network.encode(SLOTS, SOURCES)
+    found = network.attention(hypotheses(targets), heads)
+    pairs = zip(found, targets, SOURCES, strict=True)
+    return [part[: len(target), : len(source)] for part, target, source in pairs]
+
+
+@torch.inference_mode()
+def reference(
+    model: Transformer, heads: Sequence[AttentionHead], targets: Sequence[Sequence[int]] = TARGETS
+) -> list[Tensor]:
+    found = []
+    for source, target in zip(SOURCES, targets, strict=True):
+        maps = attention_maps(model, source, [BOS, *target][: max(len(target), 1)])
+        chosen = torch.stack([maps.memory[layer, head] for layer, head in heads])
+        found.append(chosen.mean(0)[: len(target)])
+    return found
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_maps_of_a_pass_are_what_its_outputs_were_computed_from(
+    variant: dict[str, object],
+) -> None:
+    """Rows are probabilities; a prefix has the maps of the whole; nothing attends to the future."""
+    model = wide_tiny_model(**variant)
+    source, target = SOURCES[0], [BOS, *TARGETS[0]]
+    maps = attention_maps(model, source, target)
+    for part in maps:
+        torch.testing.assert_close(part.sum(-1), torch.ones(part.shape[:-1]))
+    assert not maps.decoder.triu(1).any()
+    shorter = attention_maps(model, source, target[:3])
+    torch.testing.assert_close(maps.memory[:, :, :3], shorter.memory)
+    torch.testing.assert_close(maps.decoder[:, :, :3, :3], shorter.decoder)
+
+
+@torch.inference_mode()
+def test_the_maps_reproduce_the_layers_contexts() -> None:
+    """The probabilities times the values are what attention adds, in every kind of attention."""
+    model = tiny_model(norm="pre")
+    source, target = torch.tensor([SOURCES[1]]), torch.tensor([[BOS, *TARGETS[0]]])
+    maps = attention_maps(model, SOURCES[1], [BOS, *TARGETS[0]])
+    seen: list[Tensor] = []
+    expected: list[Tensor] = []
+    kinds = [
+        (layer.self_attention, maps.encoder[i]) for i, layer in enumerate(model.encoder_layers)
+    ]
+    for i, layer in enumerate(model.decoder_layers):
+        kinds += [(layer.self_attention, maps.decoder[i]), (layer.memory_attention, maps.memory[i])]
+    for attention, weights in kinds:
+
+        def compare(
+            module: Attention, given: tuple[Tensor, KV], out: Tensor, weights: Tensor = weights
+        ) -> None:
+            contexts = (weights @ given[1].values[0]).transpose(0, 1).flatten(1)
+            expected.append(module.out_proj(contexts))
+            seen.append(out[0])
+
+        attention.register_forward_hook(compare)
+    model(source, target)
+    assert len(seen) == len(kinds)
+    for ours, theirs in zip(expected, seen, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_pytorch_attends_as_the_reference(variant: dict[str, object]) -> None:
+    model = wide_tiny_model(**variant)
+    for heads in (default_heads(model.config), [(0, 0)], ALL_HEADS):
+        found = computed(EagerNetwork(model, CONTROL_IDS, ROOM), heads)
+        for ours, theirs in zip(found, reference(model, heads), strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("kernels", range(len(kernel_names())))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_our_code_attends_as_the_reference(variant: dict[str, object], kernels: int) -> None:
+    """Bytes nearly so."""
+    model = wide_tiny_model(**variant)
+    for heads in (default_heads(model.config), [(0, 0)], ALL_HEADS):
+        expected = reference(model, heads)
+        for is_quantised, tolerance in ((False, 2e-5), (True, 0.05)):
+            packed = PackedModel(model, CONTROL_IDS, is_quantised, kernels)
+            for ours, theirs in zip(
+                computed(NativeNetwork(packed, ROOM), heads), expected, strict=True
+            ):
+                torch.testing.assert_close(ours, theirs, atol=tolerance, rtol=1e-4)
+
+
+def test_hypotheses_beyond_the_buffers_are_attended_in_parts() -> None:
+    """Two of 1,000 tokens each do not fit into one batch of 1,100."""
+    rng = random.Random(1)
+    model = wide_tiny_model()
+    targets = [[rng.randrange(4, 13) for _ in range(1000)] for _ in range(2)] + [[5], [6, 7]]
+    network = NativeNetwork(PackedModel(model, CONTROL_IDS, False), ROOM)
+    expected = reference(model, ALL_HEADS, targets)
+    for ours, theirs in zip(computed(network, ALL_HEADS, targets), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("is_quantised", [False, True])
+def test_any_number_of_threads_attends_alike(is_quantised: bool) -> None:
+    model = wide_tiny_model(d_model=256, n_heads=8, d_ff=512)
+    targets = [[5 + i % 7 for i in range(300)] for _ in range(4)]
+    found = []
+    for threads in (1, 2, 3):
+        network = NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised), ROOM)
+        network.use_threads(threads)
+        found.append(computed(network, ALL_HEADS, targets))
+    for alone, *others in zip(*found, strict=True):
+        for other in others:
+            torch.testing.assert_close(other, alone, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize(("layers", "expected"), [(1, 0), (2, 1), (3, 2), (4, 2), (6, 4), (12, 10)])
+def test_heads_that_nobody_chose_are_those_of_one_layer(layers: int, expected: int) -> None:
+    heads = default_heads(tiny_model(n_decoder_layers=layers).config)
+    assert heads == ((expected, 0), (expected, 1))
+    assert math.prod(map(len, heads)) == 4

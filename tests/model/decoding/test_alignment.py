@@ -1,0 +1,150 @@
+"""Laws of alignment: an ended sentence that asks has the attention of its own translation."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+import torch
+
+from model.backends.selection import Backend
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Finished, SourceSentence
+from model.network.attention_maps import attention_maps, default_heads
+from model.network.transformer import Transformer
+from model.runner import Runner
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.test_runner import BACKENDS, mixed_sentences
+
+VARIANTS: list[dict[str, object]] = [{}, {"norm": "pre", "n_decoder_layers": 4}]
+
+
+def some_aligned(count: int, seed: int) -> list[SourceSentence]:
+    rng = random.Random(seed)
+    return [
+        dataclasses.replace(sentence, is_aligned=rng.random() < 0.6)
+        for sentence in mixed_sentences(count, seed)
+    ]
+
+
+def check(model: Transformer, sentences: list[SourceSentence], results: list[Finished]) -> None:
+    """Those that asked have the reference's attention, and nothing else has any."""
+    num_checked = 0
+    for sentence, result in zip(sentences, results, strict=True):
+        best, *others = result.hypotheses
+        assert [hypothesis.attention for hypothesis in others] == [None] * len(others)
+        if not sentence.is_aligned:
+            assert best.attention is None
+            continue
+        assert best.attention is not None
+        assert best.attention.shape == (len(best.ids), len(sentence.ids))
+        if best.ids:
+            maps = attention_maps(model, sentence.ids, [BOS, *best.ids[:-1]])
+            layer = default_heads(model.config)[0][0]
+            found = torch.from_numpy(best.attention)
+            torch.testing.assert_close(found, maps.memory[layer].mean(0), atol=2e-5, rtol=1e-4)
+            num_checked += 1
+    assert num_checked
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_best_hypothesis_has_the_attention_of_the_reference(
+    variant: dict[str, object], backend: Backend
+) -> None:
+    model = tiny_model(seed=6, **variant)
+    sentences = some_aligned(14, seed=1)
+    check(model, sentences, run_to_end(tiny_runner(model, backend=backend), sentences))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sentences_that_join_and_leave_at_any_step_are_aligned_as_alone(backend: Backend) -> None:
+    """In few slots, so that a slot's tables hold what was left by longer sentences."""
+    model, rng = tiny_model(seed=2), random.Random(2)
+    sentences = some_aligned(30, seed=4)
+    runner = tiny_runner(model, backend=backend, max_slots=5, max_rows=20)
+    waiting = list(range(len(sentences)))
+    index_of: dict[int, int] = {}
+    results: dict[int, Finished] = {}
+    while waiting or index_of:
+        while waiting and rng.random() < 0.6:
+            needed = sentences[waiting[0]].options.beam_size
+            if not runner.num_free_slots or runner.num_free_rows < needed:
+                break
+            index = waiting.pop(0)
+            index_of[runner.admit([sentences[index]])[0]] = index
+        some = [h for h in index_of if rng.random() < 0.7] if runner.can_step_subset else None
+        for finished in runner.step(some or None).finished:
+            results[index_of.pop(finished.handle)] = finished
+    check(model, sentences, [results[i] for i in range(len(sentences))])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sentences_that_nobody_aligns_cost_no_pass(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = tiny_runner(tiny_model(), backend=backend)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a pass ran")
+
+    monkeypatch.setattr(type(runner._network), "attention", refuse)
+    plain = SourceSentence([5, 6, EOS], DecodingOptions(beam_size=2))
+    assert run_to_end(runner, [plain, plain])[0].hypotheses
+    with pytest.raises(AssertionError, match="a pass ran"):
+        run_to_end(runner, [dataclasses.replace(plain, is_aligned=True)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_sentence_without_finite_scores_fails_alone(backend: Backend) -> None:
+    model = tiny_model(shared_embeddings="none")
+    model.src_embedding.tokens.weight.data[12] = float("nan")
+    sentences = [
+        SourceSentence(ids, DecodingOptions(beam_size=2), is_aligned=True)
+        for ids in ([5, 6, EOS], [12, EOS], [7, 8, EOS])
+    ]
+    results = run_to_end(tiny_runner(model, backend=backend), sentences)
+    assert [result.error is None for result in results] == [True, False, True]
+    assert results[2].hypotheses[0].attention is not None
+
+
+def test_many_that_end_together_are_aligned_in_passes_of_bounded_size() -> None:
+    model = tiny_model(max_positions=300)
+    model.output.bias.data[EOS] = -50.0
+    options = DecodingOptions(beam_size=1, max_length=290, sampling=True, temperature=9.0)
+    sentences = [SourceSentence([5 + i % 5, EOS], options, is_aligned=True) for i in range(40)]
+    runner = Runner(
+        model,
+        CONTROL_IDS,
+        max_slots=40,
+        max_rows=40,
+        max_source_tokens=32,
+        max_target_tokens=300,
+        backend="eager",
+    )
+    sizes: list[int] = []
+    attend = runner._network.attention
+    runner._network.attention = lambda w, h: (sizes.append(w.tokens.numel()), attend(w, h))[1]
+    check(model, sentences, run_to_end(runner, sentences))
+    assert max(sizes) <= 8192 < sum(sizes)
+
+
+def test_chosen_heads_are_those_whose_mean_is_given() -> None:
+    model = tiny_model()
+    model.output.bias.data[EOS] = -50.0
+    runner = Runner(
+        model,
+        CONTROL_IDS,
+        max_slots=1,
+        max_rows=1,
+        max_source_tokens=32,
+        max_target_tokens=32,
+        alignment_heads=[(0, 1), (1, 0)],
+    )
+    sentence = SourceSentence([5, 7, 9, EOS], DecodingOptions(beam_size=1), is_aligned=True)
+    best = run_to_end(runner, [sentence])[0].hypotheses[0]
+    maps = attention_maps(model, sentence.ids, [BOS, *best.ids[:-1]]).memory
+    assert best.attention is not None
+    found = torch.from_numpy(best.attention)
+    torch.testing.assert_close(found, (maps[0, 1] + maps[1, 0]) / 2, atol=2e-5, rtol=1e-4)
