@@ -39,6 +39,7 @@ from model.files import (
     reason_of,
     replacing_files,
 )
+from model.network.attention_maps import AttentionHead
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, weight_shapes
 from model.text.languages import Languages, parse_pairs, render_pairs
@@ -74,6 +75,8 @@ class CheckpointInfo:
     max_source_tokens: int | None = None
     """The limit above which a sentence is better split, for a model trained on short sentences.
     None: the usual limit applies."""
+    alignment_heads: tuple[AttentionHead, ...] = ()
+    """The heads whose mean attention to the memory aligns words best; empty: not measured."""
 
     def source_limit(self, wanted: int | None) -> int:
         """The most tokens per sentence, tag and end included: `wanted`, or else the checkpoint's
@@ -241,6 +244,12 @@ def save_checkpoint(
     (directory / SELF_TEST_FILE).unlink(missing_ok=True)
 
 
+def describe_again(directory: Path, info: CheckpointInfo) -> None:
+    """Replace config.json and its checksum. Raises CheckpointError, or OSError if the disk is
+    full."""
+    add_to_checkpoint(directory, CONFIG_FILE, _render_info(info))
+
+
 def add_to_checkpoint(directory: Path, name: str, text: str) -> None:
     """Write one more file and list it in SHA256SUMS. Raises OSError if the disk is full."""
     listed = verify_sums(directory) - {name}
@@ -329,14 +338,16 @@ def _parse_info(raw: Any) -> CheckpointInfo:
         raise ValueError(f"it must hold one JSON object, got {type(raw).__name__}")
     if raw.get("format") != FORMAT_VERSION or not is_whole_number(raw["format"]):
         raise ValueError(f"format must be {FORMAT_VERSION}, got {shown(raw.get('format'))}")
+    architecture = ModelConfig.from_dict(raw["architecture"])
     return CheckpointInfo(
         name=_parse_name(raw["name"]),
-        architecture=ModelConfig.from_dict(raw["architecture"]),
+        architecture=architecture,
         pairs=parse_pairs(raw["pairs"]),
         tokenizer=TokenizerConfig.from_dict(raw["tokenizer"]),
         decoding=DecodingOptions.from_dict(raw["decoding"]),
         origin=_parse_origin(raw.get("origin", {})),
         max_source_tokens=_parse_max_source_tokens(raw.get("max_source_tokens")),
+        alignment_heads=_parse_alignment_heads(raw.get("alignment_heads", []), architecture),
     )
 
 
@@ -365,6 +376,25 @@ def _parse_max_source_tokens(value: Any) -> int | None:
     )
 
 
+def _parse_alignment_heads(value: Any, config: ModelConfig) -> tuple[AttentionHead, ...]:
+    """Raises ValueError unless it lists [layer, head] pairs of the decoder, none twice."""
+    layers, heads = config.n_decoder_layers, config.n_heads
+    is_right = isinstance(value, list) and all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(map(is_whole_number, pair))
+        and 0 <= pair[0] < layers
+        and 0 <= pair[1] < heads
+        for pair in value
+    )
+    if not is_right or len(set(map(tuple, value))) < len(value):
+        raise ValueError(
+            "alignment_heads must list different [layer, head] pairs, layers 0 to "
+            f"{layers - 1} and heads 0 to {heads - 1}, got {shown(value)}"
+        )
+    return tuple((layer, head) for layer, head in value)
+
+
 def _render_info(info: CheckpointInfo) -> str:
     raw = {
         "format": FORMAT_VERSION,
@@ -374,6 +404,7 @@ def _render_info(info: CheckpointInfo) -> str:
         "architecture": dataclasses.asdict(info.architecture),
         "decoding": info.decoding.to_dict(),
         **({"max_source_tokens": info.max_source_tokens} if info.max_source_tokens else {}),
+        **({"alignment_heads": info.alignment_heads} if info.alignment_heads else {}),
         **({"origin": dict(info.origin)} if info.origin else {}),
     }
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"

@@ -94,6 +94,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
             precision=placement.precision,
             backend=backend,
             byte_ids=checkpoint.tokenizer.byte_ids(),
+            alignment_heads=info.alignment_heads,
         )
 
     def make_warm_runner(capacity: Capacity) -> ModelRunner:

@@ -8,6 +8,7 @@ import click
 
 from service import __version__
 from service.commands.average import average
+from service.commands.calibrate import calibrate
 from service.commands.check import check
 from service.commands.evaluate import evaluate
 from service.commands.export import export
@@ -40,11 +41,12 @@ def dragoman() -> None:
     dragoman train RECIPE --run DIRECTORY        train a checkpoint
     dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
     dragoman average CHECKPOINT... DESTINATION   write their mean
+    dragoman calibrate CHECKPOINT --recipe RECIPE choose the attention that aligns words
     dragoman check DIRECTORY                     verify a checkpoint, and translate its self-test
     dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
     dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
     """
 
 
-for _command in (serve, translate, train, evaluate, average, check, import_, export):
+for _command in (serve, translate, train, evaluate, calibrate, average, check, import_, export):
     dragoman.add_command(_command)

@@ -26,6 +26,7 @@ from model.checkpoint import (
     CheckpointInfo,
     StoredWeights,
     add_to_checkpoint,
+    describe_again,
     load_checkpoint,
     open_checkpoint,
     save_checkpoint,
@@ -161,6 +162,28 @@ def test_the_longest_sentence_comes_back_from_a_saved_description(
 def test_a_longest_sentence_that_is_none_is_refused(saved: Path, wrong: object) -> None:
     edit_config(saved, lambda raw: raw.update(max_source_tokens=wrong))
     said = f"max_source_tokens must be an integer of at least 16, got {wrong!r}"
+    with pytest.raises(CheckpointError, match=re.escape(said)):
+        load_checkpoint(saved)
+
+
+def test_alignment_heads_come_back_from_a_saved_description(
+    saved: Path, tiny_config: ModelConfig
+) -> None:
+    info = dataclasses.replace(info_for(tiny_config), alignment_heads=((0, 3), (1, 0)))
+    describe_again(saved, info)
+    assert load_checkpoint(saved).info == info
+    assert "alignment_heads" in (saved / "config.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 3, [0], [[0]], [[0, 4]], [[2, 0]], [[-1, 0]], [[0, True]], [[0, 1], [0, 1]]]
+)
+def test_alignment_heads_that_the_network_lacks_are_refused(saved: Path, wrong: object) -> None:
+    edit_config(saved, lambda raw: raw.update(alignment_heads=wrong))
+    said = (
+        "alignment_heads must list different [layer, head] pairs, layers 0 to 1 and heads 0 to 3, "
+        f"got {wrong!r}"
+    )
     with pytest.raises(CheckpointError, match=re.escape(said)):
         load_checkpoint(saved)
 
@@ -520,7 +543,7 @@ def _paths(raw: dict[str, Any]) -> list[tuple[str, ...]]:
 def test_every_field_of_a_wrong_type_is_refused_in_one_line(saved: Path) -> None:
     """Or taken, where the value is a right one by chance; never anything but CheckpointError."""
     original = json.loads((saved / "config.json").read_text())
-    original |= {"origin": {"source": "x"}, "max_source_tokens": 20}
+    original |= {"origin": {"source": "x"}, "max_source_tokens": 20, "alignment_heads": [[0, 1]]}
     defaults = TokenizerConfig("", "")
     original["tokenizer"] |= {
         field.name: getattr(defaults, field.name)
