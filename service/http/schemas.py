@@ -14,6 +14,7 @@ from model.text.languages import MAX_CODE_CHARACTERS
 from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
 from service.http.fields import explain_invalid, value_schema
+from service.translation.alignment import AlignmentLink
 from service.translation.job import TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 from service.translation.results import (
@@ -107,7 +108,9 @@ class TranslateRequest(BaseModel):
     deadline_ms: int | None = Field(
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
     )
-    details: bool = Field(False, description="Also give every sentence's tokens and scores.")
+    details: bool = Field(
+        False, description="Also give every sentence's tokens, scores and word alignment."
+    )
     model: str | None = Field(
         None,
         max_length=_MAX_NAME_CHARACTERS,
@@ -168,6 +171,7 @@ class TranslateRequest(BaseModel):
             deadline_seconds=deadline_ms / 1000 if deadline_ms else default_deadline_seconds,
             prefixes=self.prefixes,
             model=self.model,
+            is_aligned=self.details,
         )
 
 
@@ -219,7 +223,11 @@ class Milliseconds(BaseModel):
 
 class SentenceDetail(BaseModel):
     """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
-    sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens."""
+    sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
+
+    alignment lists which words translate each other: [source_start, source_end, target_start,
+    target_end, weight], offsets in code points of source and target, weight 0 to 1.
+    """
 
     source: str
     target: str
@@ -228,6 +236,7 @@ class SentenceDetail(BaseModel):
     score: float
     finish_reason: str
     times_ms: Milliseconds
+    alignment: list[AlignmentLink]
 
     @classmethod
     def of(cls, sentence: SentenceResult) -> Self:
@@ -239,6 +248,7 @@ class SentenceDetail(BaseModel):
             score=sentence.best.score,
             finish_reason=sentence.best.finish_reason,
             times_ms=Milliseconds.of(sentence.times),
+            alignment=list(sentence.alignment or ()),
         )
 
 

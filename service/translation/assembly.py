@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from model.decoding.sentence import Hypothesis
 from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome
+from service.translation.alignment import AlignmentLink, link_words
 from service.translation.job import ModelJob
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.segmentation import Document
@@ -48,14 +50,26 @@ class Assembly:
         ]
         best, *others = dict.fromkeys(versions)
         sentences = [
-            self._sentence(source, texts[0], outcome)
+            self._sentence(work, source, texts[0], outcome)
             for source, texts, outcome in zip(document.sentences, spelled, outcomes, strict=True)
         ]
         return TranslationResult(
             best, others, sentences, self._name, work.detections[index], work.pivots[index]
         )
 
-    def _sentence(self, source: str, target: str, outcome: SentenceOutcome) -> SentenceResult:
+    def _sentence(
+        self, work: ModelJob, source: str, target: str, outcome: SentenceOutcome
+    ) -> SentenceResult:
         assert outcome.times is not None
         best = outcome.hypotheses[0]
-        return SentenceResult(source, target, self._tokenizer.pieces(best.ids), best, outcome.times)
+        tokens = self._tokenizer.pieces(best.ids)
+        links = None if best.attention is None else self._links(work, source, target, best)
+        return SentenceResult(source, target, tokens, best, outcome.times, links)
+
+    def _links(
+        self, work: ModelJob, source: str, target: str, best: Hypothesis
+    ) -> list[AlignmentLink]:
+        assert best.attention is not None
+        source_spans = self._tokenizer.source_spans(source, work.target, work.source)
+        target_spans = self._tokenizer.target_spans(best.ids)
+        return link_words(source, target, source_spans, target_spans, best.attention)

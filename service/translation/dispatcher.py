@@ -156,7 +156,12 @@ class Dispatcher:
         first = route[0]
         options = pivot_options(job, first.translator.decoding, self._max_beam_size)
         to_pivot = dataclasses.replace(
-            work, source=first.source, target=first.target, options=options, prefixes=()
+            work,
+            source=first.source,
+            target=first.target,
+            options=options,
+            prefixes=(),
+            is_aligned=False,
         )
         pivots = [
             PivotTranslation(first.target, result.text, result.model, result.sentences)
@@ -203,6 +208,7 @@ class Dispatcher:
             pivots=[None] * len(places),
             ends_seconds=ends_seconds,
             prefixes=job.prefixes,
+            is_aligned=job.is_aligned,
         )
 
     async def _detect(self, job: TranslationJob) -> Sequence[Detection | None]:

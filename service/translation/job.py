@@ -21,7 +21,7 @@ class TranslationJob:
     the alternatives need; `options`: fields of `DecodingOptions` to override, of which a sampling
     option selects sampling; `deadline_seconds`: from the job's start, None is no deadline;
     `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
-    allowed, None is any.
+    allowed, None is any; `is_aligned`: whether sentences get their word alignment.
     """
 
     texts: Sequence[str]
@@ -33,6 +33,7 @@ class TranslationJob:
     deadline_seconds: float | None = None
     prefixes: Sequence[str] = ()
     model: str | None = None
+    is_aligned: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class ModelJob:
     ends_seconds: float | None = None
     prefixes: Sequence[str] = ()
     is_admitted: bool = False
+    is_aligned: bool = False
 
     @property
     def deadline_seconds(self) -> float | None:

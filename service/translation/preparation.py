@@ -46,7 +46,7 @@ class Preparation:
         sources = [encoder.ids(text) for document in documents for text in document.sentences]
         prefixes = self._prefixes(work, sources)
         sentences = [
-            SourceSentence(ids, work.options, is_streamed, prefix)
+            SourceSentence(ids, work.options, is_streamed, prefix, work.is_aligned)
             for ids, prefix in zip(sources, prefixes, strict=True)
         ]
         return PreparedTexts(documents, sentences)

@@ -7,18 +7,23 @@ from dataclasses import dataclass
 
 from model.decoding.sentence import Hypothesis
 from service.engine.sentence_task import SentenceTimes
+from service.translation.alignment import AlignmentLink
 from service.translation.detection import Detection
 
 
 @dataclass(frozen=True)
 class SentenceResult:
-    """One sentence, its translation, and the tokens, scores and end of its best hypothesis."""
+    """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
+
+    `alignment`: which words translate each other; None if the job did not ask.
+    """
 
     source: str
     target: str
     tokens: Sequence[str]
     best: Hypothesis
     times: SentenceTimes
+    alignment: Sequence[AlignmentLink] | None = None
 
 
 @dataclass(frozen=True)

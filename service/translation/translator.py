@@ -18,6 +18,8 @@ from service.translation.results import TextPiece, TranslationResult
 from service.translation.stream_assembler import StreamAssembler
 from service.translation.text_pool import TextPool, cost_of
 
+_COST_OF_LINKS = 4
+"""Aligning the words of a sentence costs as much as joining this many versions of it."""
 Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 
 
@@ -97,7 +99,8 @@ class Translator:
         self, work: ModelJob, prepared: PreparedTexts, outcomes: Sequence[SentenceOutcome]
     ) -> list[TranslationResult]:
         assemble = functools.partial(self._assembly.results, work, prepared.documents, outcomes)
-        return await self._pool.run(cost_of(len(outcomes) * work.options.n_best, 0), assemble)
+        num_versions = work.options.n_best + _COST_OF_LINKS * work.is_aligned
+        return await self._pool.run(cost_of(len(outcomes) * num_versions, 0), assemble)
 
     async def _follow(
         self, work: ModelJob, prepared: PreparedTexts, updates: AsyncIterator[Update]

@@ -49,6 +49,31 @@ def test_each_pair_is_translated_by_the_models_that_have_it(
     assert [*pivot, detail["model"]] == models
 
 
+@pytest.mark.parametrize(
+    ("text", "source", "target", "words"),
+    [
+        ("Tom has 250 books.", "en", "de", {"Tom": "Tom", "250": "250", "books": "Bücher"}),
+        ("Tom wohnt in Berlin.", "de", "en", {"Tom": "Tom", "Berlin": "Berlin"}),
+        ("汤姆住在波士顿。", "zh", "en", {"汤姆": "Tom", "波士顿": "Boston"}),
+        ("Tom lives in Boston.", "en", "zh", {"Tom": "汤姆", "Boston": "波士顿"}),
+    ],
+)
+def test_details_say_which_words_translate_each_other(
+    client: TestClient, text: str, source: str, target: str, words: dict[str, str]
+) -> None:
+    body = {"q": text, "source": source, "target": target, "details": True}
+    (detail,) = client.post("/translate", json=body).json()["details"]
+    (sentence,) = detail["sentences"]
+    strong = [
+        (sentence["source"][link[0] : link[1]], sentence["target"][link[2] : link[3]])
+        for link in sentence["alignment"]
+        if link[4] > 0.5
+    ]
+    for word, translation in words.items():
+        assert [pair for pair in strong if word in pair[0] and translation in pair[1]]
+        assert not [pair for pair in strong if (word in pair[0]) != (translation in pair[1])]
+
+
 def test_all_pairs_of_the_three_languages_are_offered(client: TestClient) -> None:
     targets = {entry["code"]: set(entry["targets"]) for entry in client.get("/languages").json()}
     assert targets == {"zh": {"en", "de"}, "en": {"zh", "de"}, "de": {"zh", "en"}}

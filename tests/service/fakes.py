@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
@@ -26,6 +30,11 @@ class FakeTokenizer:
     ) -> list[int]:
         return [TAG, *map(ord, text), EOS]
 
+    def source_spans(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[tuple[int, int]]:
+        return [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
+
     def target_start(self, target_language: str) -> list[int]:
         return []
 
@@ -37,6 +46,9 @@ class FakeTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(map(chr, ids))
+
+    def target_spans(self, ids: Sequence[int]) -> list[tuple[int, int]]:
+        return [(i, i + 1) for i in range(len(ids))]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return list(map(chr, ids))
@@ -59,10 +71,18 @@ class _Running:
         """The source in capitals; the k-th best has k stars more."""
         prefix = "".join(map(chr, self.sentence.prefix))
         text = prefix + "".join(map(chr, self.sentence.ids[1:-1])).upper()
-        return [
+        found = [
             Hypothesis([*map(ord, text + "*" * k)], [-0.5] * (len(text) + k + 1), -0.5 - k, "stop")
             for k in range(self.sentence.options.n_best)
         ]
+        if self.sentence.is_aligned:
+            found[0] = dataclasses.replace(found[0], attention=self._attention(len(text)))
+        return found
+
+    def _attention(self, num_tokens: int) -> NDArray[np.float32]:
+        """Each character attends to the one at its own place."""
+        size = len(self.sentence.ids)
+        return np.eye(size + num_tokens, size, 1, dtype=np.float32)[:num_tokens]
 
 
 class FakeRunner:

@@ -5,13 +5,16 @@ import json
 import threading
 import time
 from codecs import BOM_UTF8
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from model.decoding.sentence import SourceSentence
 from service.app import create_app
 from service.settings import Settings
+from service.translation import assembly
 from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model
 
 JSON = {"Content-Type": "application/json"}
@@ -79,6 +82,51 @@ def test_details_tell_each_sentence(client: TestClient) -> None:
     assert first["target"] == first["source"].upper() == "".join(first["tokens"])
     assert len(first["log_probs"]) == len(first["tokens"]) + 1
     assert first["finish_reason"] == "stop"
+
+
+def test_details_tell_which_words_translate_each_other(client: TestClient) -> None:
+    details = ask(client, q="Hi, Tom.", details=True)["details"]
+    alignment = details[0]["sentences"][0]["alignment"]
+    assert [link[:4] for link in alignment] == [
+        [0, 2, 0, 2],
+        [2, 3, 2, 3],
+        [4, 7, 4, 7],
+        [7, 8, 7, 8],
+    ]
+    assert all(0 < link[4] <= 1 for link in alignment)
+
+
+def test_a_stream_with_details_tells_them_in_its_last_message(client: TestClient) -> None:
+    body = {"q": "Hi, Tom.", "source": "en", "target": "de", "details": True}
+    plain = ask(client, **body)["details"][0]["sentences"][0]["alignment"]
+    streamed = client.post("/translate", json=body, headers={"accept": "text/event-stream"})
+    final = streamed.text.split("data: ")[-1]
+    (text,) = json.loads(final)["details"]
+    assert text["sentences"][0]["alignment"] == plain != []
+
+
+@pytest.mark.parametrize("accepted", ["application/json", "text/event-stream"])
+def test_without_details_nothing_is_aligned(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, accepted: str
+) -> None:
+    """The runner is asked for no attention, and no text is cut into words."""
+    asked: list[bool] = []
+    admit = FakeRunner.admit
+
+    def watched(runner: FakeRunner, sentences: Sequence[SourceSentence]) -> list[int]:
+        asked.extend(sentence.is_aligned for sentence in sentences)
+        return admit(runner, sentences)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("words were aligned")
+
+    monkeypatch.setattr(FakeRunner, "admit", watched)
+    monkeypatch.setattr(assembly, "link_words", refuse)
+    body = {"q": ["Hi. Ho.", "He."], "source": "en", "target": "de", "alternatives": 1}
+    answer = client.post("/translate", json=body, headers={"accept": accepted})
+    assert answer.status_code == 200
+    assert "details" not in answer.text
+    assert asked == [False] * 3
 
 
 def test_details_tell_where_the_time_went(client: TestClient, runner: FakeRunner) -> None:
