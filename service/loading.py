@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from model.decoding.options import DecodingOptions
 from service.engine.interfaces import Runner, Tokenizer
 from service.settings import Settings
+from service.translation.inspection import InspectedModel
 
 if TYPE_CHECKING:
     from model.backends.selection import Backend
-    from model.checkpoint import CheckpointInfo
+    from model.checkpoint import CheckpointInfo, StoredModel
     from model.decoding.network_interface import Capacity, Precision
 
 _GIB = 2**30
@@ -43,6 +44,7 @@ class LoadedModel:
     runner_bytes: int
     device: str
     precision: str
+    inspected: InspectedModel
 
 
 def load_models(settings: Settings) -> list[LoadedModel]:
@@ -114,7 +116,15 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         ),
         device=placement.device,
         precision=placement.precision,
+        inspected=_inspected(checkpoint.model),
     )
+
+
+def _inspected(model: StoredModel) -> InspectedModel:
+    from model.inspection import attention_tables, is_inspectable
+
+    compute = functools.partial(attention_tables, model) if is_inspectable(model) else None
+    return InspectedModel(model.config, compute)
 
 
 def _placement(settings: Settings) -> _Placement:

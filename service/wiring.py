@@ -44,6 +44,7 @@ def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) ->
             model.max_source_tokens,
             model.own_codes,
             pool,
+            model.inspected,
         )
         for model in models
     ]

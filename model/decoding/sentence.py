@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,15 @@ class Hypothesis:
     score: float
     finish_reason: Literal["stop", "length", "repetition"]
     attention: NDArray[np.float32] | None = field(default=None, compare=False)
+
+
+class AttentionTables(NamedTuple):
+    """Probabilities as nested lists, by layer and head: encoder (L, H, S, S), decoder (L, H, T, T)
+    and memory (L, H, T, S). Row i of the decoder and the memory is what predicts target token i."""
+
+    encoder: list[object]
+    decoder: list[object]
+    memory: list[object]
 
 
 @dataclass(frozen=True)

@@ -268,6 +268,10 @@ class Tokenizer:
         """An incremental decoder for one sentence."""
         return StreamDecoder(self)
 
+    def source_tokens(self, ids: Sequence[int]) -> list[str]:
+        """The source piece of each id."""
+        return [self._source.pieces[token] for token in ids]
+
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The target piece of each id."""
         return [self._target.pieces[token] for token in ids]

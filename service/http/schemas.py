@@ -19,6 +19,7 @@ from service.translation.job import TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 from service.translation.results import (
     PivotTranslation,
+    SentenceAttention,
     SentenceResult,
     TextPiece,
     TranslationResult,
@@ -108,8 +109,11 @@ class TranslateRequest(BaseModel):
     deadline_ms: int | None = Field(
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
     )
-    details: bool = Field(
-        False, description="Also give every sentence's tokens, scores and word alignment."
+    details: bool | Literal["attention"] = Field(
+        False,
+        description="Also give every sentence's tokens, scores and word alignment; with "
+        '"attention", for a text of one sentence, the attention of every layer and head.',
+        json_schema_extra={"enum": [True, False, "attention"]},
     )
     model: str | None = Field(
         None,
@@ -171,7 +175,8 @@ class TranslateRequest(BaseModel):
             deadline_seconds=deadline_ms / 1000 if deadline_ms else default_deadline_seconds,
             prefixes=self.prefixes,
             model=self.model,
-            is_aligned=self.details,
+            is_aligned=bool(self.details),
+            is_inspected=self.details == "attention",
         )
 
 
@@ -180,6 +185,7 @@ _SPELLED_FIELDS = {
     name
     for name, schema in _PROPERTIES.items()
     if value_schema(schema).get("type") in ("integer", "number", "boolean")
+    or True in value_schema(schema).get("enum", ())
 }
 
 
@@ -221,6 +227,27 @@ class Milliseconds(BaseModel):
         )
 
 
+class Attention(BaseModel):
+    """Probabilities as nested lists, [layer][head][row][column]: encoder of source by source
+    tokens, decoder of target by target tokens, memory of target by source tokens. Row i of decoder
+    and memory predicts target token i; column i of the decoder is the token before it.
+    """
+
+    source_tokens: list[str]
+    target_tokens: list[str]
+    encoder: list[Any]
+    decoder: list[Any]
+    memory: list[Any]
+
+    @classmethod
+    def of(cls, attention: SentenceAttention) -> Self:
+        return cls(
+            source_tokens=list(attention.source_tokens),
+            target_tokens=list(attention.target_tokens),
+            **attention.tables._asdict(),
+        )
+
+
 class SentenceDetail(BaseModel):
     """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
     sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
@@ -237,6 +264,7 @@ class SentenceDetail(BaseModel):
     finish_reason: str
     times_ms: Milliseconds
     alignment: list[AlignmentLink]
+    attention: Attention | None = None
 
     @classmethod
     def of(cls, sentence: SentenceResult) -> Self:
@@ -249,6 +277,7 @@ class SentenceDetail(BaseModel):
             finish_reason=sentence.best.finish_reason,
             times_ms=Milliseconds.of(sentence.times),
             alignment=list(sentence.alignment or ()),
+            attention=Attention.of(sentence.attention) if sentence.attention else None,
         )
 
 

@@ -22,6 +22,7 @@ from service.http.schemas import (
     TranslateResponse,
 )
 from service.http.state import ServerState
+from service.translation.inspection import MAX_ENTRIES
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece, TranslationResult
 from service.translation.text_pool import TextPool, cost_of
@@ -100,7 +101,9 @@ def render(message: BaseModel) -> str:
 
 def _cost_of_answer(wanted: TranslateRequest, translations: list[TranslationResult]) -> int:
     num_sentences = sum(len(translation.sentences) for translation in translations)
-    return cost_of(len(translations) + num_sentences * wanted.details, 0)
+    num_details = num_sentences if wanted.details else 0
+    num_numbers = MAX_ENTRIES if wanted.details == "attention" else 0
+    return cost_of(len(translations) + num_details, num_numbers)
 
 
 def unforeseen(error: Exception, request_id: str) -> ServiceError:

@@ -162,6 +162,7 @@ class Dispatcher:
             options=options,
             prefixes=(),
             is_aligned=False,
+            is_inspected=False,
         )
         pivots = [
             PivotTranslation(first.target, result.text, result.model, result.sentences)
@@ -209,6 +210,7 @@ class Dispatcher:
             ends_seconds=ends_seconds,
             prefixes=job.prefixes,
             is_aligned=job.is_aligned,
+            is_inspected=job.is_inspected,
         )
 
     async def _detect(self, job: TranslationJob) -> Sequence[Detection | None]:

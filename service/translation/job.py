@@ -21,7 +21,8 @@ class TranslationJob:
     the alternatives need; `options`: fields of `DecodingOptions` to override, of which a sampling
     option selects sampling; `deadline_seconds`: from the job's start, None is no deadline;
     `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
-    allowed, None is any; `is_aligned`: whether sentences get their word alignment.
+    allowed, None is any; `is_aligned`: whether sentences get their word
+    alignment; `is_inspected`: whether its only sentence gets the attention of the network.
     """
 
     texts: Sequence[str]
@@ -34,6 +35,7 @@ class TranslationJob:
     prefixes: Sequence[str] = ()
     model: str | None = None
     is_aligned: bool = False
+    is_inspected: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class ModelJob:
     prefixes: Sequence[str] = ()
     is_admitted: bool = False
     is_aligned: bool = False
+    is_inspected: bool = False
 
     @property
     def deadline_seconds(self) -> float | None:

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model.decoding.sentence import Hypothesis
+from model.decoding.sentence import AttentionTables, Hypothesis
 from service.engine.sentence_task import SentenceTimes
 from service.translation.alignment import AlignmentLink
 from service.translation.detection import Detection
 
 
 @dataclass(frozen=True)
+class SentenceAttention:
+    """The attention of a sentence, and the tokens that its rows and columns stand for."""
+
+    source_tokens: Sequence[str]
+    target_tokens: Sequence[str]
+    tables: AttentionTables
+
+
+@dataclass(frozen=True)
 class SentenceResult:
     """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
 
-    `alignment`: which words translate each other; None if the job did not ask.
+    `alignment`: which words translate each other; `attention`: of all layers and heads. None if
+    the job did not ask.
     """
 
     source: str
@@ -24,6 +34,7 @@ class SentenceResult:
     best: Hypothesis
     times: SentenceTimes
     alignment: Sequence[AlignmentLink] | None = None
+    attention: SentenceAttention | None = None
 
 
 @dataclass(frozen=True)

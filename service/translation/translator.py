@@ -12,6 +12,7 @@ from service.engine.engine import Engine
 from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import Assembly
+from service.translation.inspection import InspectedModel, Inspector
 from service.translation.job import ModelJob
 from service.translation.preparation import Preparation, PreparedTexts
 from service.translation.results import TextPiece, TranslationResult
@@ -36,12 +37,14 @@ class Translator:
         max_source_tokens: int,
         own_codes: Mapping[str, str],
         pool: TextPool,
+        inspected: InspectedModel,
     ) -> None:
         """`decoding`: the model's defaults. `own_codes`: other codes -> the pairs' languages."""
         self.name, self.engine, self.decoding = name, engine, decoding
         self._tokenizer = tokenizer
         self._preparation = Preparation(tokenizer, max_source_tokens, engine.max_target_tokens)
         self._assembly = Assembly(name, tokenizer)
+        self._inspector = Inspector(inspected, tokenizer)
         self._pool = pool
         self.pairs = frozenset(pairs)
         self.sources = list(dict.fromkeys(source for source, _ in pairs))
@@ -93,14 +96,18 @@ class Translator:
         texts = (*work.texts, *work.prefixes)
         cost = cost_of(len(texts), sum(map(len, texts)))
         prepare = functools.partial(self._preparation.prepare, work, is_streamed=is_streamed)
-        return await self._pool.run(cost, prepare)
+        prepared = await self._pool.run(cost, prepare)
+        if work.is_inspected:
+            self._inspector.require_possible(len(prepared.sentences))
+        return prepared
 
     async def _assemble(
         self, work: ModelJob, prepared: PreparedTexts, outcomes: Sequence[SentenceOutcome]
     ) -> list[TranslationResult]:
         assemble = functools.partial(self._assembly.results, work, prepared.documents, outcomes)
         num_versions = work.options.n_best + _COST_OF_LINKS * work.is_aligned
-        return await self._pool.run(cost_of(len(outcomes) * num_versions, 0), assemble)
+        results = await self._pool.run(cost_of(len(outcomes) * num_versions, 0), assemble)
+        return await self._inspector.inspected(work, results) if work.is_inspected else results
 
     async def _follow(
         self, work: ModelJob, prepared: PreparedTexts, updates: AsyncIterator[Update]

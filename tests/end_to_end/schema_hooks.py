@@ -41,9 +41,8 @@ def _is_consistent(fields: dict[str, Any]) -> bool:
     given = {name: value for name, value in fields.items() if value is not None}
     deadline = given.get("deadline_ms", _PATIENT_MS)
     can_be_met = not str(deadline).isdecimal() or int(deadline) >= _PATIENT_MS
-    return (
-        _is_one_search(given) and _is_served(given) and "target_prefix" not in given and can_be_met
-    )
+    is_of_one_sentence = "target_prefix" in given or given.get("details") == "attention"
+    return _is_one_search(given) and _is_served(given) and not is_of_one_sentence and can_be_met
 
 
 def _is_one_search(given: dict[str, Any]) -> bool:

@@ -13,12 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
+from model.decoding.sentence import (
+    AttentionTables,
+    Finished,
+    Hypothesis,
+    SourceSentence,
+    StepResult,
+)
+from model.network.config import ModelConfig
 from service.engine.sentence_task import SentenceOutcome
 from service.loading import LoadedModel
 from service.observability.metrics import Metrics
+from service.translation.inspection import InspectedModel
 
 TAG, EOS = 1, 2
+FAKE_CONFIG = ModelConfig(
+    2**20, 2**20, n_heads=1, n_encoder_layers=1, n_decoder_layers=1, eos_id=EOS, bos_id=TAG
+)
 PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
 
 
@@ -49,6 +60,9 @@ class FakeTokenizer:
 
     def target_spans(self, ids: Sequence[int]) -> list[tuple[int, int]]:
         return [(i, i + 1) for i in range(len(ids))]
+
+    def source_tokens(self, ids: Sequence[int]) -> list[str]:
+        return list(map(chr, ids))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return list(map(chr, ids))
@@ -160,6 +174,18 @@ class FakeRunner:
         del self.running[handle]
 
 
+def fake_attention(source: Sequence[int], target: Sequence[int]) -> AttentionTables:
+    """Everything attends to the first one, with one layer and one head."""
+
+    def table(num_rows: int, num_columns: int) -> list[object]:
+        return [[[[1.0] + [0.0] * (num_columns - 1)] * num_rows]]
+
+    sizes = len(source), len(target)
+    return AttentionTables(
+        table(sizes[0], sizes[0]), table(sizes[1], sizes[1]), table(sizes[1], sizes[0])
+    )
+
+
 def fake_model(
     runner: FakeRunner, name: str = "fake", pairs: Sequence[tuple[str, str]] = PAIRS
 ) -> LoadedModel:
@@ -174,6 +200,7 @@ def fake_model(
         runner_bytes=0,
         device="cpu",
         precision="float32",
+        inspected=InspectedModel(FAKE_CONFIG, fake_attention),
     )
 
 
