@@ -13,14 +13,16 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import statistics
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from model.backends.selection import default_precision
 from model.checkpoint import StoredCheckpoint, open_checkpoint
-from model.decoding.sentence import SourceSentence
+from model.decoding.sentence import Finished, Hypothesis, SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from model.training.alignment import Aligner, Pair
@@ -31,6 +33,7 @@ from service.translation.alignment import AlignmentLink, link_words
 
 _TRAIN_PAIRS = 20_000
 _BATCH = 48
+_ROUNDS = 5
 
 
 class Judged(NamedTuple):
@@ -48,7 +51,12 @@ def main() -> None:
     parser.add_argument("--recipes", type=Path, default=Path("recipes"), help="directory")
     parser.add_argument("--sentences", type=int, default=200, help="per direction")
     parser.add_argument("--show-wrong", action="store_true")
+    parser.add_argument("--cost", action="store_true", help="measure time instead")
     given = parser.parse_args()
+    if given.cost:
+        for directory in given.checkpoints:
+            report_cost(open_checkpoint(directory), given.recipes)
+        return
     print("direction  kind      anchors  target->source  source->target")
     for directory in given.checkpoints:
         checkpoint = open_checkpoint(directory)
@@ -60,6 +68,31 @@ def main() -> None:
                 for one in judged:
                     if one.kind != "word" and not (one.is_source_right and one.is_target_right):
                         print("   ", one.shown)
+
+
+def report_cost(checkpoint: StoredCheckpoint, recipes: Path) -> None:
+    """Seconds for a batch without and with alignment, in turn; medians."""
+    data = load_recipe(recipes / f"{checkpoint.info.name}-wide.toml").data
+    direction = data.directions[0]
+    texts = list(itertools.islice(_fitting(checkpoint, data, direction), 2 * _BATCH))
+    runner = _runner(checkpoint)
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    linking: list[float] = []
+    for is_aligned in [False, True] * _ROUNDS:
+        started = time.perf_counter()
+        results = _translated(checkpoint, runner, texts, direction, is_aligned)
+        seconds[is_aligned].append(time.perf_counter() - started)
+        if is_aligned:
+            started = time.perf_counter()
+            for text, result in zip(texts, results, strict=True):
+                _linked(checkpoint, text, result.hypotheses[0], direction)
+            linking.append(time.perf_counter() - started)
+    plain, aligned = (statistics.median(seconds[key]) for key in (False, True))
+    print(
+        f"{checkpoint.info.name}: {len(texts)} sentences in {plain:.2f} s, with attention "
+        f"{aligned:.2f} s ({100 * (aligned / plain - 1):+.1f} %), and "
+        f"{1000 * statistics.median(linking) / len(texts):.2f} ms a sentence for its links"
+    )
 
 
 def report(direction: str, judged: list[Judged]) -> None:
@@ -125,39 +158,67 @@ def _sentences(
     checkpoint: StoredCheckpoint, data: DataTable, direction: tuple[str, str]
 ) -> Iterator[tuple[str, str, list[AlignmentLink]]]:
     """Test sentences of all corpora in turn, their translations and links, as the server gives."""
-    side, tokenizer = data.languages.index(direction[0]), checkpoint.tokenizer
-    limit = checkpoint.info.source_limit(None)
-    runner = Runner(
+    runner, fitting = _runner(checkpoint), _fitting(checkpoint, data, direction)
+    while batch := list(itertools.islice(fitting, _BATCH)):
+        results = _translated(checkpoint, runner, batch, direction, is_aligned=True)
+        for text, result in zip(batch, results, strict=True):
+            yield text, *_linked(checkpoint, text, result.hypotheses[0], direction)
+
+
+def _runner(checkpoint: StoredCheckpoint) -> Runner:
+    return Runner(
         checkpoint.model,
-        tokenizer.control_ids(),
+        checkpoint.tokenizer.control_ids(),
         max_slots=_BATCH,
         max_rows=_BATCH * checkpoint.info.decoding.beam_size,
-        max_source_tokens=limit,
+        max_source_tokens=checkpoint.info.source_limit(None),
         max_target_tokens=256,
         precision=default_precision("cpu"),
-        byte_ids=tokenizer.byte_ids(),
+        byte_ids=checkpoint.tokenizer.byte_ids(),
         alignment_heads=checkpoint.info.alignment_heads,
     )
-    fitting = (t for t in _texts(data, side) if _num_tokens(checkpoint, t, direction) <= limit)
-    while batch := list(itertools.islice(fitting, _BATCH)):
-        ids = [tokenizer.encode_source(text, direction[1], direction[0]) for text in batch]
-        start = tokenizer.target_start(direction[1])
-        results = translate_all(
-            runner,
-            [
-                SourceSentence(one, checkpoint.info.decoding, prefix=start, is_aligned=True)
-                for one in ids
-            ],
+
+
+def _fitting(
+    checkpoint: StoredCheckpoint, data: DataTable, direction: tuple[str, str]
+) -> Iterator[str]:
+    side, limit = data.languages.index(direction[0]), checkpoint.info.source_limit(None)
+    return (t for t in _texts(data, side) if _num_tokens(checkpoint, t, direction) <= limit)
+
+
+def _translated(
+    checkpoint: StoredCheckpoint,
+    runner: Runner,
+    texts: Sequence[str],
+    direction: tuple[str, str],
+    is_aligned: bool,
+) -> list[Finished]:
+    tokenizer, (source, target) = checkpoint.tokenizer, direction
+    start = tokenizer.target_start(target)
+    sentences = [
+        SourceSentence(
+            tokenizer.encode_source(text, target, source),
+            checkpoint.info.decoding,
+            prefix=start,
+            is_aligned=is_aligned,
         )
-        for text, result in zip(batch, results, strict=True):
-            best = result.hypotheses[0]
-            assert best.attention is not None
-            target = tokenizer.decode(best.ids)
-            spans = (
-                tokenizer.source_spans(text, direction[1], direction[0]),
-                tokenizer.target_spans(best.ids),
-            )
-            yield text, target, link_words(text, target, *spans, best.attention)
+        for text in texts
+    ]
+    return translate_all(runner, sentences)
+
+
+def _linked(
+    checkpoint: StoredCheckpoint, text: str, best: Hypothesis, direction: tuple[str, str]
+) -> tuple[str, list[AlignmentLink]]:
+    """The translation and its links."""
+    tokenizer = checkpoint.tokenizer
+    assert best.attention is not None
+    target = tokenizer.decode(best.ids)
+    spans = (
+        tokenizer.source_spans(text, direction[1], direction[0]),
+        tokenizer.target_spans(best.ids),
+    )
+    return target, link_words(text, target, *spans, best.attention)
 
 
 def _num_tokens(checkpoint: StoredCheckpoint, text: str, direction: tuple[str, str]) -> int:

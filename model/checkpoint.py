@@ -19,7 +19,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.files import (
@@ -77,6 +78,8 @@ class CheckpointInfo:
     None: the usual limit applies."""
     alignment_heads: tuple[AttentionHead, ...] = ()
     """The heads whose mean attention to the memory aligns words best; empty: not measured."""
+    confidence: Mapping[tuple[str, str], Calibration] = field(default_factory=dict)
+    """The calibration of confidence by pair; pairs that were not measured have none."""
 
     def source_limit(self, wanted: int | None) -> int:
         """The most tokens per sentence, tag and end included: `wanted`, or else the checkpoint's
@@ -338,16 +341,17 @@ def _parse_info(raw: Any) -> CheckpointInfo:
         raise ValueError(f"it must hold one JSON object, got {type(raw).__name__}")
     if raw.get("format") != FORMAT_VERSION or not is_whole_number(raw["format"]):
         raise ValueError(f"format must be {FORMAT_VERSION}, got {shown(raw.get('format'))}")
-    architecture = ModelConfig.from_dict(raw["architecture"])
+    architecture, pairs = ModelConfig.from_dict(raw["architecture"]), parse_pairs(raw["pairs"])
     return CheckpointInfo(
         name=_parse_name(raw["name"]),
         architecture=architecture,
-        pairs=parse_pairs(raw["pairs"]),
+        pairs=pairs,
         tokenizer=TokenizerConfig.from_dict(raw["tokenizer"]),
         decoding=DecodingOptions.from_dict(raw["decoding"]),
         origin=_parse_origin(raw.get("origin", {})),
         max_source_tokens=_parse_max_source_tokens(raw.get("max_source_tokens")),
         alignment_heads=_parse_alignment_heads(raw.get("alignment_heads", []), architecture),
+        confidence=_parse_confidence(raw.get("confidence", []), pairs),
     )
 
 
@@ -395,6 +399,23 @@ def _parse_alignment_heads(value: Any, config: ModelConfig) -> tuple[AttentionHe
     return tuple((layer, head) for layer, head in value)
 
 
+def _parse_confidence(
+    value: Any, pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], Calibration]:
+    """Raises ValueError unless it lists calibrations with a pair each, none twice."""
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise ValueError(f"confidence must be a list of tables, got {shown(value)}")
+    parsed: dict[tuple[str, str], Calibration] = {}
+    for entry in value:
+        pair = next((pair for pair in pairs if list(pair) == entry.get("pair")), None)
+        if pair is None or pair in parsed:
+            raise ValueError(
+                f"confidence must have different pairs of the model, got {shown(entry.get('pair'))}"
+            )
+        parsed[pair] = Calibration.from_dict({k: v for k, v in entry.items() if k != "pair"})
+    return parsed
+
+
 def _render_info(info: CheckpointInfo) -> str:
     raw = {
         "format": FORMAT_VERSION,
@@ -405,9 +426,14 @@ def _render_info(info: CheckpointInfo) -> str:
         "decoding": info.decoding.to_dict(),
         **({"max_source_tokens": info.max_source_tokens} if info.max_source_tokens else {}),
         **({"alignment_heads": info.alignment_heads} if info.alignment_heads else {}),
+        **({"confidence": _render_confidence(info)} if info.confidence else {}),
         **({"origin": dict(info.origin)} if info.origin else {}),
     }
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
+
+
+def _render_confidence(info: CheckpointInfo) -> list[dict[str, Any]]:
+    return [{"pair": pair, **entry._asdict()} for pair, entry in info.confidence.items()]
 
 
 def _load_tokenizer(directory: Path, info: CheckpointInfo) -> Tokenizer:

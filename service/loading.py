@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from service.engine.interfaces import Runner, Tokenizer
 from service.settings import Settings
@@ -45,6 +46,7 @@ class LoadedModel:
     device: str
     precision: str
     inspected: InspectedModel
+    confidence: Mapping[tuple[str, str], Calibration]
 
 
 def load_models(settings: Settings) -> list[LoadedModel]:
@@ -117,6 +119,7 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
         device=placement.device,
         precision=placement.precision,
         inspected=_inspected(checkpoint.model),
+        confidence=info.confidence,
     )
 
 

@@ -45,6 +45,7 @@ def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) ->
             model.own_codes,
             pool,
             model.inspected,
+            model.confidence,
         )
         for model in models
     ]

@@ -41,7 +41,7 @@ def dragoman() -> None:
     dragoman train RECIPE --run DIRECTORY        train a checkpoint
     dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
     dragoman average CHECKPOINT... DESTINATION   write their mean
-    dragoman calibrate CHECKPOINT --recipe RECIPE choose the attention that aligns words
+    dragoman calibrate CHECKPOINT --recipe RECIPE measure alignment and confidence
     dragoman check DIRECTORY                     verify a checkpoint, and translate its self-test
     dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
     dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2

@@ -15,6 +15,7 @@ from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
 from service.http.fields import explain_invalid, value_schema
 from service.translation.alignment import AlignmentLink
+from service.translation.confidence import WordConfidence
 from service.translation.job import TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 from service.translation.results import (
@@ -253,7 +254,9 @@ class SentenceDetail(BaseModel):
     sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
 
     alignment lists which words translate each other: [source_start, source_end, target_start,
-    target_end, weight], offsets in code points of source and target, weight 0 to 1.
+    target_end, weight], offsets in code points of source and target, weight 0 to 1. confidence is
+    the probability that the sentence is right, words lists [target_start, target_end, confidence];
+    both are absent if the model was not calibrated for the pair.
     """
 
     source: str
@@ -264,10 +267,13 @@ class SentenceDetail(BaseModel):
     finish_reason: str
     times_ms: Milliseconds
     alignment: list[AlignmentLink]
+    confidence: float | None = None
+    words: list[WordConfidence] | None = None
     attention: Attention | None = None
 
     @classmethod
     def of(cls, sentence: SentenceResult) -> Self:
+        confidence = sentence.confidence
         return cls(
             source=sentence.source,
             target=sentence.target,
@@ -277,6 +283,8 @@ class SentenceDetail(BaseModel):
             finish_reason=sentence.best.finish_reason,
             times_ms=Milliseconds.of(sentence.times),
             alignment=list(sentence.alignment or ()),
+            confidence=confidence.sentence if confidence else None,
+            words=list(confidence.words) if confidence else None,
             attention=Attention.of(sentence.attention) if sentence.attention else None,
         )
 

@@ -10,20 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import regex
-from numpy.typing import NDArray
 
-_WORD_BOUNDARY = regex.compile(r"(?V1w)\b")
-_GRAPHEME = regex.compile(r"\X")
-_UNSPACED = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{M}]"
-)
+from model.text.words import Span, words
+from model.word_attention import Matrix, link_weights, word_attention
+
 _LEAST_WEIGHT = 0.1
-_FLOOR = 0.05
-"""Attention that a source word must get for half of its share: words that hardly any target word
-attends to have no counterpart."""
-Matrix = NDArray[np.floating]
-Span = tuple[int, int]
 
 
 class AlignmentLink(NamedTuple):
@@ -56,56 +47,12 @@ def link_words(
     source_words, target_words = words(source, source_spans), words(target, target_spans)
     if not source_words or not target_words:
         return []
-    shares = _shares(source_spans, source_words)
-    rows = _shares(target_spans, target_words)
-    weights = _weights(rows.T @ attention @ shares)
+    mass = word_attention(attention, source_spans, source_words, target_spans, target_words)
+    weights = link_weights(mass)
     return [
         AlignmentLink(*source_words[s], *target_words[t], round(float(weights[t, s]), 4))
         for t, s in _linked(weights)
     ]
-
-
-def words(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The words of a text and its punctuation marks: between the word boundaries of Unicode (UAX
-    #29). Where a script has no spaces, between tokens. No grapheme is split."""
-    graphemes = {match.start() for match in _GRAPHEME.finditer(text)}
-    tokens = {offset for span in spans for offset in span}
-    cuts = [
-        cut
-        for match in _WORD_BOUNDARY.finditer(text)
-        if (cut := match.start()) in graphemes and (cut in tokens or not _is_unspaced(text, cut))
-    ]
-    ends = [*cuts, len(text)]
-    return [
-        (start, end)
-        for start, end in zip([0, *cuts], ends, strict=True)
-        if start < end and not text[start:end].isspace()
-    ]
-
-
-def _is_unspaced(text: str, cut: int) -> bool:
-    """Whether the characters on both sides are of a script without spaces."""
-    if not 0 < cut < len(text):
-        return False
-    return bool(_UNSPACED.match(text[cut - 1]) and _UNSPACED.match(text[cut]))
-
-
-def _shares(spans: Sequence[Span], units: Sequence[Span]) -> Matrix:
-    """The part of each token's characters that lies in each word: (tokens, words)."""
-    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
-    firsts, lasts = np.array(units, np.int64).T
-    overlap = np.minimum(ends[:, None], lasts) - np.maximum(starts[:, None], firsts)
-    lengths = np.maximum(ends - starts, 1)[:, None]
-    shares: Matrix = overlap.clip(0) / lengths
-    return shares
-
-
-def _weights(mass: Matrix) -> Matrix:
-    """Attention between words (target words, source words) -> the weights of their links."""
-    of_target = mass / np.maximum(mass.sum(1, keepdims=True), 1e-9)
-    of_source = of_target / (of_target.sum(0, keepdims=True) + _FLOOR)
-    weights: Matrix = np.sqrt(of_target * of_source)
-    return weights
 
 
 def _linked(weights: Matrix) -> Iterator[tuple[int, int]]:

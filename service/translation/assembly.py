@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 
-from model.decoding.sentence import Hypothesis
+from model.confidence import Calibration
+from model.word_attention import Matrix
 from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome
-from service.translation.alignment import AlignmentLink, link_words
+from service.translation.alignment import link_words
+from service.translation.confidence import rate
 from service.translation.job import ModelJob
 from service.translation.results import SentenceResult, TranslationResult
 from service.translation.segmentation import Document
@@ -16,8 +19,14 @@ from service.translation.segmentation import Document
 class Assembly:
     """Joins the translated sentences of the model `name`. Any thread may call it."""
 
-    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
-        self._name, self._tokenizer = name, tokenizer
+    def __init__(
+        self,
+        name: str,
+        tokenizer: Tokenizer,
+        confidence: Mapping[tuple[str, str], Calibration],
+    ) -> None:
+        """`confidence`: how to rate the translations of each pair that was measured."""
+        self._name, self._tokenizer, self._confidence = name, tokenizer, confidence
 
     def results(
         self, work: ModelJob, documents: Sequence[Document], outcomes: Sequence[SentenceOutcome]
@@ -63,13 +72,19 @@ class Assembly:
         assert outcome.times is not None
         best = outcome.hypotheses[0]
         tokens = self._tokenizer.pieces(best.ids)
-        links = None if best.attention is None else self._links(work, source, target, best)
-        return SentenceResult(source, target, tokens, best, outcome.times, links)
+        result = SentenceResult(source, target, tokens, best, outcome.times)
+        return result if best.attention is None else self._explained(work, result, best.attention)
 
-    def _links(
-        self, work: ModelJob, source: str, target: str, best: Hypothesis
-    ) -> list[AlignmentLink]:
-        assert best.attention is not None
+    def _explained(
+        self, work: ModelJob, result: SentenceResult, attention: Matrix
+    ) -> SentenceResult:
+        """The sentence with its alignment, and with confidence if that is calibrated."""
+        source, target = result.source, result.target
         source_spans = self._tokenizer.source_spans(source, work.target, work.source)
-        target_spans = self._tokenizer.target_spans(best.ids)
-        return link_words(source, target, source_spans, target_spans, best.attention)
+        target_spans = self._tokenizer.target_spans(result.best.ids)
+        links = link_words(source, target, source_spans, target_spans, attention)
+        confidence = None
+        if calibration := self._confidence.get((work.source, work.target)):
+            log_probs, num_source = result.best.log_probs, len(source_spans)
+            confidence = rate(calibration, target, target_spans, log_probs, num_source)
+        return dataclasses.replace(result, alignment=links, confidence=confidence)

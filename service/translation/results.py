@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from model.decoding.sentence import AttentionTables, Hypothesis
 from service.engine.sentence_task import SentenceTimes
 from service.translation.alignment import AlignmentLink
+from service.translation.confidence import SentenceConfidence
 from service.translation.detection import Detection
 
 
@@ -24,8 +25,9 @@ class SentenceAttention:
 class SentenceResult:
     """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
 
-    `alignment`: which words translate each other; `attention`: of all layers and heads. None if
-    the job did not ask.
+    `alignment`: which words translate each other; `confidence`: how likely words and sentence are
+    right, None also if it was not measured for the pair; `attention`: of all layers and heads. None
+    if the job did not ask.
     """
 
     source: str
@@ -34,6 +36,7 @@ class SentenceResult:
     best: Hypothesis
     times: SentenceTimes
     alignment: Sequence[AlignmentLink] | None = None
+    confidence: SentenceConfidence | None = None
     attention: SentenceAttention | None = None
 
 

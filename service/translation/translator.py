@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 
+from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.text.languages import Languages
 from service.engine.engine import Engine
@@ -38,12 +39,14 @@ class Translator:
         own_codes: Mapping[str, str],
         pool: TextPool,
         inspected: InspectedModel,
+        confidence: Mapping[tuple[str, str], Calibration],
     ) -> None:
-        """`decoding`: the model's defaults. `own_codes`: other codes -> the pairs' languages."""
+        """`decoding`: the model's defaults. `own_codes`: other codes -> the pairs' languages.
+        `confidence`: of the pairs that it was calibrated for."""
         self.name, self.engine, self.decoding = name, engine, decoding
         self._tokenizer = tokenizer
         self._preparation = Preparation(tokenizer, max_source_tokens, engine.max_target_tokens)
-        self._assembly = Assembly(name, tokenizer)
+        self._assembly = Assembly(name, tokenizer, confidence)
         self._inspector = Inspector(inspected, tokenizer)
         self._pool = pool
         self.pairs = frozenset(pairs)

@@ -11,6 +11,10 @@ from service.http.schemas import TranslateRequest
 
 _FIELDS = set(TranslateRequest.model_fields)
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")
+_WHOLE = (
+    *("alternatives", "beam_size", "top_k", "seed"),
+    *("max_length", "no_repeat_ngram_size", "deadline_ms"),
+)
 _PLAIN = "text/plain"
 _PATIENT_MS = 60_000
 """A deadline that any machine meets; with a shorter one 504 may be the right answer."""
@@ -42,7 +46,13 @@ def _is_consistent(fields: dict[str, Any]) -> bool:
     deadline = given.get("deadline_ms", _PATIENT_MS)
     can_be_met = not str(deadline).isdecimal() or int(deadline) >= _PATIENT_MS
     is_of_one_sentence = "target_prefix" in given or given.get("details") == "attention"
-    return _is_one_search(given) and _is_served(given) and not is_of_one_sentence and can_be_met
+    return (
+        _is_one_search(given)
+        and _is_served(given)
+        and _is_whole(given)
+        and not is_of_one_sentence
+        and can_be_met
+    )
 
 
 def _is_one_search(given: dict[str, Any]) -> bool:
@@ -51,6 +61,11 @@ def _is_one_search(given: dict[str, Any]) -> bool:
     if any(name in given for name in _SAMPLING):
         return not beam_size and not alternatives
     return not beam_size or not alternatives
+
+
+def _is_whole(given: dict[str, Any]) -> bool:
+    """To JSON Schema 0.0 is an integer; the server wants it written as one."""
+    return not any(isinstance(given.get(name), float) for name in _WHOLE)
 
 
 def _is_served(given: dict[str, Any]) -> bool:

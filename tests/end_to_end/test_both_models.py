@@ -74,6 +74,18 @@ def test_details_say_which_words_translate_each_other(
         assert not [pair for pair in strong if (word in pair[0]) != (translation in pair[1])]
 
 
+def test_what_is_garbled_has_less_confidence_than_what_is_usual(client: TestClient) -> None:
+    body: dict[str, object] = {
+        "q": ["Where is the library?", "Blorf wug the snarkle flimsy vorpal zibble."]
+    }
+    body |= {"source": "en", "target": "de", "details": True}
+    texts = client.post("/translate", json=body).json()["details"]
+    usual, garbled = (text["sentences"][0] for text in texts)
+    assert usual["confidence"] > garbled["confidence"] + 0.2
+    words = {usual["target"][start:end]: rated for start, end, rated in usual["words"]}
+    assert words["Bibliothek"] > 0.5
+
+
 def test_all_pairs_of_the_three_languages_are_offered(client: TestClient) -> None:
     targets = {entry["code"]: set(entry["targets"]) for entry in client.get("/languages").json()}
     assert targets == {"zh": {"en", "de"}, "en": {"zh", "de"}, "de": {"zh", "en"}}

@@ -31,6 +31,7 @@ from model.checkpoint import (
     open_checkpoint,
     save_checkpoint,
 )
+from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
@@ -184,6 +185,35 @@ def test_alignment_heads_that_the_network_lacks_are_refused(saved: Path, wrong: 
         "alignment_heads must list different [layer, head] pairs, layers 0 to 1 and heads 0 to 3, "
         f"got {wrong!r}"
     )
+    with pytest.raises(CheckpointError, match=re.escape(said)):
+        load_checkpoint(saved)
+
+
+def test_the_calibration_of_confidence_comes_back_from_a_saved_description(
+    saved: Path, tiny_config: ModelConfig
+) -> None:
+    calibration = Calibration((0.5,) * 5, (-1.25,) * 6)
+    info = dataclasses.replace(info_for(tiny_config), confidence={("zh", "en"): calibration})
+    describe_again(saved, info)
+    assert load_checkpoint(saved).info == info
+
+
+_NUMBERS = {"word": [0.5] * 5, "sentence": [0.5] * 6}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (None, "confidence must be a list of tables, got None"),
+        ([3], "confidence must be a list of tables, got [3]"),
+        ([_NUMBERS], "confidence must have different pairs of the model, got None"),
+        ([_NUMBERS | {"pair": ["zh", "xx"]}], "of the model, got ['zh', 'xx']"),
+        ([_NUMBERS | {"pair": ["zh", "en"]}] * 2, "of the model, got ['zh', 'en']"),
+        ([{"pair": ["zh", "en"]}], "a calibration must have word and sentence, got {}"),
+    ],
+)
+def test_a_calibration_that_is_none_is_refused(saved: Path, wrong: object, said: str) -> None:
+    edit_config(saved, lambda raw: raw.update(confidence=wrong))
     with pytest.raises(CheckpointError, match=re.escape(said)):
         load_checkpoint(saved)
 

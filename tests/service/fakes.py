@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import (
     AttentionTables,
@@ -27,6 +28,7 @@ from service.observability.metrics import Metrics
 from service.translation.inspection import InspectedModel
 
 TAG, EOS = 1, 2
+CALIBRATION = Calibration((0.0, 1.0, 0.0, 0.0, 0.0), (0.0, 2.0, 0.0, 0.0, 0.0, 0.0))
 FAKE_CONFIG = ModelConfig(
     2**20, 2**20, n_heads=1, n_encoder_layers=1, n_decoder_layers=1, eos_id=EOS, bos_id=TAG
 )
@@ -201,6 +203,7 @@ def fake_model(
         device="cpu",
         precision="float32",
         inspected=InspectedModel(FAKE_CONFIG, fake_attention),
+        confidence={("en", "de"): CALIBRATION},
     )
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from model.checkpoint import load_checkpoint, read_info, verify_sums
+from model.checkpoint import read_info, verify_sums
 from model.network.attention_maps import default_heads
-from model.training.calibration import calibrate, choose_heads
-from model.training.recipe import CorpusTable, DataTable, RecipeError
+from model.training.calibration import calibrate
+from model.training.recipe import RecipeError
 from service.commands.group import dragoman
 
 BUNDLED = Path("checkpoints/zh-en")
@@ -45,11 +45,14 @@ def test_chosen_heads_are_stored_and_no_worse_than_the_default(
     checkpoint: Path, recipe: Path
 ) -> None:
     before = read_info(checkpoint)
-    choice = calibrate(checkpoint, recipe, sentences=15)
+    result = calibrate(checkpoint, recipe, sentences=15)
+    choice = result.heads
+    assert result.num_sentences == 30
     assert choice.num_anchors > 20
     assert choice.accuracy >= choice.default_accuracy > 70
     info = read_info(checkpoint)
     assert info.alignment_heads == choice.heads != ()
+    assert info.confidence.keys() == set(info.pairs)
     assert (info.name, info.architecture, info.decoding) == (
         before.name,
         before.architecture,
@@ -72,13 +75,11 @@ def test_the_command_says_what_was_chosen(checkpoint: Path, recipe: Path) -> Non
     assert f"heads {heads} align" in result.stdout
 
 
-@pytest.mark.parametrize("has_dev", [False, True])
-def test_without_anchors_nothing_is_changed(
-    checkpoint: Path, tmp_path: Path, has_dev: bool
-) -> None:
-    empty = tmp_path / "none.tsv"
-    empty.write_text("...\t...\n", encoding="utf-8")
-    corpus = CorpusTable("none", empty, dev=empty if has_dev else None)
-    data = DataTable(languages=("zh", "en"), corpora=(corpus,))
+def test_without_anchors_nothing_is_changed(checkpoint: Path, recipe: Path, tmp_path: Path) -> None:
+    silent = tmp_path / "none.tsv"
+    silent.write_text("...\t...\n", encoding="utf-8")
+    recipe.write_text(RECIPE.format(pairs=silent), encoding="utf-8")
+    before = (checkpoint / "config.json").read_bytes()
     with pytest.raises(RecipeError, match="no dev sentence has a word whose translation is sure"):
-        choose_heads(load_checkpoint(checkpoint), data, 5)
+        calibrate(checkpoint, recipe, sentences=5)
+    assert (checkpoint / "config.json").read_bytes() == before

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import threading
 import time
 from codecs import BOM_UTF8
@@ -94,6 +95,18 @@ def test_details_tell_which_words_translate_each_other(client: TestClient) -> No
         [7, 8, 7, 8],
     ]
     assert all(0 < link[4] <= 1 for link in alignment)
+
+
+def test_details_tell_how_sure_the_model_is(client: TestClient, runner: FakeRunner) -> None:
+    """The fake calibration is the mean log-probability, -0.5, once for words, twice for the whole;
+    punctuation is not rated, and a pair that was not measured has no confidence."""
+    details = ask(client, q="Hi, Tom.", details=True)["details"]
+    (sentence,) = details[0]["sentences"]
+    assert sentence["confidence"] == pytest.approx(1 / (1 + math.exp(1)), abs=5e-4)
+    word = pytest.approx(1 / (1 + math.exp(0.5)), abs=5e-4)
+    assert sentence["words"] == [[0, 2, word], [4, 7, word]]
+    details = ask(client, q="Hi, Tom.", details=True, source="en", target="zh")["details"]
+    assert {"confidence", "words"}.isdisjoint(details[0]["sentences"][0])
 
 
 def test_a_stream_with_details_tells_them_in_its_last_message(client: TestClient) -> None:

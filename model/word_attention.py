@@ -1,0 +1,52 @@
+"""Attention between tokens as attention between words, and the weights of links between words.
+
+Shapes: T target and S source tokens, U target and V source words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.text.words import Span
+
+_FLOOR = 0.05
+"""Attention that a source word must get for half of its share: words that hardly any target word
+attends to have no counterpart."""
+Matrix = NDArray[np.floating]
+
+
+def word_attention(
+    attention: Matrix,
+    source_spans: Sequence[Span],
+    source_words: Sequence[Span],
+    target_spans: Sequence[Span],
+    target_words: Sequence[Span],
+) -> Matrix:
+    """Attention (..., T, S) summed over the tokens of each word -> (..., U, V); a token in several
+    words is divided by characters. Tokens with an empty span are in no word."""
+    columns = _shares(source_spans, source_words)
+    rows = _shares(target_spans, target_words)
+    mass: Matrix = rows.T @ attention @ columns
+    return mass
+
+
+def link_weights(mass: Matrix) -> Matrix:
+    """Attention between words (U, V) -> weights (U, V): the geometric mean of the share of the
+    target word's attention, and of the share of the attention to the source word."""
+    of_target = mass / np.maximum(mass.sum(1, keepdims=True), 1e-9)
+    of_source = of_target / (of_target.sum(0, keepdims=True) + _FLOOR)
+    weights: Matrix = np.sqrt(of_target * of_source)
+    return weights
+
+
+def _shares(spans: Sequence[Span], units: Sequence[Span]) -> Matrix:
+    """The part of each token's characters that lies in each word: (tokens, words)."""
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    firsts, lasts = np.array(units, np.int64).T
+    overlap = np.minimum(ends[:, None], lasts) - np.maximum(starts[:, None], firsts)
+    lengths = np.maximum(ends - starts, 1)[:, None]
+    shares: Matrix = overlap.clip(0) / lengths
+    return shares

@@ -1,0 +1,90 @@
+"""Confidence is fitted to what references say of a model's own translations."""
+
+from __future__ import annotations
+
+import random
+from typing import cast
+
+import numpy as np
+import pytest
+
+from benchmarks.confidence import area, calibration_error
+from model.confidence import probability
+from model.decoding.sentence import Hypothesis
+from model.text.tokenizer import Tokenizer
+from model.training.confidence import Example, fitted, sentence_example, word_examples
+from model.training.dev_translations import DevTranslation
+
+
+class Letters:
+    """A tokenizer of one id a character."""
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(map(chr, ids))
+
+    def target_spans(self, ids: list[int]) -> list[tuple[int, int]]:
+        return [(i, i + 1) for i in range(len(ids))]
+
+
+TOKENIZER = cast(Tokenizer, Letters())
+
+
+def translated(text: str, reference: str) -> DevTranslation:
+    ids = list(map(ord, text))
+    best = Hypothesis(ids, [-0.1] * (len(ids) + 1), -0.1, "stop")
+    return DevTranslation(("en", "de"), "x", reference, [5, 6, 3], best)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "expected"),
+    [
+        ("Das Haus ist alt.", "das alte Haus ist hier", [True, True, True, False]),
+        ("ein ein Haus", "ein Haus", [True, False, True]),
+        ("Häuser", "Haus", [False]),
+        ("... !", "...", []),
+        ("x", "", [False]),
+    ],
+)
+def test_a_word_is_right_if_the_reference_has_one_more(
+    text: str, reference: str, expected: list[bool]
+) -> None:
+    examples = list(word_examples(TOKENIZER, translated(text, reference)))
+    assert [example.is_right for example in examples] == expected
+
+
+def test_chinese_is_searched_for_in_the_reference() -> None:
+    examples = list(word_examples(TOKENIZER, translated("我我家", "我的家")))
+    assert [example.is_right for example in examples] == [True, False, True]
+
+
+def test_a_sentence_is_right_if_it_is_like_the_reference() -> None:
+    assert sentence_example(TOKENIZER, translated("Das Haus ist alt", "Das Haus ist alt")).is_right
+    assert not sentence_example(TOKENIZER, translated("Ein Fluss", "Das Haus ist alt")).is_right
+
+
+def test_the_fit_gives_back_the_probabilities_that_made_the_examples() -> None:
+    rng = random.Random(1)
+    truth = (0.5, 2.0, -1.0)
+    examples = []
+    for _ in range(20_000):
+        features = [1.0, rng.uniform(-3, 0), rng.uniform(-2, 2)]
+        examples.append(Example(features, rng.random() < probability(truth, features)))
+    np.testing.assert_allclose(fitted(examples), truth, atol=0.1)
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_examples_of_one_kind_give_finite_weights(is_right: bool) -> None:
+    weights = fitted([Example([1.0, -0.5 * i], is_right) for i in range(50)])
+    assert all(np.isfinite(weights))
+    assert (probability(weights, [1.0, -5.0]) > 0.5) == is_right
+
+
+def test_the_calibration_error_is_the_distance_of_confidence_from_truth() -> None:
+    confidence = np.array([0.25, 0.25, 0.85, 0.85])
+    assert calibration_error(confidence, np.array([0.0, 0.0, 1.0, 1.0])) == pytest.approx(0.2)
+    assert calibration_error(np.ones(4), np.ones(4)) == 0.0
+
+
+def test_the_area_counts_pairs_in_their_right_order() -> None:
+    confidence = np.array([0.1, 0.4, 0.4, 0.9])
+    assert area(confidence, np.array([0.0, 0.0, 1.0, 1.0])) == pytest.approx(3.5 / 4)
