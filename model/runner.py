@@ -28,6 +28,7 @@ from model.decoding.slot_allocator import (
 )
 from model.decoding.slot_options import Features
 from model.decoding.step import Progress
+from model.decoding.step_cost import StepCost
 from model.decoding.transfer import Pending
 from model.network.attention_maps import AttentionHead, default_heads
 from model.network.transformer import Transformer
@@ -119,6 +120,8 @@ class Runner:
         self._handles = itertools.count()
         self._num_steps = 0
         self._full_batch: _StepBatch | None = None
+        self.step_cost: StepCost | None = None
+        """What a step costs, if it was measured (`model.calibration`)."""
 
     @property
     def num_running(self) -> int:

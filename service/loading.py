@@ -71,6 +71,7 @@ class _Placement(NamedTuple):
 
 def _load_model(path: Path, settings: Settings) -> LoadedModel:
     from model.backends.selection import full_bytes, prepare
+    from model.calibration import measure_step_cost
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
     from model.runner import Runner as ModelRunner
@@ -84,7 +85,8 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
     info = checkpoint.info
     control_ids = checkpoint.tokenizer.control_ids()
     capacity = _capacity(settings, info)
-    rooms = _divided(capacity, _num_workers(settings, placement))
+    num_workers = _num_workers(settings, placement)
+    rooms = _divided(capacity, num_workers)
     prepared = functools.cache(
         lambda: prepare(checkpoint.model, control_ids, placement.precision, placement.backend)
     )
@@ -103,7 +105,11 @@ def _load_model(path: Path, settings: Settings) -> LoadedModel:
 
     def make_warm_runner(capacity: Capacity) -> ModelRunner:
         usual = [info.decoding, DecodingOptions(beam_size=1)]
-        return warmed_up(functools.partial(make_runner, capacity), placement.backend, usual)
+        runner = warmed_up(functools.partial(make_runner, capacity), placement.backend, usual)
+        if runner.can_step_subset:
+            runner.share_cores(num_workers)
+            runner.step_cost = measure_step_cost(runner, info.decoding)
+        return runner
 
     return LoadedModel(
         name=info.name,

@@ -141,6 +141,11 @@ class Settings(BaseSettings):
     max_prefill_tokens: int = Field(
         1024, ge=1, le=10**6, description="Source tokens encoded between two decoding steps."
     )
+    scheduling: Literal["short-first", "first-come"] = Field(
+        "short-first",
+        description="short-first: steps take batches of bounded cost, short work first, and long "
+        "work is set aside meanwhile. first-come: each step takes all sentences.",
+    )
     deadline_seconds: float = Field(
         0.0, ge=0, le=3600, description="A request's deadline unless it has its own; 0 is none."
     )

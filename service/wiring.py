@@ -59,6 +59,7 @@ def _make_engine(
         max_waiting_sentences=settings.max_waiting_sentences,
         max_waiting_tokens=settings.max_waiting_tokens,
         max_prefill_tokens=settings.max_prefill_tokens,
+        is_preemptive=settings.scheduling == "short-first",
     )
     started = time.monotonic()
     try:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from model.decoding.sentence import Finished
+from model.decoding.step_cost import NOMINAL, StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.interfaces import Runner
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
+from service.engine.step_cost import StepCostEstimate
 from service.engine.step_policy import StepPolicy
+from service.engine.step_times import StepTimes
 from service.errors import DeadlineExceeded, Draining, ServiceError, TranslationFailed
 from service.observability.metrics import ModelMetrics
 
 _logger = logging.getLogger(__name__)
+_SHORT_SLOTS_SHARE = 8
+"""One slot in so many stays free for short work."""
 Updates = list[tuple[EngineRequest, Update]]
 
 
@@ -32,14 +38,19 @@ class BatchLoop:
         scheduler: Scheduler,
         admission: AdmissionControl,
         metrics: ModelMetrics,
+        is_preemptive: bool = True,
+        make_policy: Callable[[StepCost], StepPolicy] = StepPolicy,
     ) -> None:
+        """`is_preemptive`: steps take batches of bounded cost, if the runner can step a subset."""
         self._runner, self._scheduler = runner, scheduler
+        self._is_preemptive = is_preemptive
         self._admission, self._metrics = admission, metrics
         self._open: set[SentenceTask] = set()
         self._running: dict[int, SentenceTask] = {}
-        self._step_policy = StepPolicy()
-        self._fresh: list[SentenceTask] = []
-        self._last_step_seconds = self._last_whole_step_seconds = 0.0
+        self._cost = StepCostEstimate(runner.step_cost) if runner.step_cost else None
+        self._step_policy = make_policy(runner.step_cost or NOMINAL)
+        self._step_times = StepTimes(metrics)
+        self._encode_seconds = 0.0
         self._updates: Updates = []
 
     @property
@@ -78,18 +89,28 @@ class BatchLoop:
         """Hypotheses of the running sentences."""
         return self._step_policy.num_rows
 
+    @property
+    def _can_leave_out(self) -> bool:
+        """Whether a step may leave tasks out."""
+        return self._is_preemptive and self._runner.can_step_subset
+
     def step(self, num_at_work: int) -> None:
         """Admit tasks that fit, decode one token of the selected tasks, settle the finished ones.
         `num_at_work` runners share the cores now."""
         runner = self._runner
         runner.share_cores(num_at_work)
-        taken = self._scheduler.take(
-            runner.num_free_slots, runner.num_free_rows, len(self._running)
-        )
-        self._admit(taken)
+        started, self._encode_seconds = time.monotonic(), 0.0
+        can_leave_out = self._can_leave_out
+        taken = self._take_short() if can_leave_out else None
+        newcomers: list[SentenceTask] = []
+        if not taken:
+            newcomers = self._newcomers(can_leave_out)
+            self._admit(newcomers)
+            taken = self._step_policy.take_batch() if can_leave_out else None
         if self._running:
-            self._settle_finished(self._decode())
-        elif self._scheduler and not taken:
+            self._settle_finished(self._decode(taken))
+            self._observe_cost(time.monotonic() - started - self._encode_seconds)
+        elif self._scheduler and not newcomers:
             raise RuntimeError("nothing runs and yet the runner has no room")
 
     def abandon(self, error: ServiceError, newcomers: Sequence[SentenceTask]) -> None:
@@ -109,6 +130,42 @@ class BatchLoop:
         """Return the updates since the last call."""
         updates, self._updates = self._updates, []
         return updates
+
+    def _take_short(self) -> list[SentenceTask]:
+        """Admit waiting short work -> the tasks to step alone, possibly none."""
+        policy, runner = self._step_policy, self._runner
+        level = policy.short_level
+        newcomers = self._scheduler.take_short(
+            min(runner.num_free_slots, self._num_wanted(level)),
+            runner.num_free_rows,
+            level,
+            policy.most_source_tokens,
+        )
+        if newcomers:
+            policy.spend_on_encoding(sum(task.num_tokens for task in newcomers))
+        self._admit(newcomers)
+        return policy.take_short()
+
+    def _newcomers(self, can_leave_out: bool) -> list[SentenceTask]:
+        """Take the next waiting tasks. Where tasks may be left out: no more than the next batch
+        has room for, and a share of the slots stays free for short work."""
+        runner, num_running = self._runner, len(self._running)
+        num_slots, num_rows = runner.num_free_slots, runner.num_free_rows
+        if not can_leave_out:
+            return self._scheduler.take(num_slots, num_rows, num_running)
+        num_wanted = num_slots
+        if num_running and self._scheduler:
+            num_slots -= runner.max_slots // _SHORT_SLOTS_SHARE
+            num_wanted = self._num_wanted(self._scheduler.lowest_level)
+        max_tokens = self._step_policy.most_source_tokens
+        return self._scheduler.take(num_slots, num_rows, num_running, max_tokens, num_wanted)
+
+    def _num_wanted(self, level: int) -> int:
+        """How many more tasks of this level the next batch has room for."""
+        policy, num_running = self._step_policy, len(self._running)
+        if not num_running:
+            return self._runner.num_free_slots
+        return max(0, math.ceil(policy.room(level) * num_running / policy.num_rows))
 
     def _evict(self, request: EngineRequest, tasks: Iterable[SentenceTask]) -> None:
         """Remove the request's closed tasks from the batch and the queue."""
@@ -142,8 +199,11 @@ class BatchLoop:
             return
         self._admission.leave(tasks)
         encode_seconds = time.monotonic() - started
+        self._encode_seconds += encode_seconds
+        if self._cost:
+            self._cost.observe_encoding(sum(task.num_tokens for task in tasks), encode_seconds)
         self._metrics.encode_seconds.observe(encode_seconds)
-        self._fresh += tasks
+        self._step_times.enter(tasks)
         for task, handle in zip(tasks, handles, strict=True):
             task.handle = handle
             task.admitted_seconds, task.encode_seconds = started, encode_seconds
@@ -157,9 +217,9 @@ class BatchLoop:
         reason = str(error) if isinstance(error, ValueError) else "the model failed"
         self._fail([task], _failed(reason), "error")
 
-    def _decode(self) -> Sequence[Finished]:
+    def _decode(self, taken: list[SentenceTask] | None) -> Sequence[Finished]:
+        """Step these tasks, or all if None."""
         started = time.monotonic()
-        taken = self._step_policy.take(self._runner.can_step_subset and not self._scheduler)
         num_rows = self._runner.max_rows - self._runner.num_free_rows
         if taken is not None:
             num_rows = sum(task.num_rows for task in taken)
@@ -170,31 +230,29 @@ class BatchLoop:
             _logger.exception("a step failed with %d sentences running", len(self._running))
             self._fail_running()
             return []
-        self._observe_step(started, time.monotonic(), is_of_all=taken is None)
+        self._observe_step(taken, started, time.monotonic())
         for handle, ids in result.streamed.items():
             task = self._running[handle]
             self._updates.append((task.request, Update(task.index, ids)))
         return result.finished
 
+    def _observe_step(self, taken: list[SentenceTask] | None, started: float, ended: float) -> None:
+        if self._can_leave_out:
+            tasks = list(self._running.values()) if taken is None else taken
+            self._step_times.observe_step(tasks, started, ended)
+        else:
+            self._step_times.observe_full_step(len(self._running), started, ended)
+
+    def _observe_cost(self, seconds: float) -> None:
+        """Keep the measured costs current; `seconds` of the last step with its host work."""
+        if self._cost and self._can_leave_out:
+            self._cost.observe_step(*self._step_policy.step_size, seconds)
+            self._step_policy.cost = self._cost.current
+
     def _fail_running(self) -> None:
-        self._fresh.clear()
         for task in list(self._running.values()):
             self._fail([task], _failed("the model failed"), "error")
             self._release(task)
-
-    def _observe_step(self, started: float, ended: float, is_of_all: bool) -> None:
-        """After a full step, measure from the last full step: some tasks skipped those between."""
-        self._metrics.decode_step_seconds.observe(ended - started)
-        if len(self._running) > len(self._fresh):
-            last = self._last_whole_step_seconds if is_of_all else self._last_step_seconds
-            self._metrics.inter_token_seconds.observe(ended - last)
-        for task in self._fresh:
-            arrived = task.request.arrived_seconds
-            self._metrics.time_to_first_token_seconds.observe(ended - arrived)
-        self._fresh.clear()
-        self._last_step_seconds = ended
-        if is_of_all:
-            self._last_whole_step_seconds = ended
 
     def _settle_finished(self, finished: Sequence[Finished]) -> None:
         ended = time.monotonic()
@@ -229,6 +287,7 @@ class BatchLoop:
     def _leave(self, handle: int) -> SentenceTask:
         task = self._running.pop(handle)
         self._step_policy.leave(task)
+        self._step_times.leave(task)
         return task
 
 
@@ -236,7 +295,7 @@ def _handles(tasks: list[SentenceTask] | None) -> list[int] | None:
     """Handles of running tasks; None stays None."""
     if tasks is None:
         return None
-    return [task.handle for task in tasks if task.handle is not None]
+    return sorted(task.handle for task in tasks if task.handle is not None)
 
 
 def _failed(reason: str) -> TranslationFailed:

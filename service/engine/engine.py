@@ -24,11 +24,13 @@ from service.observability.metrics import ModelMetrics
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """Bounds on the waiting work, and on the source tokens encoded between two steps."""
+    """Bounds on the waiting work, and on the source tokens encoded between two steps; whether short
+    work goes first, or all work in order of arrival."""
 
     max_waiting_sentences: int
     max_waiting_tokens: int
     max_prefill_tokens: int
+    is_preemptive: bool = True
 
 
 class Engine:
@@ -44,6 +46,7 @@ class Engine:
         """Make one worker for each of `make_runners`; for `busy_workers`, see `Worker`."""
         self.admission = AdmissionControl(limits.max_waiting_sentences, limits.max_waiting_tokens)
         self._is_draining = False
+        self._is_preemptive = limits.is_preemptive
         busy_workers = set() if busy_workers is None else busy_workers
         self._workers = [
             Worker(
@@ -53,6 +56,7 @@ class Engine:
                 metrics,
                 busy_workers,
                 self._unready,
+                limits.is_preemptive,
             )
             for make_runner in make_runners
         ]
@@ -162,6 +166,8 @@ class Engine:
         loop = asyncio.get_running_loop()
         request = EngineRequest(loop.create_future(), time.monotonic())
         request.add(sentences)
+        if not self._is_preemptive:
+            request.expected_work = 0
         if sentences:
             self._submit(request, is_admitted)
         with contextlib.ExitStack() as at_end:

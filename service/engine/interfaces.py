@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from model.decoding.sentence import SourceSentence, StepResult
+from model.decoding.step_cost import StepCost
 
 
 class Runner(Protocol):
@@ -20,6 +21,8 @@ class Runner(Protocol):
     max_beam_size: int
     max_source_tokens: int
     max_target_tokens: int
+    step_cost: StepCost | None
+    """What a step costs, if it was measured."""
 
     @property
     def num_free_slots(self) -> int: ...

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from model.decoding.sentence import Hypothesis, SourceSentence
 from service.errors import ServiceError
 
+_SHORT_WORK = 64
+"""Work of the most urgent level; each further level is twice as wide."""
+
 
 @dataclass(frozen=True)
 class SentenceTimes:
@@ -53,6 +56,8 @@ class SentenceTask:
     outcome: SentenceOutcome | None = None
     admitted_seconds: float = 0.0
     encode_seconds: float = 0.0
+    stepped_seconds: float = 0.0
+    num_steps: int = 0
 
     @property
     def num_rows(self) -> int:
@@ -61,6 +66,24 @@ class SentenceTask:
     @property
     def num_tokens(self) -> int:
         return len(self.sentence.ids)
+
+    @property
+    def expected_work(self) -> int:
+        """Tokens to encode and to decode over all rows, if the translation is as long as the
+        source."""
+        options, prefix = self.sentence.options, self.sentence.prefix
+        num_steps = min(
+            max(self.num_tokens, len(prefix) + 1), options.target_limit(self.num_tokens)
+        )
+        return self.num_tokens + self.num_rows * num_steps
+
+    @property
+    def level(self) -> int:
+        """Urgency, 0 first: the logarithm of the work of the whole request, and of the work that
+        this task has already had."""
+        expected = self.request.expected_work
+        attained = self.num_tokens + self.num_rows * self.num_steps
+        return (max(expected, attained) // _SHORT_WORK).bit_length() if expected else 0
 
     @property
     def rank(self) -> int:
@@ -90,11 +113,14 @@ class EngineRequest:
     arrived_seconds: float
     tasks: list[SentenceTask] = field(default_factory=list)
     num_unsettled: int = 0
+    expected_work: int = 0
+    """The sum over the tasks; 0 makes all requests equally urgent."""
     _pending_updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
 
     def add(self, sentences: Sequence[SourceSentence]) -> None:
         self.tasks += [SentenceTask(s, self, index) for index, s in enumerate(sentences)]
         self.num_unsettled = len(self.tasks)
+        self.expected_work = sum(task.expected_work for task in self.tasks)
 
     def receive(self, update: Update) -> None:
         """Queue the update; resolve the future on the last outcome. Runs on the event loop."""

@@ -1,60 +1,183 @@
 """Selects the tasks of the next step. Pure Python: no clock, no thread, no tensors.
 
-On a CPU the cost of a step is nearly proportional to its rows, so many long sentences would slow
-each step of a short one. Young tasks, which have had few steps, therefore also step alone between
-full steps: foreground and background, as in least-attained-service scheduling (Kleinrock 1976,
-"Queueing Systems", volume 2, chapter 4).
+Where a step may leave tasks out, it takes a batch of bounded cost, short work first: multi-level
+feedback (Corbato et al. 1962, "An Experimental Time-Sharing System"; analysed as least attained
+service in Kleinrock 1976, "Queueing Systems", volume 2, chapter 4). A task starts at the level of
+the work that its request is expected to need, because the length of a source predicts the length
+of its translation, and moves on when it has had more (`SentenceTask.level`). Tasks of a level go
+first come, first served. Tasks that are left out keep their rows and cache.
+
+Nothing starves. A share of each batch goes to the tasks that have waited longest for a step, so
+`most_steps_waited` bounds the batches that a task waits; and steps of short work alone take at
+most a third of the time.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
+from model.decoding.step_cost import NOMINAL, StepCost
 from service.engine.sentence_task import SentenceTask
 
-_YOUNG_STEPS = 16
-_FIXED_ROWS = 24
-"""Fixed cost of a step, in rows."""
+_FIXED_SHARE = 0.1
+"""The fixed cost of a step is at most this share of the cost of a full batch."""
+_AGED_SHARE = 0.25
+"""The share of a batch for the tasks that have waited longest."""
+_LEVELS_AHEAD = 2
+"""Work steps alone if it is so many levels below the largest: 2 are a quarter of its size."""
 _LEAST_SAVING = 3
-_SHARE = 0.5
-_MOST_CREDIT = 500.0
+_CREDIT_SHARE = 0.5
+_MOST_CREDIT = 16
+"""In fixed costs of a step."""
 
 
 class StepPolicy:
-    """The running tasks, the young tasks, and the credit for steps of young tasks alone.
+    """The running tasks, by level and by their wait, and the credit for steps of short work alone.
 
-    A full step earns a share of its cost as credit, and a step of young tasks alone spends its
-    cost. Older tasks thus lose at most a third of the time, for any number of new tasks. Young
-    tasks step alone only if that costs at most a third of a full step, because it makes steps
-    smaller.
+    A batch earns a share of its cost as credit; a step of short work alone spends its cost. Short
+    work steps alone only if that costs at most a third of a batch, because it makes steps smaller.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cost: StepCost = NOMINAL) -> None:
+        self.cost = cost
+        """Current costs; the owner keeps them up to date."""
         self.num_rows = 0
         """Hypotheses of the running tasks."""
-        self._ages: dict[SentenceTask, int] = {}
+        self.step_size = (0, 0)
+        """Rows of the last step, and the positions that they attended to."""
+        self._levels: dict[int, dict[SentenceTask, None]] = {}
+        self._rows: Counter[int] = Counter()
+        self._level_of: dict[SentenceTask, int] = {}
+        self._by_wait: dict[SentenceTask, None] = {}
+        self._num_positions = 0
         self._credit = 0.0
+
+    @property
+    def most_cost(self) -> float:
+        """The bound on the cost of a batch, beyond its fixed cost."""
+        return self.cost.fixed * (1 / _FIXED_SHARE - 1)
+
+    @property
+    def most_steps_waited(self) -> int:
+        """The bound on the batches between two steps of a task, with the tasks that run now."""
+        return 1 + int(self._all_cost / (_AGED_SHARE * self.most_cost))
+
+    def room(self, level: int) -> int:
+        """Rows that a batch has left beyond the running tasks of this level and below; below 0 if
+        some of these are left out."""
+        num_rows = sum(rows for other, rows in self._rows.items() if other <= level)
+        return int(self.most_cost / self.cost.per_row) - num_rows
 
     def enter(self, task: SentenceTask) -> None:
         """Add a task that starts to run."""
         self.num_rows += task.num_rows
-        self._ages[task] = 0
+        self._num_positions += task.num_rows * task.num_steps
+        self._by_wait[task] = None
+        self._put(task, task.level)
 
     def leave(self, task: SentenceTask) -> None:
         """Remove a task that has ended."""
         self.num_rows -= task.num_rows
-        self._ages.pop(task, None)
+        self._num_positions -= task.num_rows * task.num_steps
+        del self._by_wait[task]
+        self._drop(task)
 
     def take(self, can_step_subset: bool) -> list[SentenceTask] | None:
         """Return the tasks to step, or None for all; a subset only if `can_step_subset`."""
-        own_cost = _FIXED_ROWS + sum(task.num_rows for task in self._ages)
-        full_cost = _FIXED_ROWS + self.num_rows
-        is_cheap = full_cost >= _LEAST_SAVING * own_cost
-        is_alone = can_step_subset and is_cheap and bool(self._ages) and self._credit >= own_cost
-        taken = list(self._ages) if is_alone else None
-        earned = -own_cost if is_alone else _SHARE * full_cost
-        self._credit = min(self._credit + earned, _MOST_CREDIT)
-        self._grow_older()
+        if not can_step_subset:
+            return None
+        return self.take_short() or self.take_batch()
+
+    @property
+    def most_source_tokens(self) -> int:
+        """The bound on the source tokens of an encoding between two steps: it costs as much as a
+        batch."""
+        return int(self.most_cost / self.cost.per_source_token)
+
+    @property
+    def short_level(self) -> int:
+        """Work of this level or below may step alone now; -1: none may."""
+        return max(self._levels, default=-1) - _LEVELS_AHEAD if self._credit > 0 else -1
+
+    def take_short(self) -> list[SentenceTask]:
+        """Return the tasks to step alone now, possibly none."""
+        taken = [
+            task
+            for level in sorted(self._levels)
+            if level <= self.short_level
+            for task in self._levels[level]
+        ]
+        own_cost = self.cost.fixed + sum(map(self._cost, taken))
+        if not taken or own_cost > self._credit or own_cost * _LEAST_SAVING > self._batch_cost:
+            return []
+        self._credit -= own_cost
+        return self._stepped(taken)
+
+    def take_batch(self) -> list[SentenceTask] | None:
+        """Return the tasks of a batch of bounded cost, or None for all."""
+        self._earn(self._batch_cost)
+        if self._all_cost <= self.most_cost:
+            self._stepped(list(self._by_wait))
+            return None
+        taken = self._filled({}, self._by_wait, _AGED_SHARE * self.most_cost)
+        by_level = (task for level in sorted(self._levels) for task in self._levels[level])
+        return self._stepped(list(self._filled(taken, by_level, self.most_cost)))
+
+    def spend_on_encoding(self, num_tokens: int) -> None:
+        """Spend credit on an encoding of short work before its turn."""
+        self._credit -= self.cost.of_encoding(num_tokens)
+
+    def _filled(
+        self, taken: dict[SentenceTask, None], tasks: Iterable[SentenceTask], most_cost: float
+    ) -> dict[SentenceTask, None]:
+        """`taken` and further tasks until the cost is reached; the last may exceed it."""
+        cost = sum(map(self._cost, taken))
+        for task in tasks:
+            if cost >= most_cost:
+                break
+            if task not in taken:
+                cost += self._cost(task)
+                taken[task] = None
         return taken
 
-    def _grow_older(self) -> None:
-        aged = {task: age + 1 for task, age in self._ages.items()}
-        self._ages = {task: age for task, age in aged.items() if age < _YOUNG_STEPS}
+    def _earn(self, cost: float) -> None:
+        most = _MOST_CREDIT * self.cost.fixed
+        self._credit = min(self._credit + _CREDIT_SHARE * cost, most)
+
+    @property
+    def _batch_cost(self) -> float:
+        return self.cost.fixed + min(self._all_cost, self.most_cost)
+
+    @property
+    def _all_cost(self) -> float:
+        return self.cost.of_rows(self.num_rows, self._num_positions)
+
+    def _cost(self, task: SentenceTask) -> float:
+        return self.cost.of_rows(task.num_rows, task.num_rows * task.num_steps)
+
+    def _stepped(self, taken: list[SentenceTask]) -> list[SentenceTask]:
+        """Count a step of each task, and move those that had more work than expected."""
+        num_rows = sum(task.num_rows for task in taken)
+        self.step_size = num_rows, sum(task.num_rows * task.num_steps for task in taken)
+        self._num_positions += num_rows
+        for task in taken:
+            task.num_steps += 1
+            del self._by_wait[task]
+            self._by_wait[task] = None
+            if (level := task.level) != self._level_of[task]:
+                self._drop(task)
+                self._put(task, level)
+        return taken
+
+    def _put(self, task: SentenceTask, level: int) -> None:
+        self._level_of[task] = level
+        self._rows[level] += task.num_rows
+        self._levels.setdefault(level, {})[task] = None
+
+    def _drop(self, task: SentenceTask) -> None:
+        level = self._level_of.pop(task)
+        self._rows[level] -= task.num_rows
+        del self._levels[level][task]
+        if not self._levels[level]:
+            del self._levels[level]

@@ -74,11 +74,14 @@ class Worker:
         metrics: ModelMetrics,
         busy_workers: set[Worker],
         why_not_running: Callable[[], NotReady],
+        is_preemptive: bool = True,
     ) -> None:
-        """`busy_workers` holds the workers of the process that have work; they share the cores."""
+        """`busy_workers` holds the workers of the process that have work; they share the cores.
+        `is_preemptive`: as for `BatchLoop`."""
         self._make_runner, self._make_scheduler = make_runner, make_scheduler
         self._admission, self._metrics = admission, metrics
         self._busy_workers, self._why_not_running = busy_workers, why_not_running
+        self._is_preemptive = is_preemptive
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -153,7 +156,9 @@ class Worker:
             request.receive(update)
 
     def _make_batch_loop(self, runner: Runner) -> BatchLoop:
-        return BatchLoop(runner, self._make_scheduler(), self._admission, self._metrics)
+        return BatchLoop(
+            runner, self._make_scheduler(), self._admission, self._metrics, self._is_preemptive
+        )
 
     def _run(self) -> None:
         """Run the thread: serve until stopped; after a crash, rebuild and serve again."""

@@ -21,6 +21,7 @@ from model.decoding.sentence import (
     SourceSentence,
     StepResult,
 )
+from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
 from service.engine.sentence_task import SentenceOutcome
 from service.loading import LoadedModel
@@ -116,6 +117,7 @@ class FakeRunner:
         self.steps: list[list[int]] = []
         self.sharers: list[int] = []
         self.can_step_subset = True
+        self.step_cost: StepCost | None = None
         self.gate = threading.Event()
         self.gate.set()
         self.is_stepping = threading.Event()

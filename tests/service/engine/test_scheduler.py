@@ -93,3 +93,70 @@ def test_one_that_comes_alone_is_taken_at_once(request_of: MakeRequest) -> None:
         assert scheduler.take(9, 9, num_running=64) == []
     scheduler.add(request.tasks[1:])
     assert scheduler.take(9, 9, num_running=64) == request.tasks[1:]
+
+
+def test_short_work_is_admitted_first_and_long_work_not_last(request_of: MakeRequest) -> None:
+    """Every fourth step takes one task of the level that has waited longest."""
+    scheduler, long, short = Scheduler(1000), request_of(*[4] * 200), request_of(*[1] * 12)
+    scheduler.add(long.tasks)
+    scheduler.add(short.tasks)
+    assert scheduler.lowest_level == 1
+    taken = [scheduler.take(1, 99)[0].request for _ in range(8)]
+    assert [request is long for request in taken] == [False, False, False, True] * 2
+
+
+def test_long_work_is_admitted_though_short_work_leaves_no_room(request_of: MakeRequest) -> None:
+    scheduler, long = Scheduler(1000), request_of(*[4] * 200)
+    scheduler.add(long.tasks)
+    taken = [scheduler.take(9, 99, num_running=50, num_wanted=0) for _ in range(8)]
+    assert taken == [[], [], [], [long.tasks[0]], [], [], [], [long.tasks[1]]]
+    assert scheduler.take(0, 99, num_running=50, num_wanted=0) == []
+
+
+def test_the_oldest_level_is_not_passed_over_for_long(request_of: MakeRequest) -> None:
+    scheduler = Scheduler(1000)
+    requests = [request_of(*[4] * count) for count in (100, 30, 6)]
+    for seconds, request in zip((2.0, 1.0, 3.0), requests, strict=True):
+        request.arrived_seconds = seconds
+        scheduler.add(request.tasks)
+    taken = [scheduler.take(1, 9)[0].request for _ in range(4)]
+    assert taken == [requests[2]] * 3 + [requests[1]]
+
+
+def test_short_work_is_taken_ahead_up_to_its_level(request_of: MakeRequest) -> None:
+    scheduler, long, short = Scheduler(1000), request_of(*[4] * 200), request_of(1, 1)
+    scheduler.add(long.tasks)
+    assert scheduler.take_short(9, 99, max_level=0, max_tokens=99) == []
+    scheduler.add(short.tasks)
+    assert scheduler.take_short(9, 99, max_level=-1, max_tokens=99) == []
+    assert scheduler.take_short(9, 99, max_level=0, max_tokens=1) == short.tasks[:1]
+    assert scheduler.take_short(9, 99, max_level=0, max_tokens=99) == short.tasks[1:]
+
+
+def test_short_work_does_not_take_the_rows_that_a_wide_beam_waits_for(
+    request_of: MakeRequest,
+) -> None:
+    scheduler, wide, short = Scheduler(1000), request_of(16, 16), request_of(1)
+    scheduler.add(wide.tasks)
+    assert scheduler.take(9, 15) == []
+    scheduler.add(short.tasks)
+    assert scheduler.take(9, 15) == []
+    assert scheduler.take_short(9, 15, max_level=0, max_tokens=99) == []
+    assert scheduler.take(9, 17)[0] is wide.tasks[0]
+
+
+def test_a_wide_beam_that_leaves_lets_others_in(request_of: MakeRequest) -> None:
+    scheduler, wide, short = Scheduler(1000), request_of(16), request_of(1)
+    scheduler.add(wide.tasks)
+    assert scheduler.take(9, 15) == []
+    scheduler.remove(wide)
+    scheduler.add(short.tasks)
+    assert scheduler.take_short(9, 15, max_level=0, max_tokens=99) == short.tasks
+
+
+def test_all_work_is_equal_where_nothing_is_expected_of_requests(request_of: MakeRequest) -> None:
+    scheduler, long, short = Scheduler(1000), request_of(*[4] * 200), request_of(1)
+    for request in (long, short):
+        request.expected_work = 0
+        scheduler.add(request.tasks)
+    assert scheduler.take(3, 99) == [long.tasks[0], short.tasks[0], long.tasks[1]]

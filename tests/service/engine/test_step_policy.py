@@ -75,3 +75,110 @@ def test_who_has_left_neither_steps_nor_counts(request_of: MakeRequest) -> None:
     for task in old:
         turns.leave(task)
     assert turns.take(can_step_subset=True) is None
+
+
+def num_rows_of(tasks: list[SentenceTask] | None, running: list[SentenceTask]) -> int:
+    """Rows of a step, which are its nominal cost without the fixed one."""
+    return rows(running if tasks is None else tasks)
+
+
+def test_a_batch_is_bounded_and_full_while_enough_run(request_of: MakeRequest) -> None:
+    policy = StepPolicy()
+    running = begun(policy, request_of(*[4] * 500), num_steps=0)
+    for _ in range(200):
+        num_rows = num_rows_of(policy.take(can_step_subset=True), running)
+        assert policy.most_cost <= num_rows < policy.most_cost + 4
+
+
+def test_short_work_is_in_the_next_batch_before_hundreds_that_came_earlier(
+    request_of: MakeRequest,
+) -> None:
+    policy = StepPolicy()
+    begun(policy, request_of(*[4] * 500), num_steps=3)
+    short = request_of(16, 16, 16).tasks
+    for task in short:
+        policy.enter(task)
+    for _ in range(3):
+        taken = policy.take(can_step_subset=True)
+        assert taken is not None
+        assert set(short) <= set(taken)
+
+
+def test_no_task_waits_longer_than_the_stated_bound_though_short_work_never_ends(
+    request_of: MakeRequest,
+) -> None:
+    """A stream of short tasks that could fill every batch."""
+    policy, rng = StepPolicy(), random.Random(0)
+    long = begun(policy, request_of(*[4] * 300), num_steps=0)
+    short: list[SentenceTask] = []
+    waits = dict.fromkeys(long, 0)
+    bound = most = 0
+    for _ in range(2000):
+        short += begun(policy, request_of(*[4] * rng.randint(0, 30)), num_steps=0)
+        while len(short) > 100:
+            policy.leave(short.pop(0))
+        bound = max(bound, policy.most_steps_waited)
+        taken = policy.take_batch()
+        assert taken is not None
+        waits = {task: 0 if task in taken else wait + 1 for task, wait in waits.items()}
+        most = max(most, *waits.values())
+    assert 0 < most <= bound < 40
+
+
+def test_steps_of_short_work_alone_take_at_most_a_third_of_the_time(
+    request_of: MakeRequest,
+) -> None:
+    policy = StepPolicy()
+    running = begun(policy, request_of(*[4] * 300), num_steps=0)
+    alone = together = 0.0
+    for _ in range(3000):
+        newcomer = request_of(1).tasks[0]
+        policy.enter(newcomer)
+        taken = policy.take(can_step_subset=True)
+        cost = policy.cost.fixed + num_rows_of(taken, [*running, newcomer])
+        if taken == [newcomer]:
+            alone += cost
+        else:
+            together += cost
+        policy.leave(newcomer)
+    assert 0.2 < alone / (alone + together) < 0.34
+
+
+def test_a_task_with_more_work_than_expected_goes_behind_those_with_little(
+    request_of: MakeRequest,
+) -> None:
+    policy = StepPolicy()
+    begun(policy, request_of(*[4] * 500), num_steps=5)
+    loop = request_of(16).tasks[0]
+    policy.enter(loop)
+    assert loop.level == 0
+    for _ in range(200):
+        policy.take(can_step_subset=True)
+    assert loop.level == 6
+    late = request_of(4).tasks[0]
+    policy.enter(late)
+    assert policy.take_short() == [late]
+
+
+def test_a_request_of_one_sentence_goes_before_a_thousand_as_long_as_it(
+    request_of: MakeRequest,
+) -> None:
+    policy = StepPolicy()
+    begun(policy, request_of(*[4] * 1000), num_steps=0)
+    one = request_of(4).tasks[0]
+    policy.enter(one)
+    assert one in (policy.take_batch() or [])
+
+
+def test_a_task_that_waits_keeps_its_place_when_others_leave(request_of: MakeRequest) -> None:
+    policy = StepPolicy()
+    running = begun(policy, request_of(*[4] * 200), num_steps=0)
+    stepped: set[SentenceTask] = set()
+    while running:
+        taken = policy.take_batch() or list(running)
+        stepped.update(taken)
+        for task in taken[:3]:
+            policy.leave(task)
+            running.remove(task)
+    assert len(stepped) == 200
+    assert policy.num_rows == 0

@@ -1,0 +1,62 @@
+"""Measures what steps and encodings cost on this machine, before a runner serves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from model.decoding.step_cost import StepCost
+from model.runner import Runner
+
+_BATCHES = ((1, 4), (1, 14), (6, 4), (6, 14))
+"""Sentences and source tokens of each measured batch."""
+_REPEATS = 3
+_LEAST_SECONDS = 1e-8
+_Timing = tuple[tuple[float, ...], float]
+"""Features of one call, and its seconds."""
+
+
+def measure_step_cost(runner: Runner, options: DecodingOptions) -> StepCost:
+    """Time encodings and steps of small batches, some milliseconds each, and fit the affine model.
+    The runner must be idle."""
+    steps: list[_Timing] = []
+    encodings: list[_Timing] = []
+    count = min(runner.max_slots, runner.max_rows // options.beam_size)
+    for _ in range(_REPEATS):
+        for num_sentences, num_tokens in _BATCHES:
+            batch = [SourceSentence([1] * num_tokens, options)] * min(num_sentences, count)
+            started = time.perf_counter()
+            handles = runner.admit(batch)
+            took = time.perf_counter() - started
+            encodings.append(((1.0, float(len(batch) * num_tokens)), took))
+            steps += _timed_steps(runner, handles, options.beam_size)
+    return StepCost(*_fitted(steps), *_fitted(encodings))
+
+
+def _timed_steps(runner: Runner, handles: list[int], beam_size: int) -> Iterator[_Timing]:
+    """Step the sentences to their end."""
+    length = 0
+    while handles:
+        num_rows = beam_size * len(handles)
+        started = time.perf_counter()
+        finished = runner.step().finished
+        took = time.perf_counter() - started
+        yield (1.0, float(num_rows), float(num_rows * length)), took
+        length += 1
+        gone = {result.handle for result in finished}
+        handles = [handle for handle in handles if handle not in gone]
+
+
+def _fitted(timings: Sequence[_Timing]) -> list[float]:
+    """Least squares of the relative errors over the quickest call of each size; no coefficient is
+    below zero."""
+    quickest: dict[tuple[float, ...], float] = {}
+    for features, seconds in timings:
+        quickest[features] = min(seconds, quickest.get(features, seconds))
+    rows = np.array([np.array(features) / seconds for features, seconds in quickest.items()])
+    solution = np.linalg.lstsq(rows, np.ones(len(rows)))[0]
+    return [max(_LEAST_SECONDS, float(value)) for value in solution]

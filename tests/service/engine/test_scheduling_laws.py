@@ -1,0 +1,82 @@
+"""Laws of the schedule, on the real batch loop with a simulated runner and clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.sentences import percentile
+from benchmarks.simulation import Arrival, Policy, Served, Simulation, random_arrivals
+
+COUNT = 1200
+CAPACITY = 250.0
+"""Requests a second of `random_arrivals` that the simulated runner can just sustain."""
+FIRST_COME = Policy(is_preemptive=False, max_slots=32)
+
+
+def slowdowns(served: list[Served], at_most_tokens: int) -> list[float]:
+    return [one.slowdown for one in served if one.arrival.num_tokens <= at_most_tokens]
+
+
+@pytest.mark.parametrize("load", [0.3, 0.8, 1.0, 3.0])
+def test_all_requests_end_and_the_runner_is_never_idle_while_one_waits(load: float) -> None:
+    """Work conservation: the time is that of first come, first served, within a tenth."""
+    arrivals = random_arrivals(COUNT, load * CAPACITY, seed=2)
+    ours, first_come = Simulation(Policy()), Simulation(FIRST_COME)
+    served = ours.serve(arrivals)
+    first_come.serve(arrivals)
+    assert len(served) == COUNT
+    assert all(one.num_open == 0 for one in served)
+    assert ours.runner.now < 1.1 * first_come.runner.now
+    assert ours.runner.num_free_slots == ours.runner.max_slots
+    assert ours.runner.num_free_rows == ours.runner.max_rows
+
+
+@pytest.mark.parametrize("load", [0.6, 0.8, 1.0])
+def test_short_work_has_a_bounded_slowdown_at_any_load(load: float) -> None:
+    arrivals = random_arrivals(COUNT, load * CAPACITY, seed=3)
+    served = Simulation(Policy()).serve(arrivals)
+    first_come = Simulation(FIRST_COME).serve(arrivals)
+    assert percentile(slowdowns(served, 10), 99) < 12
+    assert percentile(slowdowns(first_come, 10), 99) > 1.5 * percentile(slowdowns(served, 10), 99)
+
+
+def test_a_short_sentence_among_clients_of_long_ones_takes_a_few_times_its_time_alone() -> None:
+    """The case of the targets: long texts are always there, more than a batch takes."""
+    long = [Arrival(0.0, [25] * 4, [28] * 4) for _ in range(400)]
+    short = [Arrival(0.02 * i, [5], [5]) for i in range(1, 200)]
+    arrivals = sorted([*long, *short], key=lambda arrival: arrival.seconds)
+    ours, first_come = Simulation(Policy()), Simulation(FIRST_COME)
+    served, late = ours.serve(arrivals), first_come.serve(arrivals)
+    assert percentile(slowdowns(served, 5), 95) < 4
+    assert percentile(slowdowns(late, 5), 50) > 100
+    assert ours.runner.now < first_come.runner.now / 0.88
+
+
+def test_long_work_ends_though_short_work_alone_could_fill_the_runner() -> None:
+    """A document among short sentences that come at the rate that is sustained without it."""
+    document = Arrival(0.0, [25] * 40, [30] * 40)
+    shorts = [Arrival(0.001 * i, [8], [8]) for i in range(4000)]
+    served = Simulation(Policy()).serve([document, *shorts])
+    alone = served[0].alone
+    assert served[0].arrival is document
+    assert served[0].latency < 12 * alone
+
+
+def test_a_request_of_a_thousand_sentences_does_not_hold_back_one() -> None:
+    many = Arrival(0.0, [20] * 1000, [20] * 1000)
+    one = Arrival(0.5, [20], [20])
+    served = Simulation(Policy()).serve([many, one])
+    assert served[1].slowdown < 4
+
+
+def test_no_sentence_waits_for_ever_between_two_of_its_steps() -> None:
+    simulation = Simulation(Policy())
+    simulation.serve(random_arrivals(COUNT, 3 * CAPACITY, seed=4))
+    assert simulation.runner.longest_wait < 80
+
+
+def test_a_translation_that_runs_on_does_not_hold_back_those_of_usual_length() -> None:
+    """Sources promise five tokens, and eight in a hundred translations have 200."""
+    arrivals = [Arrival(0.004 * i, [5], [200 if i % 12 == 0 else 5]) for i in range(600)]
+    served = Simulation(Policy()).serve(arrivals)
+    assert percentile([one.slowdown for one in served if one.arrival.num_tokens == 5], 99) < 6
