@@ -21,8 +21,10 @@ _POLL_SECONDS = 0.05
 
 @contextlib.contextmanager
 def running_server(model: Path, arguments: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
-    """Our server, ready; stopped at the end of the block."""
-    command = ["dragoman", "serve", "--model", str(model), "--port", str(PORT), *arguments]
+    """Our server, ready; stopped at the end of the block. Its cache is off unless the arguments
+    turn it on, because the benchmarks send the same sentences again."""
+    own = ["--model", str(model), "--port", str(PORT), "--cache-bytes", "0"]
+    command = ["dragoman", "serve", *own, *arguments]
     with running(command, "/health/ready") as server:
         yield server
 

@@ -120,6 +120,9 @@ class SimulatedRunner:
             self.release(handle)
         return StepResult([Finished(h, [Hypothesis([], [], 0.0, "stop")]) for h in ended], {})
 
+    def stream(self, handle: int) -> None:
+        pass
+
     def release(self, handle: int) -> None:
         self._num_rows -= self._running.pop(handle).options.beam_size
         del self._ages[handle], self._stepped[handle]

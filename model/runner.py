@@ -5,6 +5,7 @@ Callers pass and get plain Python; they see no tensors, device or precision.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import logging
 from collections import deque
@@ -182,6 +183,14 @@ class Runner:
         while self._pending_results and self._is_due(self._pending_results[0].step):
             finished += self._collect_finished(self._pending_results.popleft())
         return StepResult(finished, streamed)
+
+    def stream(self, handle: int) -> None:
+        """Return the tokens of a running sentence as they settle, from its first one on. Does
+        nothing if the sentence has ended."""
+        if state := self._running.get(handle):
+            state.source = dataclasses.replace(state.source, is_streamed=True)
+            state.features = Features.of(state.source)
+            self._full_batch = None
 
     def release(self, handle: int) -> None:
         """Abandon a running sentence. Raises KeyError if it is not running."""

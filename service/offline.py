@@ -191,4 +191,5 @@ def _settings(paths: Sequence[Path], options: OfflineOptions) -> Settings:
         max_source_tokens=options.max_source_tokens or 0,
         max_waiting_sentences=_UNLIMITED,
         max_waiting_tokens=_UNLIMITED,
+        scheduling="first-come",
     )

@@ -146,6 +146,14 @@ class Settings(BaseSettings):
         description="short-first: steps take batches of bounded cost, short work first, and long "
         "work is set aside meanwhile. first-come: each step takes all sentences.",
     )
+    cache_bytes: int = Field(
+        33_554_432,
+        ge=0,
+        le=2**40,
+        description="Memory for finished sentences, divided between the models. The same sentence "
+        "with the same options is answered from it. 0: none, and equal sentences that are "
+        "translated at the same time are computed each by itself.",
+    )
     deadline_seconds: float = Field(
         0.0, ge=0, le=3600, description="A request's deadline unless it has its own; 0 is none."
     )

@@ -60,6 +60,7 @@ def _make_engine(
         max_waiting_tokens=settings.max_waiting_tokens,
         max_prefill_tokens=settings.max_prefill_tokens,
         is_preemptive=settings.scheduling == "short-first",
+        cache_bytes=settings.cache_bytes // len(settings.model),
     )
     started = time.monotonic()
     try:
@@ -78,6 +79,7 @@ def _make_engine(
             "waiting": lambda: engine.admission.num_sentences,
             "waiting_tokens": lambda: engine.admission.num_tokens,
             "ready": lambda: engine.is_ready,
+            "cache_bytes": lambda: engine.num_cached_bytes,
         }
     )
     return engine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 import time
@@ -66,23 +67,28 @@ class BatchLoop:
         self._open.update(tasks)
         self._scheduler.add(tasks)
 
-    def cancel(self, request: EngineRequest) -> None:
-        """Close and evict the request's open tasks without an answer."""
-        cancelled = self._open.intersection(request.tasks)
+    def cancel(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
+        """Close and evict those of the request's tasks that are open, without an answer."""
+        cancelled = self._open.intersection(tasks)
         self._close(cancelled)
         self._evict(request, cancelled)
         for _ in cancelled:
             self._metrics.count_finished("cancelled")
             self._metrics.count_cancelled("client")
 
-    def expire(self, request: EngineRequest) -> None:
-        """Fail the request's open tasks with DeadlineExceeded, and evict them."""
-        waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
-        error = DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
-        expired = self._open.intersection(request.tasks)
-        self._fail(expired, error, "deadline")
+    def expire(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
+        """Fail those of the request's tasks that are open with DeadlineExceeded, and evict them."""
+        expired = self._open.intersection(tasks)
+        self._fail(expired, deadline_error(request), "deadline")
         self._evict(request, expired)
         self._metrics.count_cancelled("deadline", len(expired))
+
+    def stream(self, task: SentenceTask) -> None:
+        """Send the tokens of a task that is open, from its first one on."""
+        if task in self._open:
+            task.sentence = dataclasses.replace(task.sentence, is_streamed=True)
+            if task.handle in self._running:
+                self._runner.stream(task.handle)
 
     @property
     def num_rows(self) -> int:
@@ -167,9 +173,9 @@ class BatchLoop:
             return self._runner.num_free_slots
         return max(0, math.ceil(policy.room(level) * num_running / policy.num_rows))
 
-    def _evict(self, request: EngineRequest, tasks: Iterable[SentenceTask]) -> None:
+    def _evict(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
         """Remove the request's closed tasks from the batch and the queue."""
-        self._scheduler.remove(request)
+        self._scheduler.remove(request, tasks)
         for task in tasks:
             self._release(task)
 
@@ -296,6 +302,12 @@ def _handles(tasks: list[SentenceTask] | None) -> list[int] | None:
     if tasks is None:
         return None
     return sorted(task.handle for task in tasks if task.handle is not None)
+
+
+def deadline_error(request: EngineRequest) -> DeadlineExceeded:
+    """The error of sentences that are not done in time."""
+    waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
+    return DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
 
 
 def _failed(reason: str) -> TranslationFailed:

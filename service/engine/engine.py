@@ -14,9 +14,11 @@ from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
+from service.engine.batch_loop import deadline_error
 from service.engine.interfaces import Runner
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
+from service.engine.sharing import SharedSentences
 from service.engine.worker import Worker
 from service.errors import Draining, InvalidField, NotReady, ServiceError
 from service.observability.metrics import ModelMetrics
@@ -24,13 +26,15 @@ from service.observability.metrics import ModelMetrics
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """Bounds on the waiting work, and on the source tokens encoded between two steps; whether short
-    work goes first, or all work in order of arrival."""
+    """Bounds on the waiting work, and on the source tokens encoded between two steps.
+    `is_preemptive`: short work goes first, else all in order of arrival. `cache_bytes`: bound on
+    the cache of finished sentences; 0: none, and equal sentences are computed each by itself."""
 
     max_waiting_sentences: int
     max_waiting_tokens: int
     max_prefill_tokens: int
     is_preemptive: bool = True
+    cache_bytes: int = 0
 
 
 class Engine:
@@ -60,6 +64,11 @@ class Engine:
             )
             for make_runner in make_runners
         ]
+        self._shared = (
+            SharedSentences(limits.cache_bytes, metrics, self._stream_task)
+            if limits.cache_bytes
+            else None
+        )
         self._max_beam_size = min(worker.max_beam_size for worker in self._workers)
         self.max_target_tokens = min(worker.max_target_tokens for worker in self._workers)
 
@@ -79,6 +88,11 @@ class Engine:
     @property
     def num_running(self) -> int:
         return sum(worker.num_running for worker in self._workers)
+
+    @property
+    def num_cached_bytes(self) -> int:
+        """Estimated bytes of the cache of finished sentences."""
+        return self._shared.cache.num_bytes if self._shared else 0
 
     @property
     def num_rows(self) -> int:
@@ -181,14 +195,21 @@ class Engine:
                     self._cancel(request)
 
     def _submit(self, request: EngineRequest, is_admitted: bool) -> None:
+        """Start the tasks that are neither in the cache nor computed for others; only these need
+        room."""
+        plan = self._shared.plan(request) if self._shared else None
+        tasks = plan.tasks if plan else request.tasks
         if is_admitted:
             self.require_running()
+        elif tasks:
+            self.require_room(len(tasks), sum(task.num_tokens for task in tasks))
         else:
-            num_tokens = sum(task.num_tokens for task in request.tasks)
-            self.require_room(len(request.tasks), num_tokens)
+            self.require_ready()
+        if self._shared and plan:
+            self._shared.follow(plan)
         try:
-            for worker, tasks in self._assigned(request.tasks).items():
-                worker.put(tasks)
+            for worker, own in self._assigned(tasks).items():
+                worker.put(own)
         except NotReady:
             self._cancel(request)
             raise
@@ -206,12 +227,27 @@ class Engine:
         return assigned
 
     def _cancel(self, request: EngineRequest) -> None:
-        for worker in self._workers:
-            worker.cancel(request)
+        """Cancel the request's tasks, except those that other requests want."""
+        tasks: Sequence[SentenceTask] = request.tasks
+        if self._shared:
+            tasks = self._shared.leave(request)
+        for owner, own in _by_request(tasks).items():
+            for worker in self._workers:
+                worker.cancel(owner, own)
 
     def _expire(self, request: EngineRequest) -> None:
+        """Fail the request's open tasks; those that other requests want go on for these."""
+        tasks: Sequence[SentenceTask] = request.tasks
+        if self._shared:
+            tasks = self._shared.leave(request)
+            request.fail_open_tasks(deadline_error(request))
+        for owner, own in _by_request(tasks).items():
+            for worker in self._workers:
+                worker.expire(owner, own)
+
+    def _stream_task(self, task: SentenceTask) -> None:
         for worker in self._workers:
-            worker.expire(request)
+            worker.stream(task)
 
     @property
     def _is_running(self) -> bool:
@@ -222,3 +258,10 @@ class Engine:
             return Draining("the server is about to stop and takes no more work")
         subject = f"the engine of {name}" if name else "the engine"
         return NotReady(f"{subject} is not running; try again later")
+
+
+def _by_request(tasks: Sequence[SentenceTask]) -> dict[EngineRequest, list[SentenceTask]]:
+    groups: dict[EngineRequest, list[SentenceTask]] = {}
+    for task in tasks:
+        groups.setdefault(task.request, []).append(task)
+    return groups

@@ -47,6 +47,10 @@ class Runner(Protocol):
         """Decode the next token of these sentences' hypotheses, or of all for None."""
         ...
 
+    def stream(self, handle: int) -> None:
+        """Return a running sentence's tokens as they settle, from its first one on."""
+        ...
+
     def release(self, handle: int) -> None:
         """Evict a running sentence."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
@@ -17,8 +17,9 @@ class Scheduler:
     """The waiting sentence tasks: short work first, and round robin over requests of a level.
 
     A request of a thousand sentences therefore does not delay a later one. At least every fourth
-    call takes a task of the level whose head is oldest, so no level starves. A head that is next but does not fit
-    is never skipped, so wide beams cannot starve; the engine refuses beams that can never fit.
+    call takes a task of the level whose head is oldest, so no level starves. A head that is next
+    but does not fit is never skipped, so wide beams cannot starve; the engine refuses beams that
+    can never fit.
     `max_prefill_tokens` bounds the source tokens encoded between two steps, because running
     sentences wait for the encoder.
     """
@@ -58,7 +59,7 @@ class Scheduler:
         per step."""
         self._steps_since_taken += 1
         num_wanted = num_free_slots if num_wanted is None else min(num_wanted, num_free_slots)
-        if self._is_aged_turn(num_wanted):
+        if num_free_slots > 0 and self._is_aged_turn(num_wanted):
             num_wanted = min(max(1, num_wanted), num_free_slots)
         elif _WORTHWHILE_SHARE * min(self._num_waiting, num_wanted) < num_running and (
             self._steps_since_taken <= _MOST_STEPS_WAITED
@@ -79,11 +80,18 @@ class Scheduler:
         bound = self._bound(max_tokens)
         return self._take_fitting(num_free_slots, num_free_rows, bound, max_level)
 
-    def remove(self, request: EngineRequest) -> list[SentenceTask]:
-        """Remove and return the request's waiting tasks."""
+    def remove(
+        self, request: EngineRequest, tasks: Collection[SentenceTask] | None = None
+    ) -> list[SentenceTask]:
+        """Remove and return the request's waiting tasks, or those among `tasks`."""
         removed: list[SentenceTask] = []
         for level in list(self._levels):
-            removed += self._levels[level].pop(request, ())
+            waiting = self._levels[level].pop(request, deque())
+            is_removed = [tasks is None or task in tasks for task in waiting]
+            removed += [task for task, is_gone in zip(waiting, is_removed, strict=True) if is_gone]
+            kept = [task for task, is_gone in zip(waiting, is_removed, strict=True) if not is_gone]
+            if kept:
+                self._levels[level][request] = deque(kept)
             self._drop_if_empty(level)
         self._num_waiting -= len(removed)
         self._held_level = None
@@ -113,7 +121,8 @@ class Scheduler:
         return taken
 
     def _is_aged_turn(self, num_wanted: int) -> bool:
-        """Whether the oldest level was passed over for some steps; ask once per step."""
+        """Whether the oldest level was passed over at some steps with free slots; ask once at each
+        of them."""
         is_passed_over = bool(self._levels) and (len(self._levels) > 1 or not num_wanted)
         self._steps_passed_over = self._steps_passed_over + 1 if is_passed_over else 0
         return self._steps_passed_over >= _AGED_EVERY

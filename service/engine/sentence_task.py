@@ -6,7 +6,7 @@ Only the worker's thread changes a task; only the event loop changes a request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from model.decoding.sentence import Hypothesis, SourceSentence
@@ -56,6 +56,9 @@ class SentenceTask:
     outcome: SentenceOutcome | None = None
     admitted_seconds: float = 0.0
     encode_seconds: float = 0.0
+    publish: Callable[[Update], None] | None = None
+    """Receives the updates on the event loop; None: the request."""
+    inherited_work: int | None = None
     stepped_seconds: float = 0.0
     num_steps: int = 0
 
@@ -81,9 +84,15 @@ class SentenceTask:
     def level(self) -> int:
         """Urgency, 0 first: the logarithm of the work of the whole request, and of the work that
         this task has already had."""
-        expected = self.request.expected_work
+        expected = self.inherited_work or self.request.expected_work
         attained = self.num_tokens + self.num_rows * self.num_steps
         return (max(expected, attained) // _SHORT_WORK).bit_length() if expected else 0
+
+    def inherit(self, other: SentenceTask) -> None:
+        """Become as urgent as a task that waits for this one (priority inheritance, Sha et al.
+        1990). Runs on the event loop; the worker reads the level at the next step."""
+        own = self.inherited_work or self.request.expected_work
+        self.inherited_work = min(own, other.request.expected_work)
 
     @property
     def rank(self) -> int:
@@ -116,18 +125,29 @@ class EngineRequest:
     expected_work: int = 0
     """The sum over the tasks; 0 makes all requests equally urgent."""
     _pending_updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
+    _outcomes: dict[int, SentenceOutcome] = field(default_factory=dict)
 
     def add(self, sentences: Sequence[SourceSentence]) -> None:
         self.tasks += [SentenceTask(s, self, index) for index, s in enumerate(sentences)]
         self.num_unsettled = len(self.tasks)
         self.expected_work = sum(task.expected_work for task in self.tasks)
 
+    def fail_open_tasks(self, error: ServiceError) -> None:
+        """Give the error to each task without an outcome. Runs on the event loop."""
+        for task in self.tasks:
+            self.receive(Update(task.index, outcome=SentenceOutcome([], error)))
+
     def receive(self, update: Update) -> None:
-        """Queue the update; resolve the future on the last outcome. Runs on the event loop."""
+        """Queue the update; resolve the future on the last outcome. Ignore it if its sentence has
+        an outcome. Runs on the event loop."""
+        if update.index in self._outcomes:
+            return
         self._pending_updates.put_nowait(update)
-        self.num_unsettled -= update.outcome is not None
+        if update.outcome is not None:
+            self._outcomes[update.index] = update.outcome
+            self.num_unsettled -= 1
         if not self.num_unsettled and not self.future.done():
-            self.future.set_result([task.outcome for task in self.tasks if task.outcome])
+            self.future.set_result([self._outcomes[index] for index in range(len(self.tasks))])
 
     async def updates(self) -> AsyncGenerator[Update]:
         """Yield updates until each sentence has its outcome."""

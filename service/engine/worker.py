@@ -15,7 +15,7 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from service.engine.admission import AdmissionControl
@@ -44,19 +44,28 @@ class _Stop:
 
 @dataclass(frozen=True)
 class _Cancel:
-    """Cancel the request."""
+    """Cancel tasks of a request."""
 
     request: EngineRequest
+    tasks: Collection[SentenceTask]
 
 
 @dataclass(frozen=True)
 class _Expire:
-    """Fail the request: its deadline has passed."""
+    """Fail tasks of a request: its deadline has passed."""
 
     request: EngineRequest
+    tasks: Collection[SentenceTask]
 
 
-_Message = _Work | _Cancel | _Expire | _Stop
+@dataclass(frozen=True)
+class _Stream:
+    """Send the task's tokens as they settle."""
+
+    task: SentenceTask
+
+
+_Message = _Work | _Cancel | _Expire | _Stream | _Stop
 
 
 class Worker:
@@ -134,14 +143,18 @@ class Worker:
         self._open.update(tasks)
         self.load += sum(task.num_rows for task in tasks)
 
-    def cancel(self, request: EngineRequest) -> None:
-        """Cancel the request's open tasks without an answer."""
-        self._inbox.put(_Cancel(request))
-        self._close(request.tasks)
+    def cancel(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
+        """Cancel those tasks of the request that are open, without an answer."""
+        self._inbox.put(_Cancel(request, tasks))
+        self._close(tasks)
 
-    def expire(self, request: EngineRequest) -> None:
-        """Fail the request's open tasks with DeadlineExceeded."""
-        self._inbox.put(_Expire(request))
+    def expire(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
+        """Fail those tasks of the request that are open with DeadlineExceeded."""
+        self._inbox.put(_Expire(request, tasks))
+
+    def stream(self, task: SentenceTask) -> None:
+        """Send the task's tokens from now on, if it is open."""
+        self._inbox.put(_Stream(task))
 
     def _close(self, tasks: Iterable[SentenceTask]) -> None:
         for task in self._open.intersection(tasks):
@@ -151,9 +164,10 @@ class Worker:
     def _publish(self, updates: Updates) -> None:
         """Publish all updates of one step. Runs on the event loop."""
         for request, update in updates:
+            task = request.tasks[update.index]
             if update.outcome is not None:
-                self._close([request.tasks[update.index]])
-            request.receive(update)
+                self._close([task])
+            (task.publish or request.receive)(update)
 
     def _make_batch_loop(self, runner: Runner) -> BatchLoop:
         return BatchLoop(
@@ -254,10 +268,12 @@ def _take(batch_loop: BatchLoop, message: _Message) -> bool:
     match message:
         case _Stop():
             return False
-        case _Cancel(request):
-            batch_loop.cancel(request)
-        case _Expire(request):
-            batch_loop.expire(request)
+        case _Cancel(request, tasks):
+            batch_loop.cancel(request, tasks)
+        case _Expire(request, tasks):
+            batch_loop.expire(request, tasks)
+        case _Stream(task):
+            batch_loop.stream(task)
         case _Work(tasks):
             batch_loop.add(tasks)
     return True

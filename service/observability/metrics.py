@@ -38,6 +38,7 @@ ENGINE_GAUGES = {
     "waiting": "Sentences waiting for a slot.",
     "waiting_tokens": "Source tokens of the waiting sentences.",
     "ready": "1 if the server takes requests.",
+    "cache_bytes": "Estimated memory of the cached sentences.",
 }
 
 _MODEL_GAUGES = {
@@ -48,6 +49,10 @@ _MODEL_GAUGES = {
 _MODEL_COUNTERS = {
     "finished_total": ("Sentences that left the engine.", "finish_reason"),
     "cancelled_total": ("Sentences that were given up before their end.", "cause"),
+    "looked_up_total": (
+        "Sentences by result: hit in the cache, joined to one that is computed, or miss.",
+        "result",
+    ),
     "source_tokens_total": ("Source tokens taken into the batch.",),
     "target_tokens_total": ("Target tokens of finished sentences' best hypotheses.",),
     "engine_restarts_total": ("Times that the engine died and was rebuilt.",),
@@ -173,6 +178,11 @@ class ModelMetrics:
 
     def count_cancelled(self, cause: str, count: int = 1) -> None:
         self._counters["cancelled_total"].labels(self._name, cause).inc(count)
+
+    def count_looked_up(self, result: str, count: int) -> None:
+        """Count sentences that were looked up in the cache."""
+        if count:
+            self._counters["looked_up_total"].labels(self._name, result).inc(count)
 
     def count_source_tokens(self, count: int) -> None:
         """Count the source tokens of one admitted sentence."""

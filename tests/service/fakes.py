@@ -7,7 +7,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,14 @@ class FakeStreamDecoder:
 class _Running:
     sentence: SourceSentence
     age: int = 0
+    num_streamed: int = 0
+
+    def newly_streamed(self) -> list[int]:
+        """One token a step, and those of the steps before it was streamed."""
+        first, self.num_streamed = self.num_streamed, self.age
+        return list(
+            map(ord, "".join(map(chr, self.sentence.ids[first + 1 : self.age + 1])).upper())
+        )
 
     def hypotheses(self) -> list[Hypothesis]:
         """The source in capitals; the k-th best has k stars more."""
@@ -164,13 +172,18 @@ class FakeRunner:
         for running in taken.values():
             running.age += 1
         streamed = {
-            handle: list(map(ord, chr(running.sentence.ids[running.age]).upper()))
+            handle: running.newly_streamed()
             for handle, running in taken.items()
             if running.sentence.is_streamed and running.age < len(running.sentence.ids) - 1
         }
         ended = [h for h, r in self.running.items() if r.age >= len(r.sentence.ids)]
         finished = [Finished(h, self.running.pop(h).hypotheses()) for h in ended]
         return StepResult(finished, streamed)
+
+    def stream(self, handle: int) -> None:
+        """The tokens of the steps until now come with the next step's."""
+        running = self.running[handle]
+        running.sentence = replace(running.sentence, is_streamed=True)
 
     def release(self, handle: int) -> None:
         if self.fail_release:

@@ -110,7 +110,15 @@ def test_long_work_is_admitted_though_short_work_leaves_no_room(request_of: Make
     scheduler.add(long.tasks)
     taken = [scheduler.take(9, 99, num_running=50, num_wanted=0) for _ in range(8)]
     assert taken == [[], [], [], [long.tasks[0]], [], [], [], [long.tasks[1]]]
-    assert scheduler.take(0, 99, num_running=50, num_wanted=0) == []
+
+
+def test_steps_without_a_free_slot_pass_nobody_over(request_of: MakeRequest) -> None:
+    scheduler, long, short = Scheduler(1000), request_of(*[4] * 200), request_of(1, 1)
+    scheduler.add(long.tasks)
+    scheduler.add(short.tasks)
+    for _ in range(20):
+        assert scheduler.take(0, 99, num_running=50, num_wanted=0) == []
+    assert scheduler.take(2, 99) == short.tasks
 
 
 def test_the_oldest_level_is_not_passed_over_for_long(request_of: MakeRequest) -> None:
