@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
@@ -59,10 +59,10 @@ class Served:
 
 @dataclass
 class SimulatedRunner:
-    """A runner whose steps move a clock. The first id of a source is the sentence's number."""
+    """A runner whose steps move a clock. The first id of a source tells how many tokens its
+    translation has."""
 
     cost: StepCost
-    num_target_tokens: list[int] = field(default_factory=list)
     max_slots: int = 128
     max_rows: int = 512
     max_beam_size: int = 16
@@ -114,7 +114,7 @@ class SimulatedRunner:
             self.longest_wait = max(self.longest_wait, self.num_steps - self._stepped[handle])
             self._stepped[handle] = self.num_steps
             self._ages[handle] += 1
-            if self._ages[handle] >= self.num_target_tokens[self._running[handle].ids[0]]:
+            if self._ages[handle] >= self._running[handle].ids[0]:
                 ended.append(handle)
         for handle in ended:
             self.release(handle)
@@ -184,14 +184,10 @@ class Simulation:
     def _add(self, arrival: Arrival) -> None:
         future: asyncio.Future[list[SentenceOutcome]] = self._loop.create_future()
         request = EngineRequest(future, arrival.seconds)
-        first = len(self.runner.num_target_tokens)
-        self.runner.num_target_tokens += arrival.num_target_tokens
         options = DecodingOptions(beam_size=self._beam_size)
+        lengths = zip(arrival.num_source_tokens, arrival.num_target_tokens, strict=True)
         request.add(
-            [
-                SourceSentence([first + i] + [0] * (length - 1), options)
-                for i, length in enumerate(arrival.num_source_tokens)
-            ]
+            [SourceSentence([target] + [0] * (source - 1), options) for source, target in lengths]
         )
         if not self._policy.is_preemptive:
             request.expected_work = 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from model.decoding.sentence import Hypothesis
-from service.engine.cache import SentenceCache, SentenceKey
+from model.decoding.sentence import Hypothesis, SourceSentence
+from service.engine.cache import SentenceCache, key_of
 from service.engine.sentence_task import (
     EngineRequest,
     SentenceOutcome,
@@ -24,7 +24,7 @@ from service.observability.metrics import ModelMetrics
 class Flight:
     """One sentence that is computed, and the places of requests that want it ("single flight")."""
 
-    def __init__(self, key: SentenceKey, task: SentenceTask) -> None:
+    def __init__(self, key: SourceSentence, task: SentenceTask) -> None:
         self.key, self.task = key, task
         self.is_streamed = task.sentence.is_streamed
         self._ids: list[int] = []
@@ -59,7 +59,7 @@ class Plan:
 
     found: list[tuple[SentenceTask, Sequence[Hypothesis]]] = field(default_factory=list)
     joining: list[tuple[SentenceTask, Flight]] = field(default_factory=list)
-    starting: dict[SentenceKey, Flight] = field(default_factory=dict)
+    starting: dict[SourceSentence, Flight] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[SentenceTask]:
@@ -76,14 +76,14 @@ class SharedSentences:
         """`stream`: makes a task that is computed send its tokens as they settle."""
         self.cache = SentenceCache(max_bytes)
         self._metrics, self._stream = metrics, stream
-        self._flights: dict[SentenceKey, Flight] = {}
+        self._flights: dict[SourceSentence, Flight] = {}
         self._flight_of: dict[SentenceTask, Flight] = {}
 
     def plan(self, request: EngineRequest) -> Plan:
         """Look every task up; change nothing."""
         plan = Plan()
         for task in request.tasks:
-            key = SentenceKey.of(task.sentence)
+            key = key_of(task.sentence)
             if (hypotheses := self.cache.get(key)) is not None:
                 plan.found.append((task, hypotheses))
             elif flight := plan.starting.get(key) or self._joinable(key, task):
@@ -120,7 +120,7 @@ class SharedSentences:
                 unwanted.append(flight.task)
         return unwanted
 
-    def _joinable(self, key: SentenceKey, task: SentenceTask) -> Flight | None:
+    def _joinable(self, key: SourceSentence, task: SentenceTask) -> Flight | None:
         """The flight of this sentence, unless it waits and is less urgent: a short request does not
         wait for a document's turn."""
         flight = self._flights.get(key)

@@ -121,6 +121,29 @@ def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(
     assert texts([results[i] for i in range(25)]) == texts(alone)
 
 
+@pytest.mark.parametrize("backend", BACKENDS[:2])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stream_that_begins_late_begins_with_the_first_token(seed: int, backend: Backend) -> None:
+    rng, model = random.Random(seed), tiny_model(seed=seed)
+    sentences = mixed_sentences(12, seed)
+    alone = [run_to_end(tiny_runner(model, backend=backend), [s])[0] for s in sentences]
+    runner = tiny_runner(model, backend=backend, max_slots=12, max_rows=90)
+    handles = runner.admit(sentences)
+    streamed: dict[int, list[int]] = {handle: [] for handle in handles}
+    results: dict[int, Finished] = {}
+    while len(results) < len(sentences):
+        if rng.random() < 0.5:
+            runner.stream(rng.choice(handles))
+        result = runner.step()
+        for handle, ids in result.streamed.items():
+            streamed[handle] += ids
+        results |= {finished.handle: finished for finished in result.finished}
+    assert texts([results[handle] for handle in handles]) == texts(alone)
+    assert sum(map(bool, streamed.values())) > 3
+    for handle, told in streamed.items():
+        assert told == [*results[handle].hypotheses[0].ids, EOS][: len(told)]
+
+
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 @pytest.mark.parametrize("seed", range(4))
 def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: Precision) -> None:

@@ -1,0 +1,114 @@
+"""The bundled checkpoint over HTTP with the cache on and off: the same answers."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.loading import load_models
+from service.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def client_of(**settings: Any) -> TestClient:
+    chosen = Settings(model=(ROOT / "checkpoints" / "zh-en",), **settings)
+    return TestClient(create_app(chosen, load_models(chosen)))
+
+
+@pytest.fixture(scope="module")
+def clients() -> Iterator[dict[str, TestClient]]:
+    """Servers with a cache, without one, with a tiny one, and without preemption."""
+    with (
+        client_of() as on,
+        client_of(cache_bytes=0) as off,
+        client_of(cache_bytes=20_000) as tiny,
+        client_of(cache_bytes=0, scheduling="first-come") as first_come,
+    ):
+        yield {"on": on, "off": off, "tiny": tiny, "first-come": first_come}
+
+
+def requests() -> list[dict[str, Any]]:
+    """Few texts with many options, so that most come again; some as streams."""
+    rng = random.Random(5)
+    lines = (ROOT / "tests" / "data" / "sentences.zh.txt").read_text(encoding="utf-8").splitlines()
+    options: list[dict[str, Any]] = [
+        {},
+        {"beam_size": 1},
+        {"alternatives": 2},
+        {"details": True},
+        {"top_p": 0.9},
+        {"top_p": 0.9, "seed": 7},
+        {"target_prefix": "The"},
+    ]
+    return [
+        {"q": rng.choice(lines[:8]), "source": "zh", "target": "en", **rng.choice(options)}
+        for _ in range(60)
+    ]
+
+
+def is_alike(answer: Any, expected: Any) -> bool:
+    """Whether two answers differ at most in the times that they took, and in the last digits of
+    scores: the order of additions depends on the rows of a step."""
+    if isinstance(answer, dict):
+        names = {name for name in answer if not name.endswith("_ms")}
+        return names == {name for name in expected if not name.endswith("_ms")} and all(
+            is_alike(answer[name], expected[name]) for name in names
+        )
+    if isinstance(answer, list):
+        return len(answer) == len(expected) and all(map(is_alike, answer, expected))
+    if isinstance(answer, float):
+        return bool(answer == pytest.approx(expected, abs=2e-3))
+    return bool(answer == expected)
+
+
+def answer_of(client: TestClient, request: dict[str, Any]) -> Any:
+    response = client.post("/translate", json=request)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def streamed_text(client: TestClient, request: dict[str, Any]) -> str:
+    response = client.post("/translate", json=request, headers={"Accept": "text/event-stream"})
+    events = [line[6:] for line in response.text.splitlines() if line.startswith("data: ")]
+    answers = [json.loads(event) for event in events if event != "[DONE]"]
+    [final] = [answer["translatedText"] for answer in answers if "translatedText" in answer]
+    assert isinstance(final, str)
+    return final
+
+
+def test_answers_are_the_same_with_any_cache_and_schedule(clients: dict[str, TestClient]) -> None:
+    """One after the other, and many at the same time."""
+    given = requests()
+    expected = [answer_of(clients["off"], request) for request in given]
+    for name in ("on", "tiny", "first-come"):
+        one_by_one = [answer_of(clients[name], request) for request in given]
+        with ThreadPoolExecutor(16) as pool:
+            together = list(pool.map(lambda r, c=clients[name]: answer_of(c, r), given))
+        for answers in (one_by_one, together):
+            assert all(is_alike(a, e) for a, e in zip(answers, expected, strict=True))
+
+
+def test_a_stream_says_the_same_from_the_cache(clients: dict[str, TestClient]) -> None:
+    for request in requests()[:12]:
+        request = {name: value for name, value in request.items() if name != "alternatives"}
+        texts = {streamed_text(clients[name], request) for name in ("on", "on", "off")}
+        assert len(texts) == 1
+
+
+def test_metrics_tell_of_hits_and_bytes(clients: dict[str, TestClient]) -> None:
+    for _ in range(2):
+        answer_of(clients["on"], {"q": "谢谢你的信。", "source": "zh", "target": "en"})
+    metrics = clients["on"].get("/metrics").text
+    values = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if line[0] != "#")
+    assert float(values['dragoman_looked_up_total{model="zh-en",result="hit"}']) >= 1
+    num_bytes = values['dragoman_cache_bytes{model="zh-en"}']
+    assert 0 < float(num_bytes) <= 33_554_432
