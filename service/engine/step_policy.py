@@ -22,14 +22,16 @@ from service.engine.sentence_task import SentenceTask
 
 _FIXED_SHARE = 0.1
 """The fixed cost of a step is at most this share of the cost of a full batch."""
+_LEAST_ROWS = 64
+"""A batch has room for so many rows, whatever is measured: a busy neighbour disturbs it."""
 _AGED_SHARE = 0.25
 """The share of a batch for the tasks that have waited longest."""
 _LEVELS_AHEAD = 2
 """Work steps alone if it is so many levels below the largest: 2 are a quarter of its size."""
 _LEAST_SAVING = 3
 _CREDIT_SHARE = 0.5
-_MOST_CREDIT = 16
-"""In fixed costs of a step."""
+_MOST_CREDIT = 1.6
+"""In costs of a full batch."""
 
 
 class StepPolicy:
@@ -56,7 +58,8 @@ class StepPolicy:
     @property
     def most_cost(self) -> float:
         """The bound on the cost of a batch, beyond its fixed cost."""
-        return self.cost.fixed * (1 / _FIXED_SHARE - 1)
+        most = self.cost.fixed * (1 / _FIXED_SHARE - 1)
+        return max(most, _LEAST_ROWS * self.cost.per_row)
 
     @property
     def most_steps_waited(self) -> int:
@@ -142,7 +145,7 @@ class StepPolicy:
         return taken
 
     def _earn(self, cost: float) -> None:
-        most = _MOST_CREDIT * self.cost.fixed
+        most = _MOST_CREDIT * (self.cost.fixed + self.most_cost)
         self._credit = min(self._credit + _CREDIT_SHARE * cost, most)
 
     @property
