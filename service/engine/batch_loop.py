@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import math
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -12,6 +11,7 @@ from model.decoding.sentence import Finished
 from model.decoding.step_cost import NOMINAL, StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.interfaces import Runner
+from service.engine.joining import Joining
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
 from service.engine.step_cost import StepCostEstimate
@@ -21,8 +21,6 @@ from service.errors import DeadlineExceeded, Draining, ServiceError, Translation
 from service.observability.metrics import ModelMetrics
 
 _logger = logging.getLogger(__name__)
-_SHORT_SLOTS_SHARE = 8
-"""One slot in so many stays free for short work."""
 Updates = list[tuple[EngineRequest, Update]]
 
 
@@ -50,6 +48,7 @@ class BatchLoop:
         self._running: dict[int, SentenceTask] = {}
         self._cost = StepCostEstimate(runner.step_cost) if runner.step_cost else None
         self._step_policy = make_policy(runner.step_cost or NOMINAL)
+        self._joining = Joining(runner, scheduler, self._step_policy)
         self._step_times = StepTimes(metrics)
         self._encode_seconds = 0.0
         self._updates: Updates = []
@@ -106,18 +105,26 @@ class BatchLoop:
         runner = self._runner
         runner.share_cores(num_at_work)
         started, self._encode_seconds = time.monotonic(), 0.0
-        can_leave_out = self._can_leave_out
-        taken = self._take_short() if can_leave_out else None
-        newcomers: list[SentenceTask] = []
-        if not taken:
-            newcomers = self._newcomers(can_leave_out)
-            self._admit(newcomers)
-            taken = self._step_policy.take_batch() if can_leave_out else None
+        taken, newcomers = self._compose()
         if self._running:
             self._settle_finished(self._decode(taken))
             self._observe_cost(time.monotonic() - started - self._encode_seconds)
         elif self._scheduler and not newcomers:
             raise RuntimeError("nothing runs and yet the runner has no room")
+
+    def _compose(self) -> tuple[list[SentenceTask] | None, list[SentenceTask]]:
+        """Admit tasks -> the tasks to step, None for all; and the tasks that were admitted."""
+        if not self._can_leave_out:
+            newcomers = self._joining.next_in_order(len(self._running))
+            self._admit(newcomers)
+            return None, newcomers
+        short = self._joining.short(len(self._running))
+        self._admit(short)
+        if taken := self._step_policy.take_short():
+            return taken, short
+        newcomers = self._joining.next_for_batch(len(self._running))
+        self._admit(newcomers)
+        return self._step_policy.take_batch(), [*short, *newcomers]
 
     def abandon(self, error: ServiceError, newcomers: Sequence[SentenceTask]) -> None:
         """Answer the open tasks and `newcomers` with an error. Use neither runner nor scheduler:
@@ -136,42 +143,6 @@ class BatchLoop:
         """Return the updates since the last call."""
         updates, self._updates = self._updates, []
         return updates
-
-    def _take_short(self) -> list[SentenceTask]:
-        """Admit waiting short work -> the tasks to step alone, possibly none."""
-        policy, runner = self._step_policy, self._runner
-        level = policy.short_level
-        newcomers = self._scheduler.take_short(
-            min(runner.num_free_slots, self._num_wanted(level)),
-            runner.num_free_rows,
-            level,
-            policy.most_source_tokens,
-        )
-        if newcomers:
-            policy.spend_on_encoding(sum(task.num_tokens for task in newcomers))
-        self._admit(newcomers)
-        return policy.take_short()
-
-    def _newcomers(self, can_leave_out: bool) -> list[SentenceTask]:
-        """Take the next waiting tasks. Where tasks may be left out: no more than the next batch
-        has room for, and a share of the slots stays free for short work."""
-        runner, num_running = self._runner, len(self._running)
-        num_slots, num_rows = runner.num_free_slots, runner.num_free_rows
-        if not can_leave_out:
-            return self._scheduler.take(num_slots, num_rows, num_running)
-        num_wanted = num_slots
-        if num_running and self._scheduler:
-            num_slots -= runner.max_slots // _SHORT_SLOTS_SHARE
-            num_wanted = self._num_wanted(self._scheduler.lowest_level)
-        max_tokens = self._step_policy.most_source_tokens
-        return self._scheduler.take(num_slots, num_rows, num_running, max_tokens, num_wanted)
-
-    def _num_wanted(self, level: int) -> int:
-        """How many more tasks of this level the next batch has room for."""
-        policy, num_running = self._step_policy, len(self._running)
-        if not num_running:
-            return self._runner.num_free_slots
-        return max(0, math.ceil(policy.room(level) * num_running / policy.num_rows))
 
     def _evict(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
         """Remove the request's closed tasks from the batch and the queue."""

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from model.backends.selection import Backend
+from model.calibration import _fitted, measure_step_cost
+from model.decoding.options import DecodingOptions
+from model.decoding.step_cost import StepCost
+from tests.model.network.reference import tiny_model, tiny_runner
+
+
+@pytest.mark.parametrize("backend", ["native", "eager"])
+@pytest.mark.parametrize(("max_slots", "max_rows"), [(8, 64), (1, 4)])
+def test_measured_costs_are_above_zero_and_leave_the_runner_idle(
+    backend: Backend, max_slots: int, max_rows: int
+) -> None:
+    runner = tiny_runner(tiny_model(), backend=backend, max_slots=max_slots, max_rows=max_rows)
+    cost = measure_step_cost(runner, DecodingOptions(beam_size=4, max_length=8))
+    assert all(value > 0 for value in vars(cost).values())
+    assert cost.of_step(64, 64) < 1.0
+    assert (runner.num_running, runner.num_free_slots) == (0, max_slots)
+    assert runner.num_free_rows == max_rows
+
+
+def test_the_fit_finds_the_coefficients_under_calls_that_were_interrupted() -> None:
+    true = StepCost(30e-6, 13e-6, 0.1e-6, 0.0, 0.0)
+    sizes = [(1.0, rows, rows * length) for rows in (4.0, 24.0) for length in range(20)]
+    timings = [(size, true.of_step(int(size[1]), int(size[2]))) for size in sizes]
+    interrupted = [(size, 10 * seconds) for size, seconds in timings[::3]]
+    assert _fitted([*interrupted, *timings]) == pytest.approx([30e-6, 13e-6, 0.1e-6], rel=1e-3)
