@@ -257,7 +257,7 @@ def test_a_dead_engine_takes_only_its_own_pairs_with_it(client: TestClient) -> N
 
 def test_metrics_tell_the_models_apart(client: TestClient) -> None:
     ask(client)
-    ask(client, target="de")
+    ask(client, q="not in the cache", target="de")
     text = client.get("/metrics").text
     for model, count in (("first", 2), ("second", 1)):
         line = f'dragoman_finished_total{{finish_reason="stop",model="{model}"}} {count}.0'

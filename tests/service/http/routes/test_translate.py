@@ -16,7 +16,7 @@ from model.decoding.sentence import SourceSentence
 from service.app import create_app
 from service.settings import Settings
 from service.translation import assembly
-from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model
+from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
 
 JSON = {"Content-Type": "application/json"}
 
@@ -331,7 +331,9 @@ def test_a_deadline_ends_a_request_and_frees_its_slots(
     threading.Thread(target=open_gate_after_the_deadline).start()
     fields = {"q": "x" * 40, "source": "en", "target": "de", "deadline_ms": 10}
     response = client.post("/translate", json=fields)
-    assert runner.num_free_slots == runner.max_slots
+    assert response.status_code == 504
+    until(runner.gate.is_set)
+    until(lambda: runner.num_free_slots == runner.max_slots)
     assert runner.num_steps <= 2
     expect_error(client, response, 504, "deadline")
 
