@@ -1,0 +1,139 @@
+"""What is known of elements: which are inline, which stay untranslated, which tags belong together.
+
+Names are those of the HTML standard. An unknown element, as in XML, is inline where it stands
+beside text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import regex
+
+from service.translation.markup.scanner import Kind, Token, scan
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_INLINE = _names(
+    """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd mark math nobr
+    q ruby s samp small span strike strong sub sup svg time tt u var wbr
+    """
+)
+_BLOCK = _names(
+    """
+    address area article aside audio base blockquote body br button canvas caption center
+    col colgroup dd details dialog dir div dl dt embed fieldset figcaption figure footer
+    form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe input label
+    legend li link main map menu meta meter nav noembed noframes noscript object ol optgroup
+    option output p param picture plaintext pre progress rp rt script search section select
+    source style summary table tbody td template textarea tfoot th thead title tr track ul
+    video xmp
+    """
+)
+_VOID = _names(
+    """
+    area base br col embed hr img input link meta param source track wbr
+    """
+)
+_UNTOUCHED = _names(
+    """
+    code iframe kbd math noembed noframes plaintext pre samp script style svg textarea tt
+    var xmp
+    """
+)
+_BEGINNING = regex.compile(r"\s*+<(?:!doctype\s|\?xml\s)", regex.IGNORECASE)
+_KEEPS = regex.compile(
+    r"""\stranslate\s*+=\s*+(?:"no"|'no'|no(?=[\s/>]))"""
+    r"""|\sclass\s*+=\s*+(?:"[^"]*?\bnotranslate\b|'[^']*?\bnotranslate\b|notranslate(?=[\s/>]))""",
+    regex.IGNORECASE,
+)
+
+
+def is_known(name: str) -> bool:
+    """Whether HTML has an element of this name."""
+    return name in _INLINE or name in _BLOCK
+
+
+def is_void(name: str) -> bool:
+    """Whether HTML's element of this name has no end tag."""
+    return name in _VOID
+
+
+def keeps_content(source: str, tag: Token) -> bool:
+    """Whether the content of this start tag's element is not to be translated."""
+    return tag.name in _UNTOUCHED or keeps_itself(source, tag)
+
+
+def keeps_itself(source: str, tag: Token) -> bool:
+    """Whether this start tag says that its element is not translated, attributes included."""
+    return _KEEPS.search(source, tag.start, tag.end) is not None
+
+
+def pair_tags(tokens: Sequence[Token]) -> dict[int, int]:
+    """Each paired tag's index -> the index of its partner. Pairs never overlap partly: an end tag
+    closes the last open tag of its name, and those opened within stay unpaired. Linear time."""
+    partners: dict[int, int] = {}
+    opened: list[int] = []
+    by_name: dict[str, int] = {}
+    for index, token in enumerate(tokens):
+        if token.kind is Kind.START and not token.is_empty and token.name not in _VOID:
+            opened.append(index)
+            by_name[token.name] = by_name.get(token.name, 0) + 1
+        elif token.kind is Kind.END and by_name.get(token.name):
+            while True:
+                start = opened.pop()
+                by_name[tokens[start].name] -= 1
+                if tokens[start].name == token.name:
+                    break
+            partners[start], partners[index] = index, start
+    return partners
+
+
+def inline_names(source: str, tokens: Sequence[Token]) -> frozenset[str]:
+    """The names of inline elements: HTML's, and unknown ones that stand directly beside text."""
+    found: set[str] = set()
+    for index, token in enumerate(tokens):
+        if token.kind not in (Kind.START, Kind.END) or is_known(token.name):
+            continue
+        before = token.kind is Kind.START or token.is_empty
+        after = token.kind is Kind.END or token.is_empty
+        if (before and _is_text(source, tokens, index - 1)) or (
+            after and _is_text(source, tokens, index + 1)
+        ):
+            found.add(token.name)
+    return _INLINE | found
+
+
+def _is_text(source: str, tokens: Sequence[Token], index: int) -> bool:
+    """Whether there is a token of text that is not only white space."""
+    if not 0 <= index < len(tokens) or tokens[index].kind is not Kind.TEXT:
+        return False
+    return not source[tokens[index].start : tokens[index].end].isspace()
+
+
+def is_html(source: str) -> bool:
+    """Whether a text is HTML or XML rather than plain text: it begins with a document type or an
+    XML declaration, or has an element of HTML with both tags, a line break, or an image.
+
+    `a < b`, `List<String>`, `<name>` and a single `<b>` are plain text.
+    """
+    if "<" not in source:
+        return False
+    if _BEGINNING.match(source):
+        return True
+    tokens = list(scan(source))
+    if any(_is_break(source, token) for token in tokens):
+        return True
+    return any(is_known(tokens[index].name) for index in pair_tags(tokens))
+
+
+def _is_break(source: str, token: Token) -> bool:
+    if token.kind is not Kind.START:
+        return False
+    if token.name == "img":
+        return source.find("=", token.start, token.end) >= 0
+    return token.name in ("br", "hr", "wbr")

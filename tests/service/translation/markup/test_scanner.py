@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.translation.markup.scanner import Kind, scan
+
+MARKUP = st.lists(
+    st.sampled_from(
+        [
+            *("<", ">", "/", "=", '"', "'", "!", "-", "--", "?", "[", "]", "]]>", "&", ";"),
+            *(" ", "\n"),
+            *("<!--", "-->", "<![CDATA[", "<!doctype", "<?xml", "?>", "</", "<a", "<b>", "</b>"),
+            *("<script>", "</script", "<style", "href=", "a", "é", "你", "\x00", "\ufffd", "<br/>"),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+def pieces(source: str) -> list[tuple[str, str]]:
+    return [(token.kind.name, source[token.start : token.end]) for token in scan(source)]
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.one_of(MARKUP, st.text(max_size=60)))
+def test_the_joined_tokens_are_the_source(source: str) -> None:
+    tokens = list(scan(source))
+    assert "".join(source[token.start : token.end] for token in tokens) == source
+    assert all(token.start < token.end for token in tokens)
+    for token in tokens:
+        if token.kind in (Kind.START, Kind.END):
+            assert source[token.start] == "<"
+            assert source[token.end - 1] == ">"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a<b>c</b>", ["TEXT a", "START <b>", "TEXT c", "END </b>"]),
+        ('<a title="1 > 0">x', ['START <a title="1 > 0">', "TEXT x"]),
+        ("<a title='\"'>x", ["START <a title='\"'>", "TEXT x"]),
+        ("<p it's>x", ["START <p it's>", "TEXT x"]),
+        ('<a href="open>x</a>', ['START <a href="open>', "TEXT x", "END </a>"]),
+        ("a < b", ["TEXT a ", "TEXT <", "TEXT  b"]),
+        ("1<2", ["TEXT 1", "TEXT <", "TEXT 2"]),
+        ("<div <b>x", ["OTHER <div ", "START <b>", "TEXT x"]),
+        ("<a href", ["OTHER <a href"]),
+        ("<!-- <b> -->x", ["OTHER <!-- <b> -->", "TEXT x"]),
+        ("<!-- a <!-- b --> c -->", ["OTHER <!-- a <!-- b -->", "TEXT  c -->"]),
+        ("<!-->x", ["OTHER <!-->", "TEXT x"]),
+        ("<!-- open <b>", ["OTHER <!-- open <b>"]),
+        ("<![CDATA[<b>]]>x", ["OTHER <![CDATA[<b>]]>", "TEXT x"]),
+        ("a]]>b", ["TEXT a]]>b"]),
+        ("<!DOCTYPE html>x", ["OTHER <!DOCTYPE html>", "TEXT x"]),
+        (
+            '<!DOCTYPE a [<!ENTITY b "c">]>x',
+            ['OTHER <!DOCTYPE a [<!ENTITY b "c">]>', "TEXT x"],
+        ),
+        ('<?xml version="1.0"?>x', ['OTHER <?xml version="1.0"?>', "TEXT x"]),
+        ("</>x", ["OTHER </>", "TEXT x"]),
+        ("</ b>x", ["OTHER </ b>", "TEXT x"]),
+        ("<script>a<b>c</SCRIPT >x", ["START <script>", "RAW a<b>c", "END </SCRIPT >", "TEXT x"]),
+        ("<script>a</scripts>", ["START <script>", "RAW a</scripts>"]),
+        ("<script/>x", ["START <script/>", "TEXT x"]),
+        ("<B CLASS=x>", ["START <B CLASS=x>"]),
+        ("\x00<b\x00>", ["TEXT \x00", "START <b\x00>"]),
+    ],
+)
+def test_tokens_end_where_the_html_standard_ends_them(source: str, expected: list[str]) -> None:
+    assert [f"{kind} {text}" for kind, text in pieces(source)] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "is_empty"),
+    [
+        ("<br/>", True),
+        ("<br />", True),
+        ("<br>", False),
+        ('<a href="b"/>', True),
+        ("<a href=/b/>", False),
+        ("<a href='/b/'>", False),
+        ("<a b=c />", True),
+    ],
+)
+def test_a_slash_within_a_value_does_not_make_a_tag_empty(source: str, is_empty: bool) -> None:
+    (token,) = scan(source)
+    assert token.kind is Kind.START
+    assert token.is_empty is is_empty
+
+
+HOSTILE = {
+    "less than": "<",
+    "open tags": "<a ",
+    "open end tags": "</a ",
+    "unclosed double quotes": '<a b="',
+    "unclosed single quotes": "<a b='",
+    "mixed quotes": "<a b=\"c'",
+    "quotes": '"',
+    "attributes": " a=b",
+    "equals": "=",
+    "slashes": "/",
+    "comments": "<!--",
+    "comment dashes": "<!-- -",
+    "section ends": "]]>",
+    "sections": "<![CDATA[",
+    "closed sections": "<![CDATA[>",
+    "declarations": "<!a",
+    "subsets": "<!a[>",
+    "instructions": "<?",
+    "closed instructions": "<?a>",
+    "bogus ends": "</ ",
+    "scripts": "<script>",
+    "empty scripts": "<script/>",
+    "script ends": "</script",
+    "entities": "&amp",
+    "zero": "\x00<a\x00",
+    "nested": "<b>",
+    "white space": " \n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_time_is_linear_on_hostile_input(name: str) -> None:
+    """Eight times the input takes far less than 64 times the time."""
+
+    def seconds(length: int) -> float:
+        source = "<a" + HOSTILE[name] * (length // len(HOSTILE[name]))
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            for _ in scan(source):
+                pass
+            took.append(time.process_time() - began)
+        return max(min(took), 1e-4)
+
+    assert seconds(160_000) / seconds(20_000) < 30
+
+
+def test_a_million_attributes_are_one_tag() -> None:
+    source = "<a" + " b=c" * 1_000_000 + ">x"
+    assert [token.kind for token in scan(source)] == [Kind.START, Kind.TEXT]
