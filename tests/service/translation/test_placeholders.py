@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.translation.placeholders import find_kept, occurs
+
+DATA = Path(__file__).parents[2] / "data"
+EMOJI = ("😀", "🍕", "👩")
+CASES = [
+    line.split("\t")
+    for name in ("placeholders.tsv", "placeholders_unseen.tsv")
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines()
+]
+
+
+def kept(text: str, *keep: str) -> list[str]:
+    return [text[start:end] for start, end in find_kept(text, keep)]
+
+
+def test_every_placeholder_of_the_sets_is_found_and_nothing_else() -> None:
+    """Emoji are left out where texts are cut, and tags in pairs are placed by alignment."""
+    for _, _, text, strings in CASES:
+        if not any(emoji in strings for emoji in EMOJI):
+            assert "".join(kept(text)) == "".join(strings.split(" ¦ ")), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am 100% sure that 5% do.",
+        "It costs $5 or 10 € (about 7,50 £).",
+        "and/or, km/h, 1/2, e.g. this, i.e. that.",
+        "Am 24.12.2024 um 18:30 Uhr sind 1.000.000 da.",
+        "Mr. Smith vs. U.S. 3:2, p. 12",
+        "他/她 好，3.14，第2页",
+        "a :D b, yes:no, C# or #1",
+        "iPhone, YouTube, COVID-19, AT&T",
+        "it's 'quoted' \"text\" [sic] (a) {see below} 5 < 6 > 4",
+        "a <b and c> d",
+        "- item * item = x ~ y ^ z | w",
+        "http:// user@ www. /",
+        "The end.The next one",
+        "Mach mit*innen und Leser_",
+    ],
+)
+def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
+    assert kept(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("See https://a.b/c. Or (http://d.e/f_(g)), ok?", ["https://a.b/c", "http://d.e/f_(g)"]),
+        ("https://a.b/?q=[x]&r=1#s!", ["https://a.b/?q=[x]&r=1#s"]),
+        ("访问https://a.cn/b，谢谢", ["https://a.cn/b"]),
+        ("写给a.b@c.cn吧", ["a.b@c.cn"]),
+        ("on example.com/x.", ["example.com/x"]),
+        ("%d%%", ["%d%%"]),
+        ("{a}{b} {c}", ["{a}{b}", "{c}"]),
+        ("{n, plural, one {a {b}} other {c}}", ["{n, plural, one {a {b}} other {c}}"]),
+        ("{n, plural, one {a", []),
+        ("{% if a %} and {{{b}}}", ["{% if a %}", "{{{b}}}"]),
+        ("2024-05-17T10:00:00Z, CVE-2024-1234", ["2024-05-17T10:00:00Z", "CVE-2024-1234"]),
+        ("v2 v2.0 1.2.3-rc.1", ["v2.0", "1.2.3-rc.1"]),
+        ("Tom &amp; Ann &#39;", ["&amp;", "&#39;"]),
+        ("⟦3⟧ and ⟧", ["⟦3⟧", "⟧"]),
+        ("a\ufffdb \ufffc", ["\ufffd", "\ufffc"]),
+        ("```a b``` and ``c`d``", ["```a b```", "``c`d``"]),
+        ("Hi <name>, <a@b.de>", ["<name>", "a@b.de"]),
+    ],
+)
+def test_addresses_end_before_the_marks_of_the_sentence(text: str, expected: list[str]) -> None:
+    assert kept(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "keep", "expected"),
+    [
+        ("Blue Sky is a Blue Skyline", ["Blue Sky"], ["Blue Sky"]),
+        ("Blue Sky", ["Blue", "Blue Sky"], ["Blue Sky"]),
+        ("我喜欢蓝天公司", ["蓝天"], ["蓝天"]),
+        ("aaa", ["a"], []),
+        ("A-a a", ["a"], ["a", "a"]),
+        ("C++ and C", ["C++"], ["C++"]),
+        ("x", ["y"], []),
+    ],
+)
+def test_strings_of_the_request_are_kept_as_words(
+    text: str, keep: list[str], expected: list[str]
+) -> None:
+    assert kept(text, *keep) == expected
+
+
+def test_a_string_occurs_as_a_word() -> None:
+    assert occurs("in", "he is in")
+    assert not occurs("in", "inside")
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.sampled_from([*"{}%$:@#/\\`<>&;_[]()⟦⟧.-~ aZ9\n'\"", "://", "www.", "{a,plural,"])
+    ).map("".join)
+)
+def test_spans_are_in_order_and_do_not_touch(text: str) -> None:
+    spans = find_kept(text, ["a", "Z9"])
+    assert all(0 <= span.start < span.end <= len(text) for span in spans)
+    assert all(a.end < b.start for a, b in itertools.pairwise(spans))
+
+
+HOSTILE = [
+    *("{", "{{", "}", "{a", "{a,plural,", "{a,plural,}", "%", "%(", "%a", "${", "$a", ":a", ":"),
+    *("⟦", "a://", "://", "a@", "@a", "@", "a.", ".", "a.py", "/a", "/", "//", "~", "\\", "C:\\"),
+    *("` ", "1.", "1.1", "-", "2024-", "#", "#a", "#1", "_", "a_", "()", "<a", "<a ", "<a=", "&a"),
+    *("www.", "http://a)", "http://a(", "A1", "0x", "é@", "aA", " ", "\u4e2d", "x" * 50 + "@"),
+    *("`", "[A1", "&#"),
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_time_is_linear(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = "a " + unit * (length // len(unit))
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            find_kept(text, ["keep", unit[:200]])
+            took.append(time.process_time() - began)
+        return max(min(took), 1e-3)
+
+    assert seconds(24_000) / seconds(3_000) < 30
