@@ -1,0 +1,232 @@
+"""A flow: text without its tags and with a mark in place of each kept string.
+
+A flow is what a reader sees as running text: a block of a page, an attribute, or a plain text. It
+remembers where the tags were and how every character was written.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from service.translation.placeholders import Span, find_kept
+
+MARK = "\ufffc"
+"""Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""
+CONTENT_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+class Kept(NamedTuple):
+    """A kept string: as it is written in the source, and as it reads."""
+
+    written: str
+    text: str
+
+
+class Tag(NamedTuple):
+    """A tag before the character at `offset` of its flow.
+
+    `written` has a flow for each attribute with text, between the strings around it. `number` is
+    unique in the source; `partner` is the number of the other tag of the pair, or None.
+    """
+
+    offset: int
+    written: tuple[str | Flow, ...]
+    number: int
+    partner: int | None = None
+
+    @property
+    def is_opening(self) -> bool:
+        return self.partner is not None and self.partner > self.number
+
+    @property
+    def is_closing(self) -> bool:
+        return self.partner is not None and self.partner < self.number
+
+
+@dataclass(frozen=True)
+class Flow:
+    """`kept` has one entry for each MARK of `text`, `tags` are in order, `written` maps offsets to
+    the source's spelling of one character where it differs. `escapes` spells what a translation
+    may not contain as such."""
+
+    text: str
+    kept: Sequence[Kept] = ()
+    tags: Sequence[Tag] = ()
+    written: Mapping[int, str] = field(default_factory=dict)
+    escapes: Mapping[str, str] = field(default_factory=dict)
+    _marks: Sequence[int] = ()
+    _odd: Sequence[int] = ()
+
+    def spell(self, start: int, end: int) -> str:
+        """The source's spelling of text[start:end], without tags."""
+        first, last = (bisect.bisect_left(self._odd, offset) for offset in (start, end))
+        parts, position = [], start
+        for offset in self._odd[first:last]:
+            parts += [self.text[position:offset], self.written[offset]]
+            position = offset + 1
+        return "".join([*parts, self.text[position:end]])
+
+    def kept_between(self, start: int, end: int) -> Sequence[Kept]:
+        """The kept strings of text[start:end]."""
+        first, last = (bisect.bisect_left(self._marks, offset) for offset in (start, end))
+        return self.kept[first:last]
+
+    def tag_range(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the last (excluded) index of the tags from `start` to `end`, both ends
+        included."""
+        first = bisect.bisect_left(self.tags, start, key=lambda tag: tag.offset)
+        return first, bisect.bisect_right(self.tags, end, key=lambda tag: tag.offset)
+
+    def offset_of(self, number: int | None) -> int:
+        """The offset of the tag with this number; -1 if it is in another flow."""
+        return self._offsets.get(number, -1)
+
+    @functools.cached_property
+    def _offsets(self) -> dict[int | None, int]:
+        return {tag.number: tag.offset for tag in self.tags}
+
+    def odd_between(self, start: int, end: int) -> Iterator[tuple[str, str]]:
+        """The characters of text[start:end] that the source writes otherwise, and how."""
+        first, last = (bisect.bisect_left(self._odd, offset) for offset in (start, end))
+        return ((self.text[offset], self.written[offset]) for offset in self._odd[first:last])
+
+
+class FlowBuilder:
+    """Collects the text and the tags of one flow, in order."""
+
+    def __init__(self, escapes: Mapping[str, str], keep: Sequence[str]) -> None:
+        self._escapes, self._keep = escapes, keep
+        self._parts: list[str] = []
+        self._length = 0
+        self._tags: list[Tag] = []
+        self._written: dict[int, str] = {}
+        self._kept: dict[int, Kept] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._length and not self._tags
+
+    @property
+    def ends_in_space(self) -> bool:
+        return bool(self._parts) and self._parts[-1].endswith(" ")
+
+    def add(self, text: str) -> None:
+        """Add characters that are written as themselves."""
+        if text:
+            self._parts.append(text)
+            self._length += len(text)
+
+    def add_written(self, char: str, written: str) -> None:
+        """Add one character that is written otherwise."""
+        if char != written:
+            self._written[self._length] = written
+        self.add(char)
+
+    def add_kept(self, written: str, text: str) -> None:
+        """Add a string to keep."""
+        self._kept[self._length] = Kept(written, text)
+        self.add(MARK)
+
+    def add_unseen(self, white_space: str) -> None:
+        """Add white space that does not count, because white space precedes it."""
+        if self._tags and self._tags[-1].offset == self._length:
+            last = self._tags[-1]
+            written = (*last.written, white_space)
+            self._tags[-1] = last._replace(written=written)
+        else:
+            before = self._written.get(self._length - 1, " ")
+            self._written[self._length - 1] = before + white_space
+
+    def add_tag(self, written: tuple[str | Flow, ...], number: int, partner: int | None) -> None:
+        self._tags.append(Tag(self._length, written, number, partner))
+
+    def build(self) -> Flow:
+        """The flow, with its kept strings found and marked."""
+        text = "".join(self._parts)
+        spans = list(self._spans(text))
+        if not spans:
+            return Flow(
+                text, (), self._tags, self._written, self._escapes, (), sorted(self._written)
+            )
+        shift = _Shift(spans)
+        parts, position, kept = [], 0, []
+        for span in spans:
+            parts += [text[position : span.start], MARK]
+            kept.append(self._keep_span(text, span))
+            position = span.end
+        outside = {shift.offset(o): w for o, w in self._written.items() if not shift.is_within(o)}
+        marks = [shift.offset(span.start) for span in spans]
+        written = outside | {m: k.written for m, k in zip(marks, kept, strict=True)}
+        tags = [
+            tag._replace(offset=shift.offset(tag.offset))
+            for tag in self._tags
+            if not shift.is_inside(tag.offset)
+        ]
+        text = "".join([*parts, text[position:]])
+        return Flow(text, kept, tags, written, self._escapes, marks, sorted(written))
+
+    def _spans(self, text: str) -> Iterator[Span]:
+        """What is kept. A string with tags inside is kept whole if they are pairs, else in
+        parts."""
+        for span in find_kept(text, self._keep):
+            inner = self._inner_tags(span)
+            numbers = {tag.number for tag in inner}
+            if all(tag.partner in numbers for tag in inner):
+                yield span
+                continue
+            cuts = [span.start, *dict.fromkeys(tag.offset for tag in inner), span.end]
+            yield from map(Span, cuts, cuts[1:])
+
+    def _inner_tags(self, span: Span) -> Sequence[Tag]:
+        first = bisect.bisect_right(self._tags, span.start, key=lambda tag: tag.offset)
+        last = bisect.bisect_left(self._tags, span.end, key=lambda tag: tag.offset)
+        return self._tags[first:last]
+
+    def _keep_span(self, text: str, span: Span) -> Kept:
+        """The span with the tags inside, as written and as read."""
+        written, read, position = [], [], span.start
+        for tag in [*self._inner_tags(span), None]:
+            end = span.end if tag is None else tag.offset
+            for offset in range(position, end):
+                inner = self._kept.get(offset)
+                char = text[offset]
+                written.append(inner.written if inner else self._written.get(offset, char))
+                read.append(inner.text if inner else char)
+            position = end
+            if tag is not None:
+                written += [spell_part(part) for part in tag.written]
+        return Kept("".join(written), "".join(read))
+
+
+class _Shift:
+    """Offsets after each span has become one character."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._starts = [span.start for span in spans]
+        self._ends = [span.end for span in spans]
+        lengths = (span.end - span.start - 1 for span in spans)
+        self._removed = [0, *itertools.accumulate(lengths)]
+
+    def offset(self, offset: int) -> int:
+        """The new offset of one that is not inside a span."""
+        return offset - self._removed[bisect.bisect_right(self._ends, offset)]
+
+    def is_within(self, offset: int) -> bool:
+        """Whether the character at the offset belongs to a span."""
+        index = bisect.bisect_right(self._ends, offset)
+        return index < len(self._starts) and self._starts[index] <= offset
+
+    def is_inside(self, offset: int) -> bool:
+        """Whether the offset is between two characters of a span."""
+        index = bisect.bisect_right(self._ends, offset)
+        return index < len(self._starts) and self._starts[index] < offset
+
+
+def spell_part(part: str | Flow) -> str:
+    """A part of a tag as the source has it."""
+    return part if isinstance(part, str) else part.spell(0, len(part.text))

@@ -1,0 +1,198 @@
+"""Take a page apart: what stays as it is, and flows of text to translate."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import regex
+
+from service.translation.flow import CONTENT_ESCAPES, Flow, FlowBuilder
+from service.translation.markup.elements import (
+    inline_names,
+    keeps_content,
+    keeps_itself,
+    pair_tags,
+)
+from service.translation.markup.entities import runs
+from service.translation.markup.scanner import Kind, Token, scan
+
+_ATTRIBUTE = regex.compile(r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+""")
+_TEXT_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
+_ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
+_SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
+_HAS_LETTER = regex.compile(r"\p{L}")
+_HAS_WORD = regex.compile(r"(?V1)[^\s\p{Extended_Pictographic}\uFE0F\u200D]|[0-9]")
+
+
+def take_apart(source: str, keep: Sequence[str]) -> list[str | Flow]:
+    """The page's parts in order: strings to keep as they are, and flows. Linear time.
+
+    The parts, spelled with their tags, are the source.
+    """
+    return _Page(source, keep).parts()
+
+
+def visible_text(source: str, most: int) -> str:
+    """The beginning of what a reader sees, in about `most` characters, to detect the language."""
+    texts: list[str] = []
+    missing = most
+    for token in scan(source):
+        if token.kind is Kind.TEXT:
+            text = source[token.start : min(token.end, token.start + missing)]
+            texts.append(text)
+            missing -= len(text.strip())
+        if missing <= 0:
+            break
+    return html.unescape(" ".join(texts))
+
+
+class _Page:
+    """One page and how far it is taken apart."""
+
+    def __init__(self, source: str, keep: Sequence[str]) -> None:
+        self._source, self._keep = source, keep
+        self._tokens = list(scan(source))
+        self._partners = pair_tags(self._tokens)
+        self._inline = inline_names(source, self._tokens)
+        self._parts: list[str | Flow] = []
+        self._flow = FlowBuilder(CONTENT_ESCAPES, keep)
+
+    def parts(self) -> list[str | Flow]:
+        index = 0
+        while index < len(self._tokens):
+            index = self._take(index)
+        self._end_flow()
+        return self._parts
+
+    def _take(self, index: int) -> int:
+        """Handle one token, or a whole element that is kept; return the index after it."""
+        token = self._tokens[index]
+        if token.kind is Kind.TEXT:
+            self._add_text(self._written(token))
+        elif token.kind is Kind.OTHER:
+            self._flow.add_tag((self._written(token),), index, None)
+        elif token.kind is Kind.START and (end := self._kept_until(index)):
+            self._keep_element(index, end)
+            return end
+        else:
+            self._add_tag(index)
+        return index + 1
+
+    def _written(self, token: Token) -> str:
+        return self._source[token.start : token.end]
+
+    def _kept_until(self, index: int) -> int | None:
+        """The index after an element that stays as it is; None for any other."""
+        token = self._tokens[index]
+        if not keeps_content(self._source, token):
+            return None
+        if (partner := self._partners.get(index)) is not None:
+            return partner + 1
+        following = index + 1
+        if following < len(self._tokens) and self._tokens[following].kind is Kind.RAW:
+            return following + 1
+        return following
+
+    def _keep_element(self, start: int, end: int) -> None:
+        """Keep tokens[start:end]: as a word of the text if the element is inline and has text."""
+        written = self._source[self._tokens[start].start : self._tokens[end - 1].end]
+        if self._tokens[start].name not in self._inline:
+            self._end_flow()
+            self._keep_string(written)
+            return
+        inner = [self._written(t) for t in self._tokens[start:end] if t.kind is Kind.TEXT]
+        read = "".join(run.read or run.written for text in inner for run in runs(text))
+        if _HAS_WORD.search(read):
+            self._flow.add_kept(written, read)
+        else:  # an icon or emoji
+            self._flow.add_tag((written,), start, None)
+
+    def _add_tag(self, index: int) -> None:
+        token = self._tokens[index]
+        parts = self._tag_parts(token)
+        if token.name in self._inline:
+            if self._begins_link(index):
+                self._end_flow()
+            self._flow.add_tag(parts, index, self._partners.get(index))
+            return
+        self._end_flow()
+        for part in parts:
+            if isinstance(part, str):
+                self._keep_string(part)
+            else:
+                self._parts.append(part)
+
+    def _begins_link(self, index: int) -> bool:
+        """Whether a link follows another without a space: they are items, not one word."""
+        if index == 0 or self._tokens[index].name != "a":
+            return False
+        before = self._tokens[index - 1]
+        return before.kind is Kind.END and before.name == "a"
+
+    def _tag_parts(self, tag: Token) -> tuple[str | Flow, ...]:
+        """A tag's string, with a flow for each attribute that has text."""
+        written = self._written(tag)
+        if tag.kind is not Kind.START or keeps_itself(self._source, tag):
+            return (written,)
+        parts: list[str | Flow] = []
+        position = 0
+        for start, end, quote in _text_attributes(written):
+            value = written[start:end]
+            if _HAS_LETTER.search(value):
+                parts.append(written[position:start] + ("" if quote else '"'))
+                parts.append(_attribute_flow(value, quote or '"', self._keep))
+                parts.append("" if quote else '"')
+                position = end
+        return (*parts, written[position:]) if parts else (written,)
+
+    def _add_text(self, text: str) -> None:
+        for run in runs(text):
+            if run.is_space and self._flow.ends_in_space:
+                self._flow.add_unseen(run.written)
+            else:
+                _add_run(self._flow, run.written, run.read)
+
+    def _keep_string(self, written: str) -> None:
+        if self._parts and isinstance(last := self._parts[-1], str) and len(last) < 4096:
+            self._parts[-1] = last + written
+        else:
+            self._parts.append(written)
+
+    def _end_flow(self) -> None:
+        if not self._flow.is_empty:
+            self._parts.append(self._flow.build())
+            self._flow = FlowBuilder(CONTENT_ESCAPES, self._keep)
+
+
+def _add_run(flow: FlowBuilder, written: str, read: str | None) -> None:
+    if read is None:
+        flow.add_kept(written, written)
+    elif read == written:
+        flow.add(written)
+    else:
+        flow.add_written(read, written)
+
+
+def _text_attributes(tag: str) -> list[tuple[int, int, str]]:
+    """Start and end of the values of attributes with text, and their quotes ("" for none)."""
+    if not any(name in tag.lower() for name in _TEXT_ATTRIBUTES):
+        return []
+    found = []
+    for match in _ATTRIBUTE.finditer(tag, 1):
+        name, equals, value = match.group().partition("=")
+        if not equals or name.strip().lower() not in _TEXT_ATTRIBUTES:
+            continue
+        value = value.lstrip()
+        start = match.end() - len(value)
+        quote = value[0] if value[:1] in ("'", '"') and value[-1:] == value[:1] else ""
+        is_quoted = bool(quote) and len(value) > 1
+        found.append((start + is_quoted, match.end() - is_quoted, quote if is_quoted else ""))
+    return found
+
+
+def _attribute_flow(value: str, quote: str, keep: Sequence[str]) -> Flow:
+    flow = FlowBuilder(_ATTRIBUTE_ESCAPES if quote == '"' else _SINGLE_QUOTED_ESCAPES, keep)
+    for run in runs(value):
+        _add_run(flow, run.written, run.read)
+    return flow.build()
