@@ -1,0 +1,215 @@
+"""Put the tags of a sentence into its translation, by the alignment of words.
+
+Every tag is placed once. A pair encloses the words that translate what it enclosed, whole words
+only, and pairs stay nested as they were. A pair is one span: if the translations of its words are
+apart, it takes the run of words that is mostly its own.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import regex
+
+from service.translation.alignment import AlignmentLink
+from service.translation.markup.tree import Node, PlacedTag, SentenceTag, Span, build_tree
+
+_WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
+
+
+class _Link(NamedTuple):
+    """A link of source[start:end] to the target word with index `place`."""
+
+    start: int
+    end: int
+    place: int
+    weight: float
+
+
+class _Run(NamedTuple):
+    """A run of target words, and by how much their links to an element outweigh the others."""
+
+    weight: float
+    span: Span
+
+
+def place_tags(
+    tags: Sequence[SentenceTag], source: str, target: str, links: Sequence[AlignmentLink]
+) -> list[PlacedTag]:
+    """Where each tag goes, in the order in which they are written."""
+    root = build_tree(tags, len(source))
+    root.target = Span(0, len(target))
+    placement = _Placement(source, links)
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        placement.place_children(node)
+        pending += [child for child in node.children if child.children]
+    return list(root.placed())
+
+
+class _Placement:
+    """Places the children of one element after the other."""
+
+    def __init__(self, source: str, links: Sequence[AlignmentLink]) -> None:
+        self._source = source
+        self._words = sorted({Span(link.target_start, link.target_end) for link in links})
+        places = {word: place for place, word in enumerate(self._words)}
+        self._links = sorted(
+            _Link(
+                k.source_start, k.source_end, places[Span(k.target_start, k.target_end)], k.weight
+            )
+            for k in links
+        )
+
+    def place_children(self, parent: Node) -> None:
+        """Set the children's targets, within the parent's and without overlaps."""
+        room = parent.target
+        for child in parent.children:
+            if child.begins_before:
+                child.target = Span(room.start, self._prefix_end(child, room))
+                room = Span(child.target.end, room.end)
+            elif child.ends_after:
+                child.target = Span(self._suffix_start(child, room), room.end)
+                room = Span(room.start, child.target.start)
+        inner = [c for c in parent.children if not (c.begins_before or c.ends_after)]
+        taken = self._place_elements([c for c in inner if self._has_words(c)], room)
+        for child in inner:
+            if child not in taken:
+                point = self._point(child, parent, room)
+                child.target = Span(point, point)
+        _move_out(inner, sorted(taken, key=lambda c: c.target))
+
+    def _place_elements(self, children: Iterable[Node], room: Span) -> set[Node]:
+        """Place elements with words, the most certain first; return those that got a word."""
+        ranked = []
+        for order, child in enumerate(children):
+            run = _best_run(self._words, self._weights(child), room)
+            ranked.append((-run.weight if run else 0.0, order, child))
+        free, taken = [room], set()
+        for _, _, child in sorted(ranked, key=lambda entry: entry[:2]):
+            weights = self._weights(child)
+            runs = (_best_run(self._words, weights, part) for part in free)
+            run = max((run for run in runs if run), default=None)
+            span = run.span if run else self._nearest_word(free, child)
+            if span is not None:
+                child.target = span
+                free = [rest for part in free for rest in _without(part, span)]
+                taken.add(child)
+        return taken
+
+    def _has_words(self, node: Node) -> bool:
+        return _WORD.search(self._source, *node.source) is not None
+
+    def _weights(self, node: Node) -> list[float]:
+        """Each target word's weight of links to the element, minus that of its other links."""
+        weights = [0.0] * len(self._words)
+        for start, end, place, weight in self._links:
+            is_own = start < node.source.end and node.source.start < end
+            weights[place] += weight if is_own else -weight
+        return weights
+
+    def _prefix_end(self, node: Node, room: Span) -> int:
+        """The end of the words from the start of the room that are most the element's."""
+        best, total, end = 0.0, 0.0, room.start
+        weights = self._weights(node)
+        for place in _inside(self._words, room):
+            total += weights[place]
+            if total > best:
+                best, end = total, self._words[place].end
+        return end
+
+    def _suffix_start(self, node: Node, room: Span) -> int:
+        best, total, start = 0.0, 0.0, room.end
+        weights = self._weights(node)
+        for place in reversed(_inside(self._words, room)):
+            total += weights[place]
+            if total > best:
+                best, start = total, self._words[place].start
+        return start
+
+    def _nearest_word(self, free: Sequence[Span], node: Node) -> Span | None:
+        """The free word that is nearest to where the element would be; None if there is none."""
+        point = self._anchor(node.source.start, len(self._source))
+        places = [place for part in free for place in _inside(self._words, part)]
+        words = (self._words[place] for place in places)
+        return min(words, key=lambda word: abs(word.start - (point or 0)), default=None)
+
+    def _point(self, node: Node, parent: Node, room: Span) -> int:
+        """Where a tag by itself goes."""
+        point = self._anchor(node.source.start, parent.source.end)
+        if point is None:
+            point = room.start if node.source.start <= parent.source.start else room.end
+        return min(max(point, room.start), room.end)
+
+    def _anchor(self, offset: int, end: int) -> int | None:
+        """Before the translation of the word that begins at `offset`, if that is before `end`; or
+        else after that of the word before. None if neither is linked."""
+        while offset < end and self._source[offset].isspace():
+            offset += 1
+        at = self._first_link(offset)
+        if at < len(self._links) and self._links[at].start == offset < end:
+            return self._words[self._heaviest(at).place].start
+        if at > 0:
+            before = self._heaviest(self._first_link(self._links[at - 1].start))
+            return self._words[before.place].end
+        return None
+
+    def _first_link(self, offset: int) -> int:
+        """The index of the first link of a word that begins at `offset` or later."""
+        return bisect.bisect_left(self._links, offset, key=lambda link: link.start)
+
+    def _heaviest(self, at: int) -> _Link:
+        """The heaviest link of the source word whose first link has this index."""
+        links = itertools.takewhile(
+            lambda link: link.start == self._links[at].start, self._links[at:]
+        )
+        return max(links, key=lambda link: link.weight)
+
+
+def _inside(words: Sequence[Span], room: Span) -> range:
+    """The indices of the words inside the room."""
+    first = bisect.bisect_left(words, room.start, key=lambda word: word.start)
+    last = bisect.bisect_right(words, room.end, key=lambda word: word.end)
+    return range(first, max(first, last))
+
+
+def _best_run(words: Sequence[Span], weights: Sequence[float], room: Span) -> _Run | None:
+    """The run of words in the room with the greatest sum of weights, if that is positive."""
+    best: _Run | None = None
+    total, start = 0.0, room.start
+    for place in _inside(words, room):
+        if total <= 0:
+            total, start = 0.0, words[place].start
+        total += weights[place]
+        if total > (best.weight if best else 0.0):
+            best = _Run(total, Span(start, words[place].end))
+    return best
+
+
+def _without(room: Span, taken: Span) -> Iterator[Span]:
+    """The room before and after the taken span."""
+    if taken.end <= room.start or room.end <= taken.start:
+        yield room
+        return
+    if room.start < taken.start:
+        yield Span(room.start, taken.start)
+    if taken.end < room.end:
+        yield Span(taken.end, room.end)
+
+
+def _move_out(children: Iterable[Node], elements: Sequence[Node]) -> None:
+    """Move empty targets out of the elements, which are in the target's order."""
+    for child in children:
+        point = child.target.start
+        if child.target.end > point:
+            continue
+        at = bisect.bisect_left(elements, point, key=lambda element: element.target.start) - 1
+        if at >= 0 and elements[at].target.end > point:
+            target = elements[at].target
+            is_after = elements[at].source.start < child.source.start
+            point = target.end if is_after else target.start
+            child.target = Span(point, point)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.translation.alignment import AlignmentLink
+from service.translation.markup.placement import place_tags
+from service.translation.markup.tree import SentenceTag
+
+TAG = re.compile(r"<(/?)(\w+)>")
+
+
+def tagged(source: str) -> tuple[str, list[str], list[SentenceTag]]:
+    """The text, the tags, and where they are. A tag without partner is open to its side; names
+    that begin with p stand by themselves."""
+    text, written, offsets = "", [], []
+    position = 0
+    for match in TAG.finditer(source):
+        text += source[position : match.start()]
+        written.append(match.group())
+        offsets.append(len(text))
+        position = match.end()
+    text += source[position:]
+    tags, opened, partners = [], {}, {}
+    for index, tag in enumerate(written):
+        name = tag.strip("</>")
+        if tag.startswith("</"):
+            if name in opened:
+                partners[index] = opened.pop(name)
+                partners[partners[index]] = index
+        elif not name.startswith("p"):
+            opened[name] = index
+    for index, tag in enumerate(written):
+        is_alone = index not in partners and not tag.strip("</>").startswith("p")
+        tags.append(
+            SentenceTag(
+                offsets[index],
+                partners.get(index),
+                is_alone and not tag.startswith("</"),
+                is_alone and tag.startswith("</"),
+            )
+        )
+    return text, written, tags
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+
+
+def links_of(source: str, target: str, pairs: str) -> list[AlignmentLink]:
+    """`pairs`: "0-1 1-0", the numbers of words."""
+    sources, targets = words_of(source), words_of(target)
+    return [
+        AlignmentLink(*sources[int(a)], *targets[int(b)], 0.9)
+        for a, b in (pair.split("-") for pair in pairs.split())
+    ]
+
+
+def placed(source: str, target: str, pairs: str) -> str:
+    text, written, tags = tagged(source)
+    out, position = "", 0
+    for offset, index in place_tags(tags, text, target, links_of(text, target, pairs)):
+        out += target[position:offset] + written[index]
+        position = offset
+    return out + target[position:]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "pairs", "expected"),
+    [
+        ("a <b>red</b> car", "ein rotes Auto", "0-0 1-1 2-2", "ein <b>rotes</b> Auto"),
+        ("<b>the</b> car", "das Auto", "0-0 1-1", "<b>das</b> Auto"),
+        ("a <b>red car</b>.", "X Auto rot.", "0-0 1-2 2-1 3-3", "X <b>Auto rot</b>."),
+        ("<a>one</a> <b>two</b>", "zwei eins", "0-1 1-0", "<b>zwei</b> <a>eins</a>"),
+        ("<a>one <b>two</b></a> x", "zwei eins x", "0-1 1-0 2-2", "<a><b>zwei</b> eins</a> x"),
+        ("I <b>call up</b> him", "Ich rufe ihn an", "0-0 1-1 2-3 3-2", "Ich <b>rufe</b> ihn an"),
+        ("un<b>believ</b>able", "unglaublich", "0-0", "<b>unglaublich</b>"),
+        ("a <b></b>c", "x y", "0-0 1-1", "x <b></b>y"),
+        ("a <p1>c", "y x", "0-1 1-0", "<p1>y x"),
+        ("a c<p1>", "x y", "0-0 1-1", "x y<p1>"),
+        ("<b>a <p1>c</b> d", "x y z", "0-0 1-1 2-2", "<b>x <p1>y</b> z"),
+        ("<p1><b>a c</b> d", "z y x", "0-2 1-1 2-0", "z <p1><b>y x</b>"),
+        ("a c</b> d", "x y z", "0-0 1-1 2-2", "x y</b> z"),
+        ("a <b>c d", "x y z", "0-0 1-1 2-2", "x <b>y z"),
+        ("a</i></b> c", "x y", "0-0 1-1", "x</i></b> y"),
+        ("a <b>of</b> c", "x y", "0-0 2-1", "<b>x</b> y"),
+        ("a <b>,</b> c", "x y", "0-0 2-1", "x<b></b> y"),
+        ("a <b>c</b>", "", "", "<b></b>"),
+        ("<b><i>a</i></b>", "x", "0-0", "<b><i>x</i></b>"),
+    ],
+)
+def test_tags_enclose_the_translation_of_what_they_enclosed(
+    source: str, target: str, pairs: str, expected: str
+) -> None:
+    assert placed(source, target, pairs) == expected
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> tuple[str, str, list[AlignmentLink]]:
+    """A source with nested tags, some open to a side, a target and any links between them."""
+    rng = random.Random(draw(st.integers(0, 10**9)))
+    words = draw(st.lists(st.sampled_from(["a", "word", "好", ",", " "]), max_size=12))
+    source, opened, number = "", [], 0
+    for _ in range(rng.randrange(3)):
+        number += 1
+        opened.append(f"n{number}")
+    for word in [*words, ""]:
+        for _ in range(rng.randrange(3)):
+            kind = rng.random()
+            if kind < 0.4:
+                number += 1
+                opened.append(f"n{number}")
+                source += f"<n{number}>"
+            elif kind < 0.8 and opened:
+                source += f"</{opened.pop()}>"
+            else:
+                number += 1
+                source += f"<p{number}>"
+        source += word + rng.choice(["", " "])
+    target = " ".join(draw(st.lists(st.sampled_from(["x", "zwei", "，"]), max_size=10)))
+    text = TAG.sub("", source)
+    links = [
+        AlignmentLink(*rng.choice(words_of(text)), *rng.choice(words_of(target)), rng.random())
+        for _ in range(rng.randrange(15))
+        if words_of(text) and words_of(target)
+    ]
+    return source, target, list(dict.fromkeys(links))
+
+
+@settings(deadline=None, max_examples=600)
+@given(sentences())
+def test_every_tag_is_placed_once_between_words_and_nesting_holds(
+    case: tuple[str, str, list[AlignmentLink]],
+) -> None:
+    source, target, links = case
+    text, written, tags = tagged(source)
+    places = place_tags(tags, text, target, links)
+    assert sorted(place.tag for place in places) == list(range(len(tags)))
+    offsets = [place.offset for place in places]
+    assert offsets == sorted(offsets)
+    boundaries = {0, len(target), *(edge for word in words_of(target) for edge in word)}
+    assert set(offsets) <= boundaries
+    order = [written[place.tag] for place in places]
+    assert ancestors("".join(order)) == ancestors("".join(written))
+
+
+def ancestors(tags: str) -> dict[str, frozenset[str]]:
+    """Each tag's enclosing elements; those that are not opened were opened before."""
+    names = [(m.group(1), m.group(2)) for m in TAG.finditer(tags)]
+    opened_here = {name for end, name in names if not end}
+    before = [name for end, name in names if end and name not in opened_here]
+    stack = list(reversed(before))
+    found = {}
+    for end, name in names:
+        if end:
+            assert stack.pop() == name
+        elif name.startswith("p"):
+            found[name] = frozenset(stack)
+        else:
+            found[name] = frozenset(stack)
+            stack.append(name)
+    return found
+
+
+def test_a_hundred_thousand_tags_around_one_word_are_placed() -> None:
+    depth = 20_000
+    tags = [SentenceTag(0, 2 * depth - 1 - k) for k in range(depth)]
+    tags += [SentenceTag(1, depth - 1 - k) for k in range(depth)]
+    places = place_tags(tags, "a", "x", [AlignmentLink(0, 1, 0, 1, 1.0)])
+    assert [place.tag for place in places] == list(range(2 * depth))
