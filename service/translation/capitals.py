@@ -1,0 +1,53 @@
+"""Sentences in capitals: translated in ordinary case, and given back in capitals.
+
+Models learned few of them, and spell capitals letter by letter.
+"""
+
+from __future__ import annotations
+
+import regex
+
+_WORD = regex.compile(r"[\p{L}\p{M}'’]+")
+_SINGLE_I = regex.compile(r"(?<![\p{L}\p{M}])i(?![\p{L}\p{M}])")
+_LEAST_SHARE = 0.9
+_LEAST_WORDS, _LEAST_LONGEST = 2, 4
+
+
+def is_in_capitals(text: str) -> bool:
+    """Whether the text has two or more words in capitals, one of four letters or more, and hardly
+    a small letter. Acronyms alone are not, nor is text without case."""
+    if text.islower() or not any(map(str.isupper, text)):
+        return False
+    words = [word for word in _WORD.findall(text) if any(map(str.isalpha, word))]
+    letters = [char for word in words for char in word if char.isalpha()]
+    capitals = sum(map(str.isupper, letters))
+    if capitals < _LEAST_SHARE * len(letters):
+        return False
+    in_capitals = [word for word in words if word.isupper() and len(word) > 1]
+    longest = max(map(len, in_capitals), default=0)
+    return len(words) >= _LEAST_WORDS and longest >= _LEAST_LONGEST and bool(in_capitals)
+
+
+def in_sentence_case(text: str) -> str:
+    """The text in small letters, but for its first letter and the word I; of the same length."""
+    small = "".join(map(_small, text))
+    small = _SINGLE_I.sub("I", small)
+    first = next((place for place, char in enumerate(small) if char.isalpha()), None)
+    if first is None:
+        return small
+    return small[:first] + _capital(small[first]) + small[first + 1 :]
+
+
+def in_capitals(text: str) -> str:
+    """The text in capitals; ß becomes SS."""
+    return text.upper()
+
+
+def _small(char: str) -> str:
+    small = char.lower()
+    return small if len(small) == 1 else char
+
+
+def _capital(char: str) -> str:
+    capital = char.upper()
+    return capital if len(capital) == 1 else char

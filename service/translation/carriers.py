@@ -1,0 +1,187 @@
+"""Carry kept strings through the network: each goes in as a carrier, and its place comes out.
+
+A carrier is something that the network copies: a reserved placeholder if the model has them,
+otherwise a number of five digits. Of the spellings measured, these numbers are copied most often
+(docs/markup.md). A translation that does not have every carrier exactly once is rejected.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import regex
+
+from model.text.reserved import placeholder
+from service.translation.alignment import AlignmentLink
+from service.translation.flow import MARK
+from service.translation.segmentation import is_spaced
+
+_NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
+_MOST_NUMBERS = 6
+_BRACKETS = regex.compile("[⟦⟧]")
+
+
+class MarkedTranslation(NamedTuple):
+    """A sentence's translation with a MARK for each kept string. `order`: for each MARK the index
+    of its string in the source. `links` are between the source with marks and this text."""
+
+    text: str
+    order: Sequence[int] = ()
+    links: Sequence[AlignmentLink] = ()
+
+
+class _Stretch(NamedTuple):
+    """text[start:end], to be replaced by `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+class _Replaced:
+    """A text with stretches replaced, and where its offsets have moved."""
+
+    def __init__(self, text: str, stretches: Sequence[_Stretch]) -> None:
+        self._starts = [stretch.start for stretch in stretches]
+        self._ends = [stretch.end for stretch in stretches]
+        growth = (len(s.new) - (s.end - s.start) for s in stretches)
+        self._growth = [0, *itertools.accumulate(growth)]
+        between = map(slice, [0, *self._ends], [*self._starts, len(text)])
+        kept = [text[part] for part in between]
+        news = [*(stretch.new for stretch in stretches), ""]
+        self.text = "".join(part for pair in zip(kept, news, strict=True) for part in pair)
+
+    def offset(self, offset: int) -> int:
+        """The new offset of one that is not inside a stretch."""
+        return offset + self._growth[bisect.bisect_right(self._ends, offset)]
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether old text[start:end] overlaps a stretch."""
+        index = bisect.bisect_right(self._ends, start)
+        return index < len(self._starts) and self._starts[index] < end
+
+
+@dataclass(frozen=True)
+class CarriedText:
+    """A sentence's text as the network gets it. `spellings` has the carrier of each mark."""
+
+    text: str
+    spellings: Sequence[str] = ()
+    _marked: _Replaced | None = None
+
+    def restore(
+        self, target: str, links: Sequence[AlignmentLink], source_language: str, language: str
+    ) -> MarkedTranslation | None:
+        """The translation with marks for the carriers, in its `language`; None if a carrier is
+        lost, doubled or broken."""
+        if self._marked is None:
+            return MarkedTranslation(target, (), links)
+        found = list(_pattern(self.spellings).finditer(target))
+        order = [self.spellings.index(match.group()) for match in found]
+        if sorted(order) != list(range(len(self.spellings))):
+            return None
+        is_padded = is_spaced(language)
+        sides = _word_sides(self._marked.text) if is_spaced(source_language) else {}
+        stretches = [
+            _Stretch(*match.span(), _padded(target, match.span(), sides.get(index, "")))
+            if is_padded
+            else _Stretch(*match.span(), MARK)
+            for match, index in zip(found, order, strict=True)
+        ]
+        marked = _Replaced(target, stretches)
+        if _BRACKETS.search(marked.text):
+            return None
+        moved = [
+            *_moved_links(links, self._marked, marked),
+            *_mark_links(self._marked, marked, order),
+        ]
+        return MarkedTranslation(marked.text, order, moved)
+
+
+def carry(text: str, language: str, num_reserved: int) -> CarriedText | None:
+    """Put carriers in place of the marks of a sentence in this language; None if there are more
+    than the network tells apart. `num_reserved`: the model's reserved placeholders."""
+    if MARK not in text:
+        return CarriedText(text)
+    spellings = _spellings(text.count(MARK), text, num_reserved)
+    if spellings is None:
+        return None
+    parts = text.split(MARK)
+    carried, stretches = parts[0], []
+    is_padded = not num_reserved and not is_spaced(language)
+    for spelling, after in zip(spellings, parts[1:], strict=True):
+        before_pad = " " if is_padded and carried[-1:].isalnum() else ""
+        after_pad = " " if is_padded and after[:1].isalnum() else ""
+        start = len(carried)
+        carried += before_pad + spelling + after_pad
+        stretches.append(_Stretch(start, len(carried), MARK))
+        carried += after
+    return CarriedText(carried, spellings, _Replaced(carried, stretches))
+
+
+def longest_spelling(num_reserved: int) -> str:
+    """A carrier of the longest spelling."""
+    return placeholder(num_reserved - 1) if num_reserved else _NUMBERS[0]
+
+
+def mark_offsets(text: str) -> Iterator[int]:
+    """Where the marks of a text are."""
+    return (offset for offset, char in enumerate(text) if char == MARK)
+
+
+def _moved_links(
+    links: Sequence[AlignmentLink], source: _Replaced, target: _Replaced
+) -> Iterator[AlignmentLink]:
+    """The links of words that are no carriers."""
+    for start, end, target_start, target_end, weight in links:
+        if not (source.touches(start, end) or target.touches(target_start, target_end)):
+            yield AlignmentLink(
+                source.offset(start),
+                source.offset(end),
+                target.offset(target_start),
+                target.offset(target_end),
+                weight,
+            )
+
+
+def _mark_links(
+    source: _Replaced, target: _Replaced, order: Sequence[int]
+) -> Iterator[AlignmentLink]:
+    source_marks = list(mark_offsets(source.text))
+    for at, index in zip(mark_offsets(target.text), order, strict=True):
+        start = source_marks[index]
+        yield AlignmentLink(start, start + 1, at, at + 1, 1.0)
+
+
+def _spellings(count: int, text: str, num_reserved: int) -> list[str] | None:
+    if count <= num_reserved:
+        return [placeholder(number) for number in range(count)]
+    if num_reserved or count > _MOST_NUMBERS:
+        return None
+    numbers = [number for number in _NUMBERS if number not in text]
+    return numbers[:count] if count <= len(numbers) else None
+
+
+def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
+    return regex.compile(rf"(?<![0-9])(?:{'|'.join(map(regex.escape, spellings))})(?![0-9])")
+
+
+def _word_sides(marked: str) -> dict[int, str]:
+    """For each mark the sides on which a letter or digit touches it: any of "l" and "r"."""
+    sides = {}
+    for index, at in enumerate(mark_offsets(marked)):
+        left = "l" if marked[max(0, at - 1) : at].isalnum() else ""
+        sides[index] = left + ("r" if marked[at + 1 : at + 2].isalnum() else "")
+    return sides
+
+
+def _padded(target: str, span: tuple[int, int], touched: str) -> str:
+    """The mark, with a space where the translation has a letter beside it and the source none."""
+    start, end = span
+    left = " " if target[max(0, start - 1) : start].isalnum() and "l" not in touched else ""
+    right = " " if target[end : end + 1].isalnum() and "r" not in touched else ""
+    return f"{left}{MARK}{right}"

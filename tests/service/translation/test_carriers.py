@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.translation.alignment import AlignmentLink
+from service.translation.carriers import carry
+from service.translation.flow import MARK
+
+TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
+
+
+@given(TEXTS, st.sampled_from(["en", "zh"]), st.sampled_from([0, 4, 64]))
+def test_the_text_itself_comes_back_as_it_was(text: str, language: str, reserved: int) -> None:
+    carried = carry(text, language, reserved)
+    if carried is None:
+        assert text.count(MARK) > min(6, reserved or 6)
+        return
+    assert MARK not in carried.text
+    restored = carried.restore(carried.text, [], language, "zh")
+    if restored is None:  # two carriers beside digits or each other cannot be told apart
+        assert any(f"{a}{MARK}" in text or f"{MARK}{a}" in text for a in ("7", MARK))
+        return
+    assert restored.text.replace(" ", "") == text.replace(" ", "")
+    assert list(restored.order) == list(range(text.count(MARK)))
+
+
+def test_reserved_pieces_carry_where_the_model_has_them() -> None:
+    carried = carry(f"Open {MARK} or {MARK}.", "en", 2)
+    assert carried is not None
+    assert carried.text == "Open ⟦0⟧ or ⟦1⟧."
+    restored = carried.restore("Öffne ⟦1⟧ oder ⟦0⟧.", [], "en", "de")
+    assert restored is not None
+    assert restored.text == f"Öffne {MARK} oder {MARK}."
+    assert list(restored.order) == [1, 0]
+
+
+def test_more_strings_than_reserved_pieces_are_not_carried() -> None:
+    assert carry(f"{MARK} a {MARK} b {MARK}", "en", 2) is None
+    assert carry(f" {MARK}" * 7, "en", 0) is None
+
+
+def test_a_number_of_the_sentence_is_no_carrier() -> None:
+    carried = carry(f"40713 or {MARK}", "en", 0)
+    assert carried is not None
+    assert carried.text.count("40713") == 1
+
+
+@pytest.mark.parametrize(
+    "target", ["Öffne.", "40713 40713", "407130", "Öffne 4071 3", "40.713", "", "40713 ⟦"]
+)
+def test_a_lost_doubled_or_broken_carrier_is_noticed(target: str) -> None:
+    carried = carry(f"Open {MARK}.", "en", 0)
+    assert carried is not None
+    assert carried.text == "Open 40713."
+    assert carried.restore(target, [], "en", "de") is None
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "carried", "target", "restored"),
+    [
+        ("版本￼发布", "zh", "版本 40713 发布", "Version40713 is out", "Version ￼ is out"),
+        ("a￼b", "en", "a40713b", "x40713y", "x￼y"),
+        ("(￼)", "zh", "(40713)", "(40713)", "(￼)"),
+    ],
+)
+def test_spaces_are_put_where_the_languages_need_them(
+    source: str, language: str, carried: str, target: str, restored: str
+) -> None:
+    text = carry(source, language, 0)
+    assert text is not None
+    assert text.text == carried
+    found = text.restore(target, [], language, "en")
+    assert found is not None
+    assert found.text == restored
+
+
+def test_links_are_of_the_text_with_marks() -> None:
+    carried = carry(f"Open {MARK} now.", "en", 0)
+    assert carried is not None
+    links = [
+        AlignmentLink(0, 4, 0, 5, 0.9),
+        AlignmentLink(5, 10, 6, 11, 0.5),
+        AlignmentLink(11, 14, 12, 17, 0.8),
+    ]
+    restored = carried.restore("Öffne 40713 jetzt.", links, "en", "de")
+    assert restored is not None
+    assert sorted(restored.links) == [
+        AlignmentLink(0, 4, 0, 5, 0.9),
+        AlignmentLink(5, 6, 6, 7, 1.0),
+        AlignmentLink(7, 10, 8, 13, 0.8),
+    ]
