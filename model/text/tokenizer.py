@@ -242,6 +242,10 @@ class Tokenizer:
         """Source ids of many texts, without tag and eos."""
         return self._source.encode([self._normalise(text) for text in texts])
 
+    def count_unspelled(self, text: str) -> int:
+        """How many characters of the text the source vocabulary has only as bytes or not at all."""
+        return self._source.count_unspelled(self._normalise(text))
+
     def encode_target_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Target ids of many texts, without bos and eos."""
         return self._target.encode([self._normalise(text) for text in texts])

@@ -8,6 +8,7 @@ from sentencepiece import SentencePieceProcessor
 
 PAD, UNKNOWN, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
 _WORD_START = "▁"
+_MOST_KNOWN_CHARACTERS = 50_000
 _WORTH_THREADS = 16  # texts; sentencepiece starts threads for every list
 
 
@@ -49,10 +50,31 @@ class Vocabulary:
         if pieces is not None and min(self.unknown_id, self.eos_id) < 0:
             raise ValueError(f"a vocabulary must have the pieces {UNKNOWN!r} and {EOS!r}")
         self._id_of_own = None if pieces is None else [self._find(name) for name in names]
+        texts = (text for i, text in enumerate(self.texts) if i not in self.raw_bytes)
+        self._characters = {char for text in texts for char in text}
+        self._other_characters: dict[str, bool] = {}
 
     def has_text(self, piece: str) -> bool:
         """Whether text can produce the piece's id."""
         return piece in self._text_ids
+
+    def count_unspelled(self, text: str) -> int:
+        """How many characters of the text only bytes or the unknown piece stand for."""
+        if self._characters.issuperset(text):
+            return 0
+        return sum(not self._is_spelled(char) for char in text)
+
+    def _is_spelled(self, char: str) -> bool:
+        """Models may normalize a character to others that they have."""
+        if char in self._characters:
+            return True
+        if (known := self._other_characters.get(char)) is not None:
+            return known
+        (ids,) = self.encode([char])
+        is_spelled = self.unknown_id not in ids and self.raw_bytes.keys().isdisjoint(ids)
+        if len(self._other_characters) < _MOST_KNOWN_CHARACTERS:
+            self._other_characters[char] = is_spelled
+        return is_spelled
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many texts, without special ids."""

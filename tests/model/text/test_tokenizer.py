@@ -218,3 +218,11 @@ def test_a_run_of_marks_that_no_language_has_is_normalised_in_parts() -> None:
     assert sorted(unicodedata.normalize("NFD", normalise(text))) == sorted(text)
     assert normalise(text).startswith("\u1ea1")
     assert normalise(text).endswith("\u00e9")
+
+
+def test_letters_that_only_bytes_spell_are_counted(tiny_tokenizer: Tokenizer) -> None:
+    assert tiny_tokenizer.count_unspelled("") == 0
+    for _ in range(2):  # the second time from what is known of the characters
+        assert tiny_tokenizer.count_unspelled("Ж") == 1
+        assert tiny_tokenizer.count_unspelled("aЖaЖ") == 2
+    assert tiny_tokenizer.count_unspelled("a") == 0
