@@ -17,7 +17,7 @@ from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from service.engine.interfaces import SourceEncoder
-from service.translation.segmentation import Document
+from service.translation.segmentation import cut_text
 
 
 def throughput(model: Path, texts: list[str], repeats: int) -> float:
@@ -40,9 +40,10 @@ def throughput(model: Path, texts: list[str], repeats: int) -> float:
     tokenizer, options = checkpoint.tokenizer, checkpoint.info.decoding
     encoder = SourceEncoder(tokenizer, "zh", "en", limit)
     sentences = [
-        SourceSentence(encoder.ids(sentence), options)
+        SourceSentence(encoder.ids(piece.text), options)
         for text in texts
-        for sentence in Document(text, "zh", limit, encoder.count).sentences
+        for piece in cut_text(text, "zh", limit, encoder.count)
+        if piece.is_sentence
     ]
     translate_all(runner, sentences[:32])
     rates = []

@@ -7,7 +7,6 @@
     ├─ InvalidMessage            400 invalid_message (websocket)
     ├─ DuplicateId               400 duplicate_id (websocket)
     ├─ UnknownId                 400 unknown_id (websocket)
-    ├─ UnsupportedFormat         400 unsupported_format
     ├─ UnsupportedLanguage       400 unsupported_language
     ├─ RequestTimeout            408 request_timeout
     ├─ BodyTooLarge              413 body_too_large
@@ -90,12 +89,6 @@ class UnknownId(ServiceError):
     """No request with this id is in progress on the websocket."""
 
     status, code = 400, "unknown_id"
-
-
-class UnsupportedFormat(ServiceError):
-    """The format is not served."""
-
-    status, code = 400, "unsupported_format"
 
 
 class UnsupportedLanguage(ServiceError):

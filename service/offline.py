@@ -19,7 +19,7 @@ from service.errors import ServiceError
 from service.loading import load_models
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.job import AUTO, TranslationJob
+from service.translation.job import AUTO, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
 from service.wiring import wire
 
@@ -83,17 +83,21 @@ class OfflineTranslator:
         """Raise ValueError unless a route exists; `source` may be "auto"."""
         self._result(self._begin([], source, target))
 
-    def translate(self, text: str, source: str, target: str) -> str:
+    def translate(
+        self, text: str, source: str, target: str, text_format: TextFormat = "text"
+    ) -> str:
         """Translate one text."""
-        return self._result(self._begin([text], source, target))[0].text
+        return self._result(self._begin([text], source, target, text_format))[0].text
 
-    def translate_all(self, texts: Sequence[str], source: str, target: str) -> list[str]:
+    def translate_all(
+        self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
+    ) -> list[str]:
         """Translate each text; shows a progress bar if standard error is a terminal."""
         starts = range(0, len(texts), _TEXTS_IN_A_BATCH)
         batches = (texts[start : start + _TEXTS_IN_A_BATCH] for start in starts)
         with tqdm(total=len(texts), unit="text", disable=None) as bar:
             done: list[str] = []
-            for translations in self._translate_each(batches, source, target):
+            for translations in self._translate_each(batches, source, target, text_format):
                 done += [translation.text for translation in translations]
                 bar.update(len(translations))
         return done
@@ -117,16 +121,27 @@ class OfflineTranslator:
             yield translation.text
 
     def _translate_each(
-        self, batches: Iterable[Sequence[str]], source: str, target: str
+        self,
+        batches: Iterable[Sequence[str]],
+        source: str,
+        target: str,
+        text_format: TextFormat = "text",
     ) -> Iterator[list[TranslationResult]]:
-        begun = (self._begin(texts, source, target) for texts in batches)
+        begun = (self._begin(texts, source, target, text_format) for texts in batches)
         for translations in _some_ahead(begun, _BATCHES_AHEAD):
             yield self._result(translations)
 
-    def _begin(self, texts: Sequence[str], source: str, target: str) -> _Translations:
+    def _begin(
+        self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
+    ) -> _Translations:
         """Submit a request as a client would; every request has the same decoding options."""
         job = TranslationJob(
-            texts, source, target, beam_size=self._beam_size, options=self._decoding_options
+            texts,
+            source,
+            target,
+            beam_size=self._beam_size,
+            options=self._decoding_options,
+            format=text_format,
         )
         return asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
 

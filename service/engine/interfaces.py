@@ -67,6 +67,15 @@ class StreamDecoder(Protocol):
 class Tokenizer(Protocol):
     """Converts text to ids and back."""
 
+    @property
+    def reserved(self) -> int:
+        """The number of placeholders that a text may use."""
+        ...
+
+    def count_unspelled(self, text: str) -> int:
+        """How many characters of the text no piece of the source vocabulary spells."""
+        ...
+
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]: ...

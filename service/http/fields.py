@@ -28,6 +28,8 @@ def explain_invalid(errors: Sequence[ErrorDetails], properties: Mapping[str, Jso
     if first["type"] == "string_too_long":
         most = value_schema(properties[field])["maxLength"]
         return f"{field} must have at most {most} characters, got {len(first['input'])}"
+    if first["msg"].startswith("must be"):  # an error of our own
+        return f"{field} {first['msg']}, got {shown(first['input'])}"
     return f"{field} must be {allowed_values(properties[field])}, got {shown(first['input'])}"
 
 

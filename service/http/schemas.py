@@ -16,7 +16,7 @@ from service.errors import InvalidField, ServiceError, printable
 from service.http.fields import explain_invalid, value_schema
 from service.translation.alignment import AlignmentLink
 from service.translation.confidence import WordConfidence
-from service.translation.job import TranslationJob
+from service.translation.job import TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 from service.translation.results import (
     PivotTranslation,
@@ -36,6 +36,7 @@ _OPTIONS = (
 _MAX_KEY_CHARACTERS = 512
 _MAX_NAME_CHARACTERS = 255
 _MAX_NUMBER_CHARACTERS = 64
+_MAX_KEPT, _MAX_KEPT_CHARACTERS = 100, 200
 
 
 def _option(name: str, description: str) -> Any:
@@ -50,6 +51,28 @@ def _check_texts(value: object) -> object:
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return value
     raise PydanticCustomError("texts", "must be a string or a list of strings")
+
+
+def _check_kept(value: object) -> object:
+    strings = [value] if isinstance(value, str) else value
+    if strings is None or _are_kept_strings(strings):
+        return value
+    raise PydanticCustomError(
+        "kept",
+        f"must be a string or a list of at most {_MAX_KEPT} strings, each of 1 to "
+        f"{_MAX_KEPT_CHARACTERS} characters",
+    )
+
+
+def _are_kept_strings(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= _MAX_KEPT
+        and all(
+            isinstance(text, str) and text.strip() and len(text) <= _MAX_KEPT_CHARACTERS
+            for text in value
+        )
+    )
 
 
 class TranslateRequest(BaseModel):
@@ -71,10 +94,15 @@ class TranslateRequest(BaseModel):
     target: str = Field(
         max_length=MAX_CODE_CHARACTERS, description="Language code to translate into."
     )
-    format: Literal["text", "html"] = Field(
+    format: TextFormat = Field(
         "text",
-        description='Only "text" is supported yet.',
-        json_schema_extra={"enum": ["text"]},
+        description='How the text is written: "text", "html" (also XML), or "auto" for html if it '
+        "has elements of HTML.",
+    )
+    keep: Annotated[str | list[str] | None, BeforeValidator(_check_kept)] = Field(
+        None,
+        description=f"Strings that stay as they are, {_MAX_KEPT} at most, of at most "
+        f"{_MAX_KEPT_CHARACTERS} characters each.",
     )
     alternatives: int = Field(
         0, ge=0, le=15, description="How many more translations to give, at most."
@@ -178,6 +206,8 @@ class TranslateRequest(BaseModel):
             model=self.model,
             is_aligned=bool(self.details),
             is_inspected=self.details == "attention",
+            format=self.format,
+            keep=[self.keep] if isinstance(self.keep, str) else self.keep or [],
         )
 
 

@@ -10,7 +10,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
-from service.errors import TextTooLong, TooManyTexts, UnsupportedFormat
+from service.errors import TextTooLong, TooManyTexts
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
@@ -33,9 +33,7 @@ class Limits:
 
 
 def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
-    """Raises UnsupportedFormat, TooManyTexts or TextTooLong."""
-    if wanted.format != "text":
-        raise UnsupportedFormat(f'format "{wanted.format}" is not supported yet; send "text"')
+    """Raises TooManyTexts or TextTooLong."""
     if len(wanted.texts) > limits.max_texts:
         raise TooManyTexts(
             f"q has {len(wanted.texts)} texts, at most {limits.max_texts} are allowed"

@@ -1,19 +1,18 @@
-"""Assemble the translations of texts from the outcomes of their sentences."""
+"""Assemble the translations of texts from the readings of their sentences."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from model.confidence import Calibration
-from model.word_attention import Matrix
 from service.engine.interfaces import Tokenizer
-from service.engine.sentence_task import SentenceOutcome
-from service.translation.alignment import link_words
-from service.translation.confidence import rate
+from service.translation.carriers import MarkedTranslation
+from service.translation.confidence import SentenceConfidence, rate
+from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
+from service.translation.reading import Reading
+from service.translation.rendering import read, read_links, render
 from service.translation.results import SentenceResult, TranslationResult
-from service.translation.segmentation import Document
 
 
 class Assembly:
@@ -29,62 +28,67 @@ class Assembly:
         self._name, self._tokenizer, self._confidence = name, tokenizer, confidence
 
     def results(
-        self, work: ModelJob, documents: Sequence[Document], outcomes: Sequence[SentenceOutcome]
+        self, work: ModelJob, documents: Sequence[Document], readings: Sequence[Reading]
     ) -> list[TranslationResult]:
-        """One result per document; `outcomes` are those of all sentences, in order.
-
-        Raises the first failed sentence's error.
-        """
-        for outcome in outcomes:
-            if outcome.error is not None:
-                raise outcome.error
-        remaining = iter(outcomes)
+        """One result per document; `readings` are those of all sentences, in order."""
+        remaining = iter(readings)
         return [
             self._result(work, index, document, [next(remaining) for _ in document.sentences])
             for index, document in enumerate(documents)
         ]
 
     def _result(
-        self,
-        work: ModelJob,
-        index: int,
-        document: Document,
-        outcomes: Sequence[SentenceOutcome],
+        self, work: ModelJob, index: int, document: Document, readings: Sequence[Reading]
     ) -> TranslationResult:
-        spelled = [[self._tokenizer.decode(h.ids) for h in o.hypotheses] for o in outcomes]
-        num_versions = max(map(len, spelled), default=1)
-        versions = [
-            document.join([texts[min(rank, len(texts) - 1)] for texts in spelled], work.target)
-            for rank in range(num_versions)
-        ]
+        num_versions = max((len(reading.versions) for reading in readings), default=1)
+        versions = [_joined(document, readings, rank) for rank in range(num_versions)]
         best, *others = dict.fromkeys(versions)
-        sentences = [
-            self._sentence(work, source, texts[0], outcome)
-            for source, texts, outcome in zip(document.sentences, spelled, outcomes, strict=True)
-        ]
+        sentences = [self._sentence(work, reading) for reading in readings]
         return TranslationResult(
             best, others, sentences, self._name, work.detections[index], work.pivots[index]
         )
 
-    def _sentence(
-        self, work: ModelJob, source: str, target: str, outcome: SentenceOutcome
-    ) -> SentenceResult:
-        assert outcome.times is not None
-        best = outcome.hypotheses[0]
-        tokens = self._tokenizer.pieces(best.ids)
-        result = SentenceResult(source, target, tokens, best, outcome.times)
-        return result if best.attention is None else self._explained(work, result, best.attention)
+    def _sentence(self, work: ModelJob, reading: Reading) -> SentenceResult:
+        sentence, best = reading.sentence, reading.versions[0]
+        is_rated = work.is_aligned and sentence.is_plain
+        return SentenceResult(
+            sentence.read(),
+            read(sentence, best),
+            self._tokenizer.pieces(reading.best.ids),
+            reading.best,
+            reading.times,
+            read_links(sentence, best) if work.is_aligned else None,
+            self._confidence_of(work, reading) if is_rated else None,
+        )
 
-    def _explained(
-        self, work: ModelJob, result: SentenceResult, attention: Matrix
-    ) -> SentenceResult:
-        """The sentence with its alignment, and with confidence if that is calibrated."""
-        source, target = result.source, result.target
-        source_spans = self._tokenizer.source_spans(source, work.target, work.source)
-        target_spans = self._tokenizer.target_spans(result.best.ids)
-        links = link_words(source, target, source_spans, target_spans, attention)
-        confidence = None
-        if calibration := self._confidence.get((work.source, work.target)):
-            log_probs, num_source = result.best.log_probs, len(source_spans)
-            confidence = rate(calibration, target, target_spans, log_probs, num_source)
-        return dataclasses.replace(result, alignment=links, confidence=confidence)
+    def _confidence_of(self, work: ModelJob, reading: Reading) -> SentenceConfidence | None:
+        """The confidence of a sentence that reads as the network wrote it; None if the pair is not
+        calibrated."""
+        calibration = self._confidence.get((work.source, work.target))
+        if calibration is None:
+            return None
+        text = reading.sentence.text
+        return rate(
+            calibration,
+            reading.versions[0].text,
+            self._tokenizer.target_spans(reading.best.ids),
+            reading.best.log_probs,
+            len(self._tokenizer.source_spans(text, work.target, work.source)),
+        )
+
+
+def _joined(document: Document, readings: Sequence[Reading], rank: int) -> str:
+    """The document with the versions of this rank, or the last that a sentence has."""
+    translations = {
+        reading.sentence: reading.versions[min(rank, len(reading.versions) - 1)]
+        for reading in readings
+    }
+    return document.join([rendered(unit, translations) for unit in document.units])
+
+
+def rendered(unit: MarkedSentence, translations: Mapping[MarkedSentence, MarkedTranslation]) -> str:
+    """A unit's translation as it is written, with the attributes of its tags."""
+    attributes = {
+        sentence: render(sentence, translations[sentence], {}) for sentence in unit.attributes
+    }
+    return render(unit, translations[unit], attributes)

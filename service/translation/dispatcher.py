@@ -13,6 +13,7 @@ from service.errors import ServiceError
 from service.translation.detection import Detection, LanguageDetector
 from service.translation.job import AUTO, ModelJob, TranslationJob
 from service.translation.options import final_options, pivot_options
+from service.translation.parsing import sample_of
 from service.translation.results import PivotTranslation, TextPiece, TranslationResult
 from service.translation.routing import (
     Route,
@@ -211,6 +212,8 @@ class Dispatcher:
             prefixes=job.prefixes,
             is_aligned=job.is_aligned,
             is_inspected=job.is_inspected,
+            format=job.format,
+            keep=job.keep,
         )
 
     async def _detect(self, job: TranslationJob) -> Sequence[Detection | None]:
@@ -221,8 +224,9 @@ class Dispatcher:
         target = require_known("target", job.target, translators)
         candidates = distinct([*(code for t in translators for code in t.sources), target])
         cost = cost_of(len(job.texts), sum(map(len, job.texts)))
+        samples = (sample_of(text, job.format) for text in job.texts)
         return await self._pool.run(
-            cost, lambda: [self._detector.detect(text, candidates) for text in job.texts]
+            cost, lambda: [self._detector.detect(sample, candidates) for sample in samples]
         )
 
     def _named(self, model: str | None) -> list[Translator]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from model.decoding.options import DecodingOptions
 from service.translation.detection import Detection
 from service.translation.results import PivotTranslation
 
 AUTO = "auto"
+TextFormat = Literal["text", "html", "auto"]
+"""How texts are written: plain, as HTML or XML, or each as it seems to be."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class TranslationJob:
     option selects sampling; `deadline_seconds`: from the job's start, None is no deadline;
     `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
     allowed, None is any; `is_aligned`: whether sentences get their word
-    alignment; `is_inspected`: whether its only sentence gets the attention of the network.
+    alignment; `is_inspected`: whether its only sentence gets the attention of the network;
+    `keep`: strings that are not translated.
     """
 
     texts: Sequence[str]
@@ -36,6 +40,8 @@ class TranslationJob:
     model: str | None = None
     is_aligned: bool = False
     is_inspected: bool = False
+    format: TextFormat = "text"
+    keep: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class ModelJob:
     is_admitted: bool = False
     is_aligned: bool = False
     is_inspected: bool = False
+    format: TextFormat = "text"
+    keep: Sequence[str] = ()
 
     @property
     def deadline_seconds(self) -> float | None:

@@ -1,23 +1,29 @@
-"""Prepare texts for the engine: cut them into sentences and tokenise these."""
+"""Prepare texts for the engine: take them apart, cut them into sentences and tokenise these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
 from service.engine.interfaces import SourceEncoder, Tokenizer
 from service.errors import InvalidField
+from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
+from service.translation.parsing import Parser
 from service.translation.prefix import PrefixBounds
-from service.translation.segmentation import Document, Piece, cut_text
+from service.translation.reading import PlannedSentence, parts_of
 
 
 @dataclass(frozen=True)
 class PreparedTexts:
-    """A job's texts, cut, and their sentences in the same order for the engine."""
+    """A job's texts, taken apart; their sentences in the same order; and what the engine gets: one
+    or more for each sentence, in order."""
 
     documents: Sequence[Document]
+    planned: Sequence[PlannedSentence]
     sentences: Sequence[SourceSentence]
 
 
@@ -40,21 +46,50 @@ class Preparation:
         self._bounds(work).require_possible(beginnings)
 
     def prepare(self, work: ModelJob, *, is_streamed: bool = False) -> PreparedTexts:
-        """Cut and tokenise the texts; raises InvalidField if a prefix does not fit."""
-        encoder = SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
-        documents = [self._cut(text, work, encoder) for text in work.texts]
-        sources = [encoder.ids(text) for document in documents for text in document.sentences]
-        prefixes = self._prefixes(work, sources)
-        sentences = [
-            SourceSentence(ids, work.options, is_streamed, prefix, work.is_aligned)
-            for ids, prefix in zip(sources, prefixes, strict=True)
-        ]
-        return PreparedTexts(documents, sentences)
+        """Take apart and tokenise the texts; raises InvalidField if a prefix does not fit."""
+        encoder = self._encoder(work)
+        parser = Parser(self._tokenizer, work, encoder, self._max_source_tokens)
+        documents = [parser.parse(text) for text in work.texts]
+        marked = itertools.chain.from_iterable(document.sentences for document in documents)
+        planned = [_planned(parser, sentence) for sentence in marked]
+        sentences = self._tokenised(work, planned, encoder, is_streamed=is_streamed)
+        return PreparedTexts(documents, planned, sentences)
 
-    def _cut(self, text: str, work: ModelJob, encoder: SourceEncoder) -> Document:
-        if work.source == work.target:
-            return Document([Piece(text, is_sentence=False)], work.source)
-        return cut_text(text, work.source, self._max_source_tokens, encoder.count)
+    def prepare_parts(
+        self, work: ModelJob, lost: Iterable[MarkedSentence], *, is_streamed: bool = False
+    ) -> PreparedTexts:
+        """Sentences that lost a kept string, to be translated in parts."""
+        encoder = self._encoder(work)
+        parser = Parser(self._tokenizer, work, encoder, self._max_source_tokens)
+        planned = [_in_parts(parser, sentence) for sentence in lost]
+        work = dataclasses.replace(work, prefixes=())
+        sentences = self._tokenised(work, planned, encoder, is_streamed=is_streamed)
+        return PreparedTexts([], planned, sentences)
+
+    def _encoder(self, work: ModelJob) -> SourceEncoder:
+        return SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
+
+    def _tokenised(
+        self,
+        work: ModelJob,
+        planned: Iterable[PlannedSentence],
+        encoder: SourceEncoder,
+        *,
+        is_streamed: bool,
+    ) -> list[SourceSentence]:
+        texts = [(one, carried) for one in planned for carried in one.texts]
+        sources = [encoder.ids(carried.text) for _, carried in texts]
+        prefixes = self._prefixes(work, sources)
+        return [
+            SourceSentence(
+                ids,
+                work.options,
+                is_streamed,
+                prefix,
+                is_aligned=work.is_aligned or bool(one.sentence.tags),
+            )
+            for (one, _), ids, prefix in zip(texts, sources, prefixes, strict=True)
+        ]
 
     def _prefixes(
         self, work: ModelJob, sources: Sequence[Sequence[int]]
@@ -73,3 +108,15 @@ class Preparation:
     def _bounds(self, work: ModelJob) -> PrefixBounds:
         tags = self._tokenizer.target_start(work.target)
         return PrefixBounds(work.options, self._max_target_tokens, tags)
+
+
+def _planned(parser: Parser, sentence: MarkedSentence) -> PlannedSentence:
+    carried = parser.carry(sentence, sentence.text)
+    if carried is None:
+        return _in_parts(parser, sentence)
+    return PlannedSentence(sentence, [carried])
+
+
+def _in_parts(parser: Parser, sentence: MarkedSentence) -> PlannedSentence:
+    carried = [parser.carry(sentence, part) for part in parts_of(sentence)]
+    return PlannedSentence(sentence, [one for one in carried if one is not None], is_in_parts=True)

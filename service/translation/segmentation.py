@@ -1,11 +1,11 @@
-"""Cut a text into sentences to translate and stretches to keep, and join the translations.
+"""Cut a text into sentences to translate and stretches to keep.
 
-Joining the untranslated sentences gives the original text.
+Joining all of them gives the original text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import regex
@@ -34,53 +34,30 @@ class Piece:
     is_sentence: bool
 
 
-class Document:
-    """One text as sentences to translate and text to keep. Without sentences its joined
-    translation is the text itself."""
-
-    def __init__(self, pieces: Sequence[Piece], language: str) -> None:
-        """`language`: the code of the text's language."""
-        self.pieces, self.language = pieces, language
-        self.sentences = [piece.text for piece in pieces if piece.is_sentence]
-        """The sentences to translate, in order."""
-
-    def join(self, translations: Sequence[str], target: str) -> str:
-        """Replace each sentence by its translation, with the spacing of `target`.
-
-        Raises ValueError unless there is one translation per sentence.
-        """
-        gaps = self.gaps(target)
-        if len(translations) != len(gaps) - 1:
-            raise ValueError(f"{len(translations)} translations for {len(gaps) - 1} sentences")
-        pairs = zip(gaps, [*translations, ""], strict=True)
-        return "".join(part for pair in pairs for part in pair)
-
-    def gaps(self, target: str) -> list[str]:
-        """The text before each sentence's translation, and after the last."""
-        gaps = [""]
-        for piece in self.pieces:
-            if piece.is_sentence:
-                gaps.append("")
-            else:
-                gaps[-1] += piece.text
-        between = [self._spaced(gap, target) for gap in gaps[1:-1]]
-        return [gaps[0], *between, *gaps[-1:]] if len(gaps) > 1 else gaps
-
-    def _spaced(self, gap: str, target: str) -> str:
-        is_source_spaced, is_target_spaced = is_spaced(self.language), is_spaced(target)
-        if gap == "" and is_target_spaced and not is_source_spaced:
-            return " "
-        if gap == " " and not is_target_spaced:
-            return "" if is_source_spaced else gap
-        return gap
+def spaced_gap(gap: str, source: str, target: str) -> str:
+    """What stands between two sentences of one line, by the spacing of the target language."""
+    if gap == "" and is_spaced(target) and not is_spaced(source):
+        return " "
+    if gap == " " and not is_spaced(target):
+        return "" if is_spaced(source) else gap
+    return gap
 
 
-def cut_text(text: str, language: str, max_tokens: int, count_tokens: CountTokens) -> Document:
-    """Cut one text. A sentence has letters, no white space around it, and at most `max_tokens`.
+def cut_text(
+    text: str,
+    language: str,
+    max_tokens: int,
+    count_tokens: CountTokens,
+    is_translatable: Callable[[str], bool] | None = None,
+) -> list[Piece]:
+    """Cut one text. Joined, the pieces are the text. A sentence has letters, no white space around
+    it, and at most `max_tokens`.
 
-    A single character of more tokens is kept untranslated.
+    A single character of more tokens is kept untranslated, and so are sentences that are not
+    translatable; by default all that have letters are.
     """
-    return Document(list(_merge(_cut(text, language, max_tokens, count_tokens))), language)
+    cutter = _Cutter(language, max_tokens, count_tokens, is_translatable or has_letters)
+    return list(_merge(cutter.cut(text)))
 
 
 def is_spaced(language: str) -> bool:
@@ -90,6 +67,11 @@ def is_spaced(language: str) -> bool:
 
 def has_letters(text: str) -> bool:
     return _LETTER.search(text) is not None
+
+
+def letters(text: str) -> str:
+    """The letters of the text."""
+    return "".join(_LETTER.findall(text))
 
 
 def _merge(pieces: Iterator[Piece]) -> Iterator[Piece]:
@@ -107,28 +89,37 @@ def _merge(pieces: Iterator[Piece]) -> Iterator[Piece]:
         yield Piece(gap, is_sentence=False)
 
 
-def _cut(text: str, language: str, max_tokens: int, count_tokens: CountTokens) -> Iterator[Piece]:
-    position = 0
-    for kept in _KEPT.finditer(text):
-        yield from _cut_stretch(text[position : kept.start()], language, max_tokens, count_tokens)
-        yield Piece(kept.group(), is_sentence=False)
-        position = kept.end()
-    yield from _cut_stretch(text[position:], language, max_tokens, count_tokens)
+@dataclass(frozen=True)
+class _Cutter:
+    language: str
+    max_tokens: int
+    count_tokens: CountTokens
+    is_translatable: Callable[[str], bool]
 
+    def cut(self, text: str) -> Iterator[Piece]:
+        position = 0
+        for kept in _KEPT.finditer(text):
+            yield from self._cut_stretch(text[position : kept.start()])
+            yield Piece(kept.group(), is_sentence=False)
+            position = kept.end()
+        yield from self._cut_stretch(text[position:])
 
-def _cut_stretch(
-    stretch: str, language: str, max_tokens: int, count_tokens: CountTokens
-) -> Iterator[Piece]:
-    """Cut text of one line without emoji into sentences and the white space around them."""
-    if not has_letters(stretch):
-        yield Piece(stretch, is_sentence=False)
-        return
-    for sentence in _segment(stretch, language):
-        if not has_letters(sentence) or count_tokens(sentence.strip()) <= max_tokens:
-            yield from _trim(sentence)
-            continue
-        for part in split_to_fit(sentence, max_tokens, count_tokens):
-            if len(part) == 1 and count_tokens(part) > max_tokens:
+    def _cut_stretch(self, stretch: str) -> Iterator[Piece]:
+        """Cut text of one line without emoji into sentences and the white space around them."""
+        if not has_letters(stretch):
+            yield Piece(stretch, is_sentence=False)
+            return
+        for sentence in _segment(stretch, self.language):
+            if not (has_letters(sentence) and self.is_translatable(sentence)):
+                yield Piece(sentence, is_sentence=False)
+            elif self.count_tokens(sentence.strip()) <= self.max_tokens:
+                yield from _trim(sentence)
+            else:
+                yield from self._split(sentence)
+
+    def _split(self, sentence: str) -> Iterator[Piece]:
+        for part in split_to_fit(sentence, self.max_tokens, self.count_tokens):
+            if len(part) == 1 and self.count_tokens(part) > self.max_tokens:
                 yield Piece(part, is_sentence=False)
             else:
                 yield from _trim(part)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.text.languages import Languages
 from service.engine.engine import Engine
 from service.engine.interfaces import Tokenizer
-from service.engine.sentence_task import SentenceOutcome, Update
+from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
+from service.translation.document import MarkedSentence
 from service.translation.inspection import InspectedModel, Inspector
 from service.translation.job import ModelJob
 from service.translation.preparation import Preparation, PreparedTexts
+from service.translation.reading import Reader, Reading
 from service.translation.results import TextPiece, TranslationResult
-from service.translation.stream_assembler import StreamAssembler
+from service.translation.streaming import JobStream
 from service.translation.text_pool import TextPool, cost_of
 
 _COST_OF_LINKS = 4
-"""Aligning the words of a sentence costs as much as joining this many versions of it."""
+"""Aligning the words of a sentence costs as much as reading this many versions of it."""
 Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 
 
@@ -76,7 +78,8 @@ class Translator:
         outcomes = await self.engine.translate(
             prepared.sentences, work.deadline_seconds, is_admitted=work.is_admitted
         )
-        return await self._assemble(work, prepared, outcomes)
+        readings = await self._read(work, prepared, outcomes)
+        return await self._assemble(work, prepared, await self._complete(work, prepared, readings))
 
     @contextlib.asynccontextmanager
     async def stream(self, work: ModelJob) -> AsyncGenerator[Pieces]:
@@ -88,7 +91,28 @@ class Translator:
         async with self.engine.stream(
             prepared.sentences, work.deadline_seconds, is_admitted=work.is_admitted
         ) as updates:
-            yield self._follow(work, prepared, updates)
+            begin = functools.partial(
+                JobStream,
+                work,
+                prepared,
+                self._tokenizer,
+                self._pool,
+                functools.partial(self._translate_parts, work),
+            )
+            stream = await self._pool.run(cost_of(len(prepared.sentences), 0), begin)
+            async with contextlib.aclosing(stream.pieces(updates)) as pieces:
+                yield self._follow(work, prepared, stream, pieces)
+
+    async def _follow(
+        self,
+        work: ModelJob,
+        prepared: PreparedTexts,
+        stream: JobStream,
+        pieces: AsyncGenerator[TextPiece],
+    ) -> Pieces:
+        async for piece in pieces:
+            yield piece
+        yield await self._assemble(work, prepared, stream.readings)
 
     async def _prepare(self, work: ModelJob, *, is_streamed: bool = False) -> PreparedTexts:
         """Cut and tokenise the texts, unless the engine would refuse any sentence."""
@@ -104,53 +128,51 @@ class Translator:
             self._inspector.require_possible(len(prepared.sentences))
         return prepared
 
-    async def _assemble(
+    async def _read(
         self, work: ModelJob, prepared: PreparedTexts, outcomes: Sequence[SentenceOutcome]
-    ) -> list[TranslationResult]:
-        assemble = functools.partial(self._assembly.results, work, prepared.documents, outcomes)
-        num_versions = work.options.n_best + _COST_OF_LINKS * work.is_aligned
-        results = await self._pool.run(cost_of(len(outcomes) * num_versions, 0), assemble)
-        return await self._inspector.inspected(work, results) if work.is_inspected else results
+    ) -> list[Reading | None]:
+        """The readings of planned sentences; None for those that lost a kept string."""
 
-    async def _follow(
-        self, work: ModelJob, prepared: PreparedTexts, updates: AsyncIterator[Update]
-    ) -> Pieces:
-        texts = await self._pool.run(
-            cost_of(len(prepared.sentences), 0),
-            functools.partial(self._stream_assemblers, work, prepared),
+        def read_all() -> list[Reading | None]:
+            reader = Reader(self._tokenizer, work.source, work.target)
+            remaining = iter(outcomes)
+            return [
+                reader.read(one, [next(remaining) for _ in one.texts]) for one in prepared.planned
+            ]
+
+        is_aligned = any(sentence.is_aligned for sentence in prepared.sentences)
+        num_versions = work.options.n_best + _COST_OF_LINKS * is_aligned
+        return await self._pool.run(cost_of(len(outcomes) * num_versions, 0), read_all)
+
+    async def _complete(
+        self, work: ModelJob, prepared: PreparedTexts, readings: Sequence[Reading | None]
+    ) -> list[Reading]:
+        """The readings, with those that are None translated in parts."""
+        lost = [
+            one.sentence
+            for one, reading in zip(prepared.planned, readings, strict=True)
+            if reading is None
+        ]
+        found = iter(await self._translate_parts(work, lost) if lost else ())
+        return [reading or next(found) for reading in readings]
+
+    async def _translate_parts(
+        self, work: ModelJob, sentences: Sequence[MarkedSentence]
+    ) -> list[Reading]:
+        cost = cost_of(len(sentences), sum(len(sentence.text) for sentence in sentences))
+        prepare = functools.partial(self._preparation.prepare_parts, work, sentences)
+        prepared = await self._pool.run(cost, prepare)
+        outcomes = await self.engine.translate(
+            prepared.sentences, work.deadline_seconds, is_admitted=True
         )
-        for text in texts:
-            for piece in text.pieces():
-                yield piece
-        positions = [
-            (text, sentence)
-            for text, document in zip(texts, prepared.documents, strict=True)
-            for sentence in range(len(document.sentences))
-        ]
-        outcomes: dict[int, SentenceOutcome] = {}
-        async for update in updates:
-            text, sentence = positions[update.index]
-            text.grow(sentence, update.ids)
-            if update.outcome is not None:
-                outcomes[update.index] = update.outcome
-                text.finish(sentence, self._spell(update.outcome))
-            for piece in text.pieces():
-                yield piece
-        yield await self._assemble(work, prepared, [outcomes[n] for n in range(len(positions))])
+        readings = await self._read(work, prepared, outcomes)
+        return [reading for reading in readings if reading is not None]
 
-    def _stream_assemblers(self, work: ModelJob, prepared: PreparedTexts) -> list[StreamAssembler]:
-        """One for each text."""
-        return [
-            StreamAssembler(
-                place,
-                document.gaps(work.target),
-                [self._tokenizer.stream() for _ in document.sentences],
-            )
-            for place, document in zip(work.places, prepared.documents, strict=True)
-        ]
-
-    def _spell(self, outcome: SentenceOutcome) -> str:
-        """The best translation's text; raises the outcome's error."""
-        if outcome.error is not None:
-            raise outcome.error
-        return self._tokenizer.decode(outcome.hypotheses[0].ids)
+    async def _assemble(
+        self, work: ModelJob, prepared: PreparedTexts, readings: Sequence[Reading]
+    ) -> list[TranslationResult]:
+        assemble = functools.partial(self._assembly.results, work, prepared.documents, readings)
+        num_marks = sum(len(r.sentence.tags) + len(r.sentence.kept) for r in readings)
+        num_parts = len(readings) * work.options.n_best + num_marks
+        results = await self._pool.run(cost_of(num_parts, 0), assemble)
+        return await self._inspector.inspected(work, results) if work.is_inspected else results

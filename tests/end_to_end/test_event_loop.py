@@ -35,6 +35,15 @@ REQUESTS = {
 }
 
 
+PAGES = {
+    "sentences with tags": "<p>你好，<b>我是</b>学生 {name}。</p>" * (MOST // 31),
+    "tags around one word": "<b>" * (MOST // 8) + "你好" + "</b>" * (MOST // 8),
+    "kept strings": "你好 {a} " * (MOST // 7),
+    "attributes": "<img alt='你好'>" * (MOST // 14),
+    "open tags": "<a " * (MOST // 3),
+}
+
+
 class LoopProbe:
     """Asks the loop for a call every half a millisecond, and keeps the longest time between two."""
 
@@ -104,6 +113,24 @@ def test_the_largest_requests_keep_the_event_loop_free(
 
     def request() -> None:
         answer = post(server, q=REQUESTS[name], source=source, target="en", details=True)
+        assert answer.status_code == 200, answer.text
+
+    assert 0 < probe.least(request) <= MAX_MILLISECONDS
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("name", PAGES)
+def test_the_largest_pages_keep_the_event_loop_free(
+    name: str, accept: str, server: Served, probe: LoopProbe
+) -> None:
+    fields = {"q": PAGES[name], "source": "zh", "target": "en", "format": "html"}
+    options = {"beam_size": 1, "max_length": 1}
+
+    def request() -> None:
+        with httpx.Client(base_url=server.url, timeout=600) as client:
+            answer = client.post(
+                "/translate", json={**options, **fields}, headers={"Accept": accept}
+            )
         assert answer.status_code == 200, answer.text
 
     assert 0 < probe.least(request) <= MAX_MILLISECONDS

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
@@ -37,17 +35,17 @@ PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
 
 
 class FakeTokenizer:
-    """One id a character."""
+    """One id a character. It cannot spell Cyrillic letters."""
+
+    reserved = 0
+
+    def count_unspelled(self, text: str) -> int:
+        return sum("\u0400" <= char <= "\u04ff" for char in text)
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
         return [TAG, *map(ord, text), EOS]
-
-    def source_spans(
-        self, text: str, target_language: str, source_language: str | None = None
-    ) -> list[tuple[int, int]]:
-        return [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
 
     def target_start(self, target_language: str) -> list[int]:
         return []
@@ -69,6 +67,11 @@ class FakeTokenizer:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return list(map(chr, ids))
+
+    def source_spans(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[tuple[int, int]]:
+        return [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
 
     def stream(self) -> FakeStreamDecoder:
         return FakeStreamDecoder()
@@ -92,29 +95,31 @@ class _Running:
             map(ord, "".join(map(chr, self.sentence.ids[first + 1 : self.age + 1])).upper())
         )
 
-    def hypotheses(self) -> list[Hypothesis]:
-        """The source in capitals; the k-th best has k stars more."""
-        prefix = "".join(map(chr, self.sentence.prefix))
-        text = prefix + "".join(map(chr, self.sentence.ids[1:-1])).upper()
-        found = [
-            Hypothesis([*map(ord, text + "*" * k)], [-0.5] * (len(text) + k + 1), -0.5 - k, "stop")
-            for k in range(self.sentence.options.n_best)
-        ]
-        if self.sentence.is_aligned:
-            found[0] = dataclasses.replace(found[0], attention=self._attention(len(text)))
-        return found
+    def hypotheses(self, garbled: dict[str, str]) -> list[Hypothesis]:
+        """The source in capitals, `garbled`; the k-th best has k stars more."""
+        return [self._hypothesis(k, garbled) for k in range(self.sentence.options.n_best)]
 
-    def _attention(self, num_tokens: int) -> NDArray[np.float32]:
-        """Each character attends to the one at its own place."""
-        size = len(self.sentence.ids)
-        return np.eye(size + num_tokens, size, 1, dtype=np.float32)[:num_tokens]
+    def _hypothesis(self, rank: int, garbled: dict[str, str]) -> Hypothesis:
+        text = "".join(map(chr, self.sentence.ids[1:-1])).upper()
+        text = "".join(map(chr, self.sentence.prefix)) + text + "*" * rank
+        for right, wrong in garbled.items():
+            text = text.replace(right, wrong)
+        is_aligned = self.sentence.is_aligned and not rank
+        attention = np.eye(len(text), len(self.sentence.ids), 1, np.float32)
+        return Hypothesis(
+            [*map(ord, text)],
+            [-0.5] * (len(text) + 1),
+            -0.5 - rank,
+            "stop",
+            attention if is_aligned else None,
+        )
 
 
 class FakeRunner:
     """One token a step, so that a short sentence ends before a long one.
 
     `gate` closed holds the next step; `fail_next_step` breaks it; a sentence with the character
-    `poison` is refused.
+    `poison` is refused; strings of translations become what `garbled` says.
     """
 
     def __init__(self, max_slots: int = 4, max_rows: int = 16, max_source_tokens: int = 42) -> None:
@@ -124,6 +129,7 @@ class FakeRunner:
         self.admitted: list[list[int]] = []
         self.steps: list[list[int]] = []
         self.sharers: list[int] = []
+        self.garbled: dict[str, str] = {}
         self.can_step_subset = True
         self.step_cost: StepCost | None = None
         self.gate = threading.Event()
@@ -177,7 +183,7 @@ class FakeRunner:
             if running.sentence.is_streamed and running.age < len(running.sentence.ids) - 1
         }
         ended = [h for h, r in self.running.items() if r.age >= len(r.sentence.ids)]
-        finished = [Finished(h, self.running.pop(h).hypotheses()) for h in ended]
+        finished = [Finished(h, self.running.pop(h).hypotheses(self.garbled)) for h in ended]
         return StepResult(finished, streamed)
 
     def stream(self, handle: int) -> None:

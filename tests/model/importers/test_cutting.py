@@ -63,7 +63,8 @@ def test_every_sentence_of_every_text_fits_and_nothing_is_lost(
 ) -> None:
     text = unicodedata.normalize("NFD" if form == "NFD" else "NFC", text)
     encoder = SourceEncoder(tokenizer, "en", "zh", limit)
-    cut = cut_text(text, "en", limit, encoder.count)
-    assert cut.join(cut.sentences, "en") == text
-    lengths = [len(tokenizer.encode_source(sentence, "zh", "en")) for sentence in cut.sentences]
+    pieces = cut_text(text, "en", limit, encoder.count)
+    assert "".join(piece.text for piece in pieces) == text
+    sentences = [piece.text for piece in pieces if piece.is_sentence]
+    lengths = [len(tokenizer.encode_source(sentence, "zh", "en")) for sentence in sentences]
     assert all(1 <= length <= limit for length in lengths)

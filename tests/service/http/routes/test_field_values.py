@@ -18,7 +18,8 @@ ALLOWED = {
     "q": TEXTS,
     "source": CODE,
     "target": CODE,
-    "format": '"text"',
+    "format": '"text" or "html" or "auto"',
+    "keep": "a string or a list of at most 100 strings, each of 1 to 200 characters",
     "alternatives": "a whole number from 0 to 15",
     "api_key": KEY,
     "secret": KEY,
@@ -67,7 +68,7 @@ BAD: dict[str, list[tuple[Any, str]]] = {
 def bad_values() -> list[tuple[str, Any, str]]:
     kinds = {
         **dict.fromkeys(STRINGS, "strings"),
-        **dict.fromkeys(("q", "target_prefix"), "texts"),
+        **dict.fromkeys(("q", "target_prefix", "keep"), "texts"),
         **dict.fromkeys(WHOLE, "whole"),
         **dict.fromkeys(NUMBERS, "numbers"),
         "details": "flag",

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from model.decoding.sentence import SourceSentence
 from service.app import create_app
 from service.settings import Settings
-from service.translation import assembly
+from service.translation import reading
 from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
 
 JSON = {"Content-Type": "application/json"}
@@ -134,7 +134,7 @@ def test_without_details_nothing_is_aligned(
         raise AssertionError("words were aligned")
 
     monkeypatch.setattr(FakeRunner, "admit", watched)
-    monkeypatch.setattr(assembly, "link_words", refuse)
+    monkeypatch.setattr(reading, "link_words", refuse)
     body = {"q": ["Hi. Ho.", "He."], "source": "en", "target": "de", "alternatives": 1}
     answer = client.post("/translate", json=body, headers={"accept": accepted})
     assert answer.status_code == 200
@@ -202,8 +202,12 @@ def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:
         (400, "unsupported_language", {"source": "xx"}, "supported: auto, zh, en, de"),
         (400, "unsupported_language", {"target": "auto"}, "supported: zh, en, de"),
         (400, "unsupported_language", {"source": "de", "target": "en"}, "en to de"),
-        (400, "unsupported_format", {"format": "html"}, "html"),
         (422, "invalid_field", {"format": "pdf"}, "format"),
+        (422, "invalid_field", {"keep": 5}, "keep must be a string or a list of at most 100"),
+        (422, "invalid_field", {"keep": [""]}, "each of 1 to 200 characters"),
+        (422, "invalid_field", {"keep": [" "]}, "each of 1 to 200 characters"),
+        (422, "invalid_field", {"keep": ["a" * 201]}, "each of 1 to 200 characters"),
+        (422, "invalid_field", {"keep": ["a"] * 101}, "at most 100 strings"),
         (422, "invalid_field", {"q": 5}, "q must be a string or a list of strings, got 5"),
         (422, "invalid_field", {"q": ["a", None]}, "q must be"),
         (422, "invalid_field", {"beam_size": 0}, "beam_size"),

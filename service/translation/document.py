@@ -1,0 +1,197 @@
+"""A text taken apart: sentences with the places of their tags and kept strings, and what stands
+between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Union
+
+from service.translation.capitals import is_in_capitals
+from service.translation.flow import MARK, Flow, Kept, Tag
+from service.translation.markup.tree import SentenceTag
+from service.translation.placeholders import Span
+from service.translation.segmentation import Piece, spaced_gap
+
+Item = Union[str, "MarkedSentence"]
+"""A string that stays, or a sentence."""
+Cut = Callable[[str, bool], Sequence[Piece]]
+"""Cuts a flow's text into pieces; the flag says that it is all in capitals."""
+
+
+@dataclass(eq=False)
+class MarkedSentence:
+    """A sentence of a flow, with a MARK for each string of `kept`.
+
+    `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
+    translation spells some characters.
+    """
+
+    text: str
+    kept: Sequence[Kept] = ()
+    tags: Sequence[SentenceTag] = ()
+    tag_items: Sequence[Sequence[Item]] = ()
+    escapes: Mapping[str, str] = field(default_factory=dict)
+    is_in_capitals: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the translation is the network's text, but for escapes."""
+        return not (self.kept or self.tags or self.is_in_capitals)
+
+    @property
+    def attributes(self) -> list[MarkedSentence]:
+        """The sentences in attributes of the tags inside."""
+        return [
+            item for items in self.tag_items for item in items if isinstance(item, MarkedSentence)
+        ]
+
+    def read(self) -> str:
+        """The sentence as a reader sees it, without tags."""
+        parts = self.text.split(MARK)
+        kept = [*(kept.text for kept in self.kept), ""]
+        return "".join(part for pair in zip(parts, kept, strict=True) for part in pair)
+
+
+class Document:
+    """One text as items in order. Without sentences its translation is the text itself."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._gaps = [""]
+        self.units: list[MarkedSentence] = []
+        for item in items:
+            if isinstance(item, str):
+                self._gaps[-1] += item
+            else:
+                self.units.append(item)
+                self._gaps.append("")
+        attributes = [sentence for unit in self.units for sentence in unit.attributes]
+        self.sentences = [*self.units, *attributes]
+        """All sentences to translate: those between the gaps, then those in attributes of tags
+        within the former."""
+
+    @property
+    def gaps(self) -> Sequence[str]:
+        """The text before each unit's translation, and after the last."""
+        return self._gaps
+
+    def join(self, translations: Sequence[str]) -> str:
+        """Replace each unit by its translation. Raises ValueError unless there is one for each."""
+        if len(translations) != len(self.units):
+            raise ValueError(f"{len(translations)} translations for {len(self.units)} sentences")
+        pairs = zip(self._gaps, [*translations, ""], strict=True)
+        return "".join(part for pair in pairs for part in pair)
+
+
+class FlowCutter:
+    """Turns the parts of a text into items, for one pair of languages."""
+
+    def __init__(self, source: str, target: str, cut: Cut) -> None:
+        self._source, self._target, self._cut = source, target, cut
+
+    def items(self, parts: Iterable[str | Flow]) -> Iterator[Item]:
+        """Strings stay; flows become sentences and what is between them."""
+        for part in parts:
+            if isinstance(part, str):
+                yield part
+            else:
+                yield from self._flow_items(part)
+
+    def _flow_items(self, flow: Flow) -> Iterator[Item]:
+        is_in_caps = is_in_capitals(flow.text)
+        position = num_tags = 0
+        for start, end in _sentence_spans(self._cut(flow.text, is_in_caps)):
+            first, last = _tags_inside(flow, start, end)
+            first = max(first, num_tags)
+            between = flow.tags[num_tags:first]
+            yield from self._gap(flow, position, start, between, is_between=position > 0)
+            yield self._sentence(flow, Span(start, end), flow.tags[first:last], is_in_caps)
+            position, num_tags = end, max(first, last)
+        yield from self._gap(flow, position, len(flow.text), flow.tags[num_tags:])
+
+    def _gap(
+        self, flow: Flow, start: int, end: int, tags: Sequence[Tag], *, is_between: bool = False
+    ) -> Iterator[Item]:
+        """What stands before or after a sentence; between two the target's spacing counts."""
+        text = flow.text[start:end]
+        spaced = spaced_gap(text, self._source, self._target) if is_between else text
+        if spaced != text:
+            num_closing = next((n for n, t in enumerate(tags) if not t.is_closing), len(tags))
+            yield from self._tag_items(tags[:num_closing])
+            yield spaced
+            yield from self._tag_items(tags[num_closing:])
+            return
+        for tag in tags:
+            yield flow.spell(start, tag.offset)
+            yield from self.items(tag.written)
+            start = tag.offset
+        yield flow.spell(start, end)
+
+    def _tag_items(self, tags: Iterable[Tag]) -> Iterator[Item]:
+        for tag in tags:
+            yield from self.items(tag.written)
+
+    def _sentence(
+        self, flow: Flow, span: Span, tags: Sequence[Tag], is_in_caps: bool
+    ) -> MarkedSentence:
+        text = flow.text[span.start : span.end]
+        return MarkedSentence(
+            text,
+            flow.kept_between(*span),
+            _relative(tags, span.start),
+            [list(self.items(tag.written)) for tag in tags],
+            {**flow.escapes, **_spellings(flow, span)},
+            is_in_caps or is_in_capitals(text),
+        )
+
+
+def _sentence_spans(pieces: Iterable[Piece]) -> Iterator[Span]:
+    position = 0
+    for piece in pieces:
+        end = position + len(piece.text)
+        if piece.is_sentence:
+            yield Span(position, end)
+        position = end
+
+
+def _tags_inside(flow: Flow, start: int, end: int) -> tuple[int, int]:
+    """The range of the tags that belong to the sentence text[start:end]: those within it, and at
+    its ends those of elements that end or begin within it."""
+    first, last = flow.tag_range(start, end)
+    strictly = range(start + 1, end)
+    while first < last and flow.tags[first].offset == start:
+        tag = flow.tags[first]
+        if tag.is_opening and flow.offset_of(tag.partner) in strictly:
+            break
+        first += 1
+    while first < last and flow.tags[last - 1].offset == end:
+        tag = flow.tags[last - 1]
+        if tag.is_closing and flow.offset_of(tag.partner) in strictly:
+            break
+        last -= 1
+    return first, last
+
+
+def _relative(tags: Sequence[Tag], start: int) -> list[SentenceTag]:
+    indices = {tag.number: index for index, tag in enumerate(tags)}
+    relative = []
+    for tag in tags:
+        partner = None if tag.partner is None else indices.get(tag.partner)
+        is_apart = tag.partner is not None and partner is None
+        opens, closes = is_apart and tag.is_opening, is_apart and tag.is_closing
+        relative.append(SentenceTag(tag.offset - start, partner, opens, closes))
+    return relative
+
+
+def _spellings(flow: Flow, span: Span) -> dict[str, str]:
+    """The characters that the sentence always writes in one other way, as entities."""
+    written: dict[str, list[str]] = {}
+    for char, spelling in flow.odd_between(*span):
+        if char not in (MARK, " "):
+            written.setdefault(char, []).append(spelling)
+    return {
+        char: spellings[0]
+        for char, spellings in written.items()
+        if len(set(spellings)) == 1
+        and flow.text.count(char, span.start, span.end) == len(spellings)
+    }

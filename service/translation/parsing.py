@@ -1,0 +1,79 @@
+"""Take a text apart for one model: its format, its flows, and sentences that the model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.engine.interfaces import SourceEncoder, Tokenizer
+from service.translation.capitals import in_sentence_case, is_in_capitals
+from service.translation.carriers import CarriedText, carry, longest_spelling
+from service.translation.document import Document, FlowCutter, MarkedSentence
+from service.translation.flow import MARK
+from service.translation.job import ModelJob, TextFormat
+from service.translation.markup.elements import is_html
+from service.translation.markup.inline import text_flow
+from service.translation.markup.page import take_apart, visible_text
+from service.translation.segmentation import Piece, cut_text, letters
+
+_LEAST_SPELLED = 0.5
+_SAMPLE = 2000
+
+
+class Parser:
+    """Takes the texts of a job apart. It counts tokens with the job's `encoder`."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, work: ModelJob, encoder: SourceEncoder, max_tokens: int
+    ) -> None:
+        self._tokenizer, self._work = tokenizer, work
+        self._encoder, self._max_tokens = encoder, max_tokens
+        self._cutter = FlowCutter(work.source, work.target, self._cut)
+
+    def parse(self, text: str) -> Document:
+        """The text's document. Between a language and itself nothing is translated."""
+        if self._work.source == self._work.target:
+            return Document([text])
+        if is_written_as_html(text, self._work.format):
+            return Document(self._cutter.items(take_apart(text, self._work.keep)))
+        return Document(self._cutter.items([text_flow(text, self._work.keep)]))
+
+    def carry(self, sentence: MarkedSentence, text: str) -> CarriedText | None:
+        """A text of the sentence for the network; None if it has too many kept strings."""
+        if sentence.is_in_capitals:
+            text = in_sentence_case(text)
+        return carry(text, self._work.source, self._tokenizer.reserved)
+
+    def _cut(self, text: str, is_in_caps: bool) -> Sequence[Piece]:
+        def count(part: str) -> int:
+            return self._count(part, is_in_caps)
+
+        return cut_text(text, self._work.source, self._max_tokens, count, self._is_spellable)
+
+    def _count(self, text: str, is_in_caps: bool) -> int:
+        """The source ids of a sentence, as the network will get it."""
+        if is_in_caps or is_in_capitals(text):
+            text = in_sentence_case(text)
+        carried = carry(text, self._work.source, self._tokenizer.reserved)
+        if carried is None:
+            spelling = longest_spelling(self._tokenizer.reserved)
+            return self._encoder.count(text.replace(MARK, spelling))
+        return self._encoder.count(carried.text)
+
+    def _is_spellable(self, sentence: str) -> bool:
+        """Whether the vocabulary has at least half of the sentence's letters; the network learned
+        nothing of the others."""
+        if not self._tokenizer.count_unspelled(sentence):
+            return True
+        written = letters(sentence)
+        unspelled = self._tokenizer.count_unspelled(written)
+        return unspelled <= (1 - _LEAST_SPELLED) * len(written)
+
+
+def sample_of(text: str, text_format: TextFormat) -> str:
+    """Text to detect the language of: of HTML what a reader sees."""
+    return visible_text(text, _SAMPLE) if is_written_as_html(text, text_format) else text
+
+
+def is_written_as_html(text: str, text_format: TextFormat) -> bool:
+    """Whether the text is to be read as HTML or XML."""
+    return text_format == "html" or (text_format == "auto" and is_html(text))

@@ -1,0 +1,187 @@
+"""Read a sentence's translation from what the engine gave for it, and see that nothing is lost.
+
+A sentence is decoded whole, with carriers for its kept strings. If one of these is lost, the
+sentence is decoded in parts: the text between the kept strings, each part by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from model.decoding.sentence import Hypothesis
+from service.engine.interfaces import Tokenizer
+from service.engine.sentence_task import SentenceOutcome, SentenceTimes
+from service.translation.alignment import AlignmentLink, link_words
+from service.translation.carriers import CarriedText, MarkedTranslation
+from service.translation.document import MarkedSentence
+from service.translation.flow import MARK
+from service.translation.placeholders import occurs
+from service.translation.segmentation import has_letters, is_spaced
+
+_FINAL_MARKS = ".!?。！？"
+
+
+@dataclass(frozen=True)
+class PlannedSentence:
+    """A sentence and the texts that the engine gets for it: itself, carried, or its parts."""
+
+    sentence: MarkedSentence
+    texts: Sequence[CarriedText]
+    is_in_parts: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A sentence's translations, best first, and the tokens, scores and times of the best."""
+
+    sentence: MarkedSentence
+    versions: Sequence[MarkedTranslation]
+    best: Hypothesis
+    times: SentenceTimes
+
+
+class Reader:
+    """Reads translations of one model between two of its languages."""
+
+    def __init__(self, tokenizer: Tokenizer, source: str, target: str) -> None:
+        self._tokenizer, self._source, self._target = tokenizer, source, target
+
+    def read(self, planned: PlannedSentence, outcomes: Sequence[SentenceOutcome]) -> Reading | None:
+        """The translation; None if a kept string was lost. Raises the error of a failed sentence.
+
+        `outcomes` are those of the planned texts.
+        """
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+        if planned.is_in_parts:
+            return self._read_parts(planned, outcomes)
+        (carried,), (outcome,) = planned.texts, outcomes
+        assert outcome.times is not None
+        versions = list(self._versions(planned.sentence, carried, outcome))
+        if versions[0] is None:
+            return None
+        whole = [version for version in versions if version is not None]
+        return Reading(planned.sentence, whole, outcome.hypotheses[0], outcome.times)
+
+    def _versions(
+        self, sentence: MarkedSentence, carried: CarriedText, outcome: SentenceOutcome
+    ) -> Iterator[MarkedTranslation | None]:
+        """The hypotheses; only the best is aligned, so with tags the others do not count."""
+        count = 1 if sentence.tags else len(outcome.hypotheses)
+        for hypothesis in outcome.hypotheses[:count]:
+            target = self._tokenizer.decode(hypothesis.ids)
+            links = self._links(carried.text, target, hypothesis)
+            translation = carried.restore(target, links, self._source, self._target)
+            if translation is not None and _has_more(sentence, translation.text):
+                translation = None
+            yield translation
+
+    def _read_parts(self, planned: PlannedSentence, outcomes: Sequence[SentenceOutcome]) -> Reading:
+        sentence = planned.sentence
+        translated, carried = iter(outcomes), iter(planned.texts)
+        joined = _Joined(is_spaced(self._target) and not is_spaced(self._source))
+        for number, part in enumerate(sentence.text.split(MARK)):
+            if number:
+                joined.add_mark()
+            if has_letters(part):
+                best = next(translated).hypotheses[0]
+                joined.add(part, *self._part(sentence, part, next(carried).text, best))
+            else:
+                joined.add(part, part, ())
+        best, times = _summed(outcomes)
+        return Reading(sentence, [joined.translation()], best, times)
+
+    def _part(
+        self, sentence: MarkedSentence, part: str, text: str, best: Hypothesis
+    ) -> tuple[str, Sequence[AlignmentLink]]:
+        """A part's translation and its links; `text` is what the network got of it. A part whose
+        translation has a kept string more than it should have stays as it is."""
+        target = self._tokenizer.decode(best.ids)
+        links = self._links(text, target, best)
+        body = target if part.strip()[-1] in _FINAL_MARKS else target.rstrip(_FINAL_MARKS)
+        if not body or _has_more(sentence, body):
+            return part, ()
+        start = len(part) - len(part.lstrip())
+        moved = [
+            AlignmentLink(
+                link[0] + start, link[1] + start, link[2] + start, link[3] + start, link[4]
+            )
+            for link in links
+            if link.target_end <= len(body)
+        ]
+        return part[:start] + body + part[start + len(text) :], moved
+
+    def _links(self, text: str, target: str, hypothesis: Hypothesis) -> Sequence[AlignmentLink]:
+        """The words that translate each other, if the sentence was aligned."""
+        if hypothesis.attention is None:
+            return ()
+        return link_words(
+            text,
+            target,
+            self._tokenizer.source_spans(text, self._target, self._source),
+            self._tokenizer.target_spans(hypothesis.ids),
+            hypothesis.attention,
+        )
+
+
+def parts_of(sentence: MarkedSentence) -> list[str]:
+    """The stretches between the kept strings that have letters, without the space around them."""
+    return [part.strip() for part in sentence.text.split(MARK) if has_letters(part)]
+
+
+class _Joined:
+    """A translation that grows part by part, with its links."""
+
+    def __init__(self, is_padded: bool) -> None:
+        """`is_padded`: the target has spaces between words, which the source has not."""
+        self._is_padded = is_padded
+        self._text = ""
+        self._source_length = self._num_marks = 0
+        self._links: list[AlignmentLink] = []
+
+    def add_mark(self) -> None:
+        if self._is_padded and self._text[-1:].isalnum():
+            self._text += " "
+        at, start = len(self._text), self._source_length
+        self._links.append(AlignmentLink(start, start + 1, at, at + 1, 1.0))
+        self._text += MARK
+        self._source_length += 1
+        self._num_marks += 1
+
+    def add(self, source: str, target: str, links: Sequence[AlignmentLink]) -> None:
+        """Add a part; `links` are in offsets of `source` and `target`."""
+        if self._is_padded and self._text.endswith(MARK) and target[:1].isalnum():
+            self._text += " "
+        for a, b, c, d, weight in links:
+            start, at = self._source_length, len(self._text)
+            self._links.append(AlignmentLink(start + a, start + b, at + c, at + d, weight))
+        self._text += target
+        self._source_length += len(source)
+
+    def translation(self) -> MarkedTranslation:
+        return MarkedTranslation(self._text, range(self._num_marks), self._links)
+
+
+def _has_more(sentence: MarkedSentence, text: str) -> bool:
+    """Whether a kept string stands in the translation besides its marks, and not in the source."""
+    return any(
+        occurs(kept.text, text) and not occurs(kept.text, sentence.text) for kept in sentence.kept
+    )
+
+
+def _summed(outcomes: Sequence[SentenceOutcome]) -> tuple[Hypothesis, SentenceTimes]:
+    """The parts as one hypothesis, with the mean score, and the times of the last."""
+    bests = [outcome.hypotheses[0] for outcome in outcomes]
+    last = max((o.times for o in outcomes if o.times), key=lambda t: t.queue + t.encode + t.decode)
+    unfinished = (best.finish_reason for best in bests if best.finish_reason != "stop")
+    summed = dataclasses.replace(
+        bests[0],
+        ids=[token for best in bests for token in best.ids],
+        log_probs=[value for best in bests for value in best.log_probs],
+        score=sum(best.score for best in bests) / len(bests),
+        finish_reason=next(unfinished, "stop"),
+    )
+    return summed, last

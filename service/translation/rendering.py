@@ -1,0 +1,86 @@
+"""Write a sentence's translation with its tags, kept strings, capitals and escapes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+
+from service.translation.alignment import AlignmentLink
+from service.translation.capitals import in_capitals
+from service.translation.carriers import MarkedTranslation
+from service.translation.document import Item, MarkedSentence
+from service.translation.flow import MARK
+from service.translation.markup.placement import place_tags
+
+
+def render(
+    sentence: MarkedSentence,
+    translation: MarkedTranslation,
+    attributes: Mapping[MarkedSentence, str],
+) -> str:
+    """The translation as it is written; `attributes`: the rendered sentences in attributes of the
+    sentence's tags."""
+    if sentence.is_plain:
+        return escape(translation.text, sentence.escapes)
+    return "".join(_parts(sentence, translation, attributes))
+
+
+def read(sentence: MarkedSentence, translation: MarkedTranslation) -> str:
+    """The translation as a reader sees it, without tags and escapes."""
+    kept = iter(sentence.kept[index].text for index in translation.order)
+    return "".join(
+        next(kept) if char == MARK else char for char in _cased(sentence, translation.text)
+    )
+
+
+def read_links(sentence: MarkedSentence, translation: MarkedTranslation) -> list[AlignmentLink]:
+    """The translation's links, in offsets of the sentence and the translation as they read."""
+    kept = [string.text for string in sentence.kept]
+    ordered = [kept[index] for index in translation.order]
+    sources = _read_offsets(sentence.text, kept, is_in_capitals=False)
+    targets = _read_offsets(translation.text, ordered, is_in_capitals=sentence.is_in_capitals)
+    return [
+        AlignmentLink(sources[a], sources[b], targets[c], targets[d], weight)
+        for a, b, c, d, weight in translation.links
+    ]
+
+
+def _read_offsets(text: str, kept: Iterable[str], *, is_in_capitals: bool) -> list[int]:
+    """Where each offset of a text with marks is in the text as it reads."""
+    strings = iter(kept)
+    spell = in_capitals if is_in_capitals else str
+    lengths = (len(next(strings) if char == MARK else spell(char)) for char in text)
+    return [0, *itertools.accumulate(lengths)]
+
+
+def escape(text: str, escapes: Mapping[str, str]) -> str:
+    """The text with some characters written otherwise."""
+    return "".join(escapes.get(char, char) for char in text) if escapes else text
+
+
+def _parts(
+    sentence: MarkedSentence,
+    translation: MarkedTranslation,
+    attributes: Mapping[MarkedSentence, str],
+) -> Iterator[str]:
+    text = translation.text
+    kept = iter(sentence.kept[index].written for index in translation.order)
+    position = 0
+    for offset, index in place_tags(sentence.tags, sentence.text, text, translation.links):
+        yield from _written(sentence, text[position:offset], kept)
+        yield from (_spell(item, attributes) for item in sentence.tag_items[index])
+        position = offset
+    yield from _written(sentence, text[position:], kept)
+
+
+def _written(sentence: MarkedSentence, text: str, kept: Iterator[str]) -> Iterator[str]:
+    for char in _cased(sentence, text):
+        yield next(kept) if char == MARK else sentence.escapes.get(char, char)
+
+
+def _cased(sentence: MarkedSentence, text: str) -> str:
+    return in_capitals(text) if sentence.is_in_capitals else text
+
+
+def _spell(item: Item, attributes: Mapping[MarkedSentence, str]) -> str:
+    return item if isinstance(item, str) else attributes[item]

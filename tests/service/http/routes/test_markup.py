@@ -1,0 +1,248 @@
+"""HTML, placeholders and kept strings over every way to ask."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.app import create_app
+from service.settings import Settings
+from service.translation.markup.elements import pair_tags
+from service.translation.markup.scanner import Kind, scan
+from tests.service.fakes import FakeRunner, fake_model
+from tests.service.http.routes.test_translate import ask
+from tests.service.http.test_server_sent_events import events_of
+
+FIELDS = {"source": "en", "target": "de"}
+Post = Callable[..., dict[str, Any]]
+
+
+def by_json(client: TestClient, **fields: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = client.post("/translate", json={**FIELDS, **fields}).json()
+    return answer
+
+
+def by_form(client: TestClient, **fields: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = client.post("/translate", data={**FIELDS, **fields}).json()
+    return answer
+
+
+def by_events(client: TestClient, **fields: Any) -> dict[str, Any]:
+    """The final event, if the pieces join to it."""
+    headers = {"Accept": "text/event-stream"}
+    body = client.post("/translate", json={**FIELDS, **fields}, headers=headers).text
+    *tokens, (_, final) = events_of(body)
+    assert "".join(data["text"] for _, data in tokens) == final["translatedText"]
+    return final
+
+
+def by_websocket(client: TestClient, **fields: Any) -> dict[str, Any]:
+    with client.websocket_connect("/translate/stream") as socket:
+        socket.send_json({"id": 1, **FIELDS, **fields})
+        pieces = ""
+        while (message := socket.receive_json())["type"] == "token":
+            pieces += message["text"]
+    assert pieces == message["translatedText"]
+    found: dict[str, Any] = message
+    return found
+
+
+@pytest.mark.parametrize("post", [by_json, by_form, by_events, by_websocket])
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            {"q": "Hello <b>dear</b> world. <i>Bye</i>!", "format": "html"},
+            "HELLO <b>DEAR</b> WORLD. <i>BYE</i>!",
+        ),
+        ({"q": "<p>One.</p>\n<P >Two.</P>", "format": "html"}, "<p>ONE.</p>\n<P >TWO.</P>"),
+        ({"q": "Fish &amp; chips < 3", "format": "html"}, "FISH &amp; CHIPS &lt; 3"),
+        ({"q": "a&nbsp;b &copy; it's", "format": "html"}, "A&nbsp;B &copy; IT'S"),
+        ({"q": "Hi <code>x</code> &#39;a&#39;", "format": "html"}, "HI <code>x</code> &#39;A&#39;"),
+        (
+            {"q": "See <img alt='a \"b\"' src=c> here <br> now", "format": "html"},
+            "SEE <img alt='A \"B\"' src=c> HERE <br> NOW",
+        ),
+        ({"q": "<img alt=sea>", "format": "html"}, '<img alt="SEA">'),
+        ({"q": "<p>one</p>", "format": "auto"}, "<p>ONE</p>"),
+        ({"q": "one & two <3", "format": "auto"}, "ONE & TWO <3"),
+        ({"q": "<b>one</b>", "format": "text"}, "<b>ONE</b>"),
+        ({"q": "the <b0>one</b0> & two"}, "THE <b0>ONE</b0> & TWO"),
+        ({"q": "open {name} or %s"}, "OPEN {name} OR %s"),
+        ({"q": "go to https://a.b/c."}, "GO TO https://a.b/c."),
+        ({"q": "the Blue Sky is", "keep": ["Blue Sky"]}, "THE Blue Sky IS"),
+        ({"q": "the Blue Sky is", "keep": "Sky"}, "THE BLUE Sky IS"),
+        ({"q": "hello there dear Ян. yes"}, "HELLO THERE DEAR ЯН. YES"),
+        ({"q": "Привет, мир. Yes."}, "Привет, мир. YES."),
+        ({"q": "a\ufffdb ⟦1⟧ c"}, "A\ufffdB ⟦1⟧ C"),
+    ],
+)
+def test_what_must_stay_stays(
+    client: TestClient, post: Post, fields: dict[str, Any], expected: str
+) -> None:
+    assert post(client, **fields)["translatedText"] == expected
+
+
+def test_the_language_of_a_page_is_that_of_its_text(client: TestClient) -> None:
+    page = '<div class="the first example of this" title="what a fine day">今天天气很好。</div>' * 2
+    for text_format, language in (("html", "zh"), ("auto", "zh"), ("text", "en")):
+        answer = ask(client, q=page, source="auto", target="de", format=text_format)
+        assert answer["detectedLanguage"]["language"] == language
+
+
+def test_a_form_may_have_many_strings_to_keep(client: TestClient) -> None:
+    answer = by_form(client, q="the Blue Sky is", keep=["Blue", "is"])
+    assert answer["translatedText"] == "THE Blue SKY is"
+
+
+@pytest.mark.parametrize("post", [by_json, by_form, by_events, by_websocket])
+@pytest.mark.parametrize(
+    ("garbled", "q", "expected"),
+    [
+        ({"40713": ""}, "open {name} now", "OPEN {name} NOW"),
+        ({"40713": "40713 40713"}, "open {name} now", "OPEN {name} NOW"),
+        ({"40713": "40.713"}, "open {name}, or <i>{b}</i>.", "OPEN {name}, OR <i>{b}</i>."),
+        ({"53826": "x"}, "%s %d a", "%s %d A"),
+        ({"NOW": "{name}"}, "open {name} now", "OPEN {name} now"),
+        ({"40713": ""}, "{a}, {b}{c} 😀", "{a}, {b}{c} 😀"),
+        ({"OPEN": "OPEN!."}, "open {a}", "OPEN!. {a}"),
+    ],
+)
+def test_a_string_that_the_model_loses_is_put_back(
+    client: TestClient,
+    runner: FakeRunner,
+    post: Post,
+    garbled: dict[str, str],
+    q: str,
+    expected: str,
+) -> None:
+    """The sentence is translated in parts, and a part that invents a string stays as it is."""
+    runner.garbled = garbled
+    assert post(client, q=q)["translatedText"] == expected
+
+
+def test_details_are_of_the_sentence_as_it_reads(client: TestClient, runner: FakeRunner) -> None:
+    q = "<p>Open <b>{name}</b> &amp; go</p>"
+    for garbled in ({}, {"40713": ""}):
+        runner.garbled = garbled
+        (text,) = ask(client, q=q, format="html", details=True)["details"]
+        (sentence,) = text["sentences"]
+        assert sentence["source"] == "Open {name} & go"
+        assert sentence["target"] == "OPEN {name} & GO"
+        assert sentence["finish_reason"] == "stop"
+        assert len(sentence["tokens"]) > 3
+        for start, end, target_start, target_end, _ in sentence["alignment"]:
+            words = sentence["source"][start:end], sentence["target"][target_start:target_end]
+            assert words in [("Open", "OPEN"), ("{name}", "{name}"), ("go", "GO"), ("&", "&")]
+
+
+def test_the_alignment_of_a_sentence_in_capitals_is_of_the_text_as_it_reads(
+    client: TestClient,
+) -> None:
+    (text,) = ask(client, q="DIE STRASSE HEIßT {n}", details=True)["details"]
+    (sentence,) = text["sentences"]
+    assert sentence["target"] == "DIE STRASSE HEISST {n}"
+    links = [link[:4] for link in sentence["alignment"]]
+    assert [0, 3, 0, 3] in links
+    assert [18, 21, 19, 22] in links
+
+
+def test_alternatives_are_whole_too(client: TestClient, runner: FakeRunner) -> None:
+    answer = ask(client, q="one {a}. two", alternatives=1)
+    assert answer == {"translatedText": "ONE {a}. TWO", "alternatives": ["ONE {a}.* TWO*"]}
+    runner.garbled = {"40713.*": ".*"}
+    answer = ask(client, q="one {a}. two", alternatives=1)
+    assert answer == {"translatedText": "ONE {a}. TWO", "alternatives": ["ONE {a}. TWO*"]}
+
+
+def test_a_sentence_in_capitals_is_translated_in_small_letters(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    assert ask(client, q="STOP HERE, {Name}")["translatedText"] == "STOP HERE, {Name}"
+    sent = "".join(map(chr, runner.admitted[0][1:-1]))
+    assert sent == "Stop here, 40713"
+
+
+def test_more_strings_than_the_model_tells_apart_are_translated_in_parts(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    q = "a {a} b {b} c {c} d {d} e {e} f {f} g {g} h"
+    assert ask(client, q=q)["translatedText"] == "A {a} B {b} C {c} D {d} E {e} F {f} G {g} H"
+
+
+def test_only_sentences_without_tags_and_kept_strings_are_sent_by_the_token(
+    client: TestClient,
+) -> None:
+    q = "one two. open {a} now. <b>one</b> more."
+    headers = {"Accept": "text/event-stream"}
+    fields = {**FIELDS, "q": q, "format": "html"}
+    events = events_of(client.post("/translate", json=fields, headers=headers).text)
+    counts = Counter(data["segment"] for _, data in events[:-1])
+    assert counts[0] > 3
+    assert counts[1] == counts[2] == 1
+
+
+def test_a_prefix_begins_the_translation_of_a_marked_sentence(client: TestClient) -> None:
+    answer = ask(client, q="<b>one</b> two", format="html", target_prefix="So ")
+    assert answer["translatedText"].replace("<b>", "").replace("</b>", "") == "So ONE TWO"
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[TestClient]:
+    runner = FakeRunner(max_slots=16, max_rows=64, max_source_tokens=60)
+    with TestClient(create_app(Settings(max_characters=10**6), [fake_model(runner)])) as client:
+        yield client
+
+
+PAGES = st.lists(
+    st.sampled_from(
+        [
+            *("<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<a href='x'>", "</a>", "<br>", "<hr/>"),
+            *("<code>", "</code>", "<span translate=no>", "</span>", "<!-- a -->", "<img src=y>"),
+            *("&amp;", "&lt;", "&", "<", ">", " ", " ", "\n", ". ", ", ", "{name}", "%s"),
+            "https://a.b/c",
+            *("word", "hello ", "two ", "THE ", "dog. ", "Привет ", "😀", "\ufffd", "⟦0⟧"),
+            "40713 ",
+        ]
+    ),
+    max_size=25,
+).map("".join)
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@given(PAGES)
+def test_no_page_loses_or_gains_a_tag_or_a_kept_string(large: TestClient, page: str) -> None:
+    found = ask(large, q=page, format="html")["translatedText"]
+    assert tags_of(found) == tags_of(page)
+    assert num_paired(found) == num_paired(page)
+    for kept in ("{name}", "%s", "https://a.b/c", "⟦0⟧", "\ufffd"):
+        assert found.count(kept) == page.count(kept)
+    assert letters_of(found).casefold() == letters_of(page).casefold()
+
+
+def tags_of(page: str) -> Counter[str]:
+    return Counter(page[t.start : t.end] for t in scan(page) if t.kind is not Kind.TEXT)
+
+
+def num_paired(page: str) -> int:
+    return len(pair_tags(list(scan(page))))
+
+
+def letters_of(page: str) -> str:
+    text = "".join(page[t.start : t.end] for t in scan(page) if t.kind is Kind.TEXT)
+    return "".join(char for char in html.unescape(text) if char.isalpha())
+
+
+def test_a_request_of_a_hundred_thousand_tags_is_answered(large: TestClient) -> None:
+    q = "<b>" * 20_000 + "word" + "</b>" * 20_000 + "<i>" * 20_000
+    body = json.dumps({**FIELDS, "q": q, "format": "html"})
+    answer = large.post("/translate", content=body, headers={"Content-Type": "application/json"})
+    assert answer.json()["translatedText"] == q.replace("word", "WORD")
