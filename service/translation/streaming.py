@@ -27,6 +27,8 @@ from service.translation.text_pool import TextPool, cost_of
 
 _BATCH = 100
 """Sentences that are read at a time; the event loop is free between."""
+_UPDATES = 16
+"""Updates that are taken at a time; others use the event loop between."""
 TranslateParts = Callable[[Sequence[MarkedSentence]], Awaitable[list[Reading]]]
 
 
@@ -71,9 +73,13 @@ class JobStream:
             for text in self._texts:
                 for piece in text.pieces():
                     yield piece
+            num_updates = 0
             async for update in updates:
                 for piece in self._take(update):
                     yield piece
+                num_updates += 1
+                if num_updates % _UPDATES == 0:
+                    await asyncio.sleep(0)
             while self._batch is not None:
                 await asyncio.wait([self._batch])
                 for piece in self._take_batch():
