@@ -8,13 +8,17 @@ from collections.abc import AsyncGenerator, Sequence
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
 from service.http.error_handlers import install_error_handlers
+from service.http.file_store import FileStore
+from service.http.ignored_fields import IGNORED_FIELDS_HEADER
 from service.http.middleware import RequestMiddleware
-from service.http.openapi import describe_errors, describe_translate
-from service.http.request_log import RequestLog, Tracer
-from service.http.routes import health, languages, metrics, translate, websocket
+from service.http.openapi import describe_errors
+from service.http.origins import AllowedOrigins
+from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
+from service.http.route_table import ENDPOINTS, install_routes
 from service.http.state import Limits, ServerState
 from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
@@ -22,12 +26,6 @@ from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.wiring import wire
 
-_ENDPOINTS = frozenset(
-    {
-        *("/translate", "/languages", "/health", "/health/live", "/health/ready", "/metrics"),
-        *("/docs", "/openapi.json"),
-    }
-)
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 _DESCRIPTION = "A translation server that batches at every decode step."
@@ -64,18 +62,20 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         RequestMiddleware,
         request_log=state.request_log,
         metrics=state.metrics,
-        endpoints=_ENDPOINTS,
-        work_path=translate.PATH,
+        endpoints=ENDPOINTS,
         refusal=state.dispatcher.refusal,
     )
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "HEAD", "POST", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=[REQUEST_ID_HEADER, IGNORED_FIELDS_HEADER, "Retry-After"],
+        )
     app.add_middleware(UnreadBodyMiddleware)
     install_error_handlers(app, state.metrics)
-    # Matches before the router's route, which only documents it: FastAPI's dispatch costs more.
-    app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
-    description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
-    routers = [routes.router for routes in (websocket, languages, health, metrics)]
-    for router in (translate.make_router(description), *routers):
-        app.include_router(router)
+    install_routes(app, state)
     app.openapi()  # cached: building it in a request would block the event loop
     return app
 
@@ -105,7 +105,16 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         deadline_seconds=settings.deadline_seconds or None,
     )
     request_log = RequestLog(metrics_, _make_tracer(settings))
-    return ServerState(engines, dispatcher, text_pool, metrics_, request_log, limits)
+    return ServerState(
+        engines,
+        dispatcher,
+        text_pool,
+        metrics_,
+        request_log,
+        limits,
+        AllowedOrigins(frozenset(settings.cors_origins)),
+        FileStore(),
+    )
 
 
 def _make_tracer(settings: Settings) -> Tracer | None:

@@ -5,9 +5,14 @@
     ├─ InvalidJson               400 invalid_json
     ├─ InvalidText               400 invalid_text
     ├─ InvalidMessage            400 invalid_message (websocket)
+    ├─ MissingField              400 missing_field
+    ├─ NotOffered                400 not_offered
     ├─ DuplicateId               400 duplicate_id (websocket)
     ├─ UnknownId                 400 unknown_id (websocket)
     ├─ UnsupportedLanguage       400 unsupported_language
+    ├─ SuggestionsOff            403 suggestions_off
+    ├─ UnknownFile               404 unknown_file
+    ├─ UnknownGlossary           404 unknown_glossary
     ├─ RequestTimeout            408 request_timeout
     ├─ BodyTooLarge              413 body_too_large
     ├─ TextTooLong               413 text_too_long
@@ -79,6 +84,18 @@ class InvalidMessage(ServiceError):
     status, code = 400, "invalid_message"
 
 
+class MissingField(ServiceError):
+    """A required field is missing."""
+
+    status, code = 400, "missing_field"
+
+
+class NotOffered(ServiceError):
+    """A field or route of another API asks for what this server cannot do."""
+
+    status, code = 400, "not_offered"
+
+
 class DuplicateId(ServiceError):
     """A request with this id is in progress on the websocket."""
 
@@ -95,6 +112,29 @@ class UnsupportedLanguage(ServiceError):
     """No model has the language, or no route has the pair."""
 
     status, code = 400, "unsupported_language"
+
+    def __init__(self, message: str, language: str | None = None) -> None:
+        """`language`: the unknown one, as the client wrote it; None if a pair is missing."""
+        super().__init__(message)
+        self.language = language
+
+
+class SuggestionsOff(ServiceError):
+    """This server does not store suggestions."""
+
+    status, code = 403, "suggestions_off"
+
+
+class UnknownFile(ServiceError):
+    """There is no such file, or it has expired."""
+
+    status, code = 404, "unknown_file"
+
+
+class UnknownGlossary(ServiceError):
+    """There is no such glossary."""
+
+    status, code = 404, "unknown_glossary"
 
 
 class RequestTimeout(ServiceError):
@@ -128,7 +168,7 @@ class UnsupportedMediaType(ServiceError):
 
 
 class InvalidField(ServiceError):
-    """A field is missing or has a value that is not allowed, or fields contradict."""
+    """A field has a value that is not allowed, or fields contradict."""
 
     status, code = 422, "invalid_field"
 

@@ -7,6 +7,7 @@ service.app and service.commands read this record; everything else gets plain va
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 import warnings
 from collections.abc import Mapping
@@ -40,6 +41,7 @@ from model.decoding.sentence import LEAST_SOURCE_TOKENS
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 _MOST_FILE_BYTES = 2**20
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 LogFormat = Literal["auto", "json", "text"]
 
@@ -163,6 +165,11 @@ class Settings(BaseSettings):
     max_streams: int = Field(
         64, ge=1, le=10**6, description="Requests in progress on one websocket."
     )
+    cors_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = Field(
+        (),
+        description="Web pages that may use the server from a browser, by origin, such as "
+        "https://example.org; * is every page. The server's own pages always may.",
+    )
     stream_idle_seconds: float = Field(
         300.0, gt=0, le=10**6, description="A websocket that asks nothing for this long is closed."
     )
@@ -199,6 +206,14 @@ class Settings(BaseSettings):
         if (config := given.get("config")) and Path(config).is_file():
             files.append(InitSettingsSource(settings_cls, _read_toml(Path(config))))
         return init_settings, env_settings, *files
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _an_origin_has_no_path(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"an origin must be * or like https://example.org, not {origin!r}")
+        return origins
 
     @field_validator("max_source_tokens")
     @classmethod

@@ -12,19 +12,18 @@ from service.errors import shown
 JsonSchema = Mapping[str, Any]
 
 
-def explain_invalid(errors: Sequence[ErrorDetails], properties: Mapping[str, JsonSchema]) -> str:
+def explain_invalid(
+    errors: Sequence[ErrorDetails], properties: Mapping[str, JsonSchema], required: Sequence[str]
+) -> str:
     """Describe the first error: the field, the allowed values and the given value.
 
-    `properties` maps each field to its JSON schema.
+    `properties` maps each field to its JSON schema; `required` names the required fields.
     """
     first = errors[0]
     if not first["loc"]:
-        return (
-            f"the body must be a JSON object with q, source and target, got {shown(first['input'])}"
-        )
+        fields = " and ".join(", ".join(required).rsplit(", ", 1))
+        return f"the body must be a JSON object with {fields}, got {shown(first['input'])}"
     field = str(first["loc"][0])
-    if first["type"] == "missing":
-        return f"{field} is required but missing"
     if first["type"] == "string_too_long":
         most = value_schema(properties[field])["maxLength"]
         return f"{field} must have at most {most} characters, got {len(first['input'])}"
@@ -52,5 +51,6 @@ def allowed_values(schema: JsonSchema) -> str:
         case "boolean":
             return "true or false"
         case "string":
-            return f"a string of at most {schema['maxLength']} characters"
+            most = schema.get("maxLength")
+            return f"a string of at most {most} characters" if most else "a string"
     return "a string or a list of strings"

@@ -9,14 +9,13 @@ from urllib.parse import quote
 from fastapi import Request
 
 from service.errors import InvalidField, shown
-from service.http.schemas import TranslateRequest
 
 IGNORED_FIELDS_HEADER = "X-Ignored-Fields"
 _MAX_HEADER_CHARACTERS = 256
 _AND_MORE = "..."
 
 
-def report_ignored(request: Request, names: Iterable[str]) -> None:
+def report_ignored(request: Request, names: Iterable[str], known: Iterable[str]) -> None:
     """List the fields in the header. Raises InvalidField with `Prefer: handling=strict`.
 
     Error answers have the header too, because the field may be a misspelt required field.
@@ -26,8 +25,7 @@ def report_ignored(request: Request, names: Iterable[str]) -> None:
     if first is None:
         return
     if _wants_strict_handling(request):
-        known = ", ".join(TranslateRequest.model_fields)
-        raise InvalidField(f"unknown field {shown(first)}; known fields: {known}")
+        raise InvalidField(f"unknown field {shown(first)}; known fields: {', '.join(known)}")
     request.state.response_headers[IGNORED_FIELDS_HEADER] = _listed(first, names)
 
 

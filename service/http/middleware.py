@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -20,12 +21,28 @@ from service.observability.metrics import Metrics
 _logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Endpoints:
+    """The paths that metrics name, the prefixes that stand for the paths below them, and those of
+    the paths whose POST needs the engines."""
+
+    paths: frozenset[str]
+    prefixes: tuple[str, ...]
+    work: frozenset[str]
+
+    def label(self, path: str) -> str:
+        """The metrics' label of a path."""
+        if path in self.paths:
+            return path
+        return next((prefix for prefix in self.prefixes if path.startswith(prefix)), "other")
+
+
 class RequestMiddleware:
     """Gives each request an id and a record, adds the common response headers, and turns uncaught
     exceptions into a 500.
 
-    `refusal` returns the error that rejects a POST to `work_path` now, or None. It is called before
-    the body is read, so rejections by a full server are cheap.
+    `refusal` returns the error that rejects a POST to one of `endpoints.work` now, or None. It is
+    called before the body is read, so rejections by a full server are cheap.
     """
 
     def __init__(
@@ -33,13 +50,11 @@ class RequestMiddleware:
         app: ASGIApp,
         request_log: RequestLog,
         metrics: Metrics,
-        endpoints: frozenset[str],
-        work_path: str,
+        endpoints: Endpoints,
         refusal: Callable[[], ServiceError | None],
     ) -> None:
         self._app, self._request_log, self._metrics = app, request_log, metrics
-        self._endpoints = endpoints
-        self._work_path, self._refusal = work_path, refusal
+        self._endpoints, self._refusal = endpoints, refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -58,7 +73,7 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            app = self._app_or_refusal(scope, record.request_id)
+            app = self._app_or_refusal(scope, record)
             await app(scope, receive, send_with_headers)
         except ClientDisconnect:
             record.status = None
@@ -66,7 +81,7 @@ class RequestMiddleware:
             _logger.exception("request failed", extra={"request_id": record.request_id})
             if record.status is None:
                 error = ServiceError("something went wrong here; the request may be tried again")
-                answer = error_response(error, record.request_id)
+                answer = error_response(error, record.request_id, scope["path"])
                 await answer(scope, receive, send_with_headers)
             record.status = 500
         finally:
@@ -75,15 +90,14 @@ class RequestMiddleware:
             self._request_log.enter(record)
 
     def _record(self, scope: Scope) -> RequestRecord:
-        headers, path = Headers(scope=scope), scope["path"]
-        endpoint = path if path in self._endpoints else "other"
+        headers, endpoint = Headers(scope=scope), self._endpoints.label(scope["path"])
         traceparent = headers.get("traceparent")
         return RequestRecord(request_id_of(headers), scope["method"], endpoint, traceparent)
 
-    def _app_or_refusal(self, scope: Scope, request_id: str) -> ASGIApp:
-        is_work = scope["method"] == "POST" and scope["path"] == self._work_path
+    def _app_or_refusal(self, scope: Scope, record: RequestRecord) -> ASGIApp:
+        is_work = scope["method"] == "POST" and scope["path"] in self._endpoints.work
         error = self._refusal() if is_work else None
         if error is None:
             return self._app
         self._metrics.count_rejected(error.code)
-        return error_response(error, request_id)
+        return error_response(error, record.request_id, scope["path"])

@@ -17,12 +17,14 @@ from service.errors import (
     ReplicaLost,
     RequestTimeout,
     ServiceError,
+    SuggestionsOff,
+    UnknownFile,
     UnsupportedMediaType,
 )
-from service.http.error_handlers import ErrorBody
+from service.http.error_formats import ErrorBody
 from service.http.fields import value_schema
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
-from service.http.request_body import FORM, JSON, PLAIN
+from service.http.request_body import FORM, JSON, MULTIPART, PLAIN
 from service.http.schemas import TranslateRequest, TranslateResponse
 from service.http.server_sent_events import EVENT_STREAM
 from service.http.state import Limits
@@ -33,11 +35,14 @@ EXAMPLE_TRANSLATION = "Where is the library?"
 _AUTO = "auto"
 _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
 _MEANINGS: dict[int, str] = {
-    InvalidJson.status: "The body cannot be parsed, or the languages or the format are not served.",
+    InvalidJson.status: "The body cannot be parsed, a field is missing, or the languages or the "
+    "format are not served.",
+    SuggestionsOff.status: "Suggestions are switched off.",
+    UnknownFile.status: "There is no such thing.",
     RequestTimeout.status: "The request took too long to arrive.",
     BodyTooLarge.status: "The body, its texts or their number are over a limit.",
-    UnsupportedMediaType.status: "The Content-Type is none of the three.",
-    InvalidField.status: "A field is missing or holds what it may not, or fields contradict.",
+    UnsupportedMediaType.status: "The Content-Type is none of those allowed.",
+    InvalidField.status: "A field holds what it may not, or fields contradict.",
     HeadTooLarge.status: "The request line and headers are over a limit.",
     ServiceError.status: "Something failed here; the request may be tried again.",
     ReplicaLost.status: "On Ray: the replica was lost.",
@@ -57,6 +62,7 @@ def describe_translate(
             "content": {
                 JSON: {"schema": _object(_with_null(fields)), "example": EXAMPLE},
                 FORM: {"schema": _object(_spelled(fields)), "example": EXAMPLE},
+                MULTIPART: {"schema": _object(_spelled(fields)), "example": EXAMPLE},
                 PLAIN: {"schema": _text(limits), "example": EXAMPLE["q"]},
             },
         },

@@ -1,4 +1,4 @@
-"""Read a request body within limits, and parse its three media types."""
+"""Read a request body within limits, and parse JSON, forms and query strings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 from codecs import BOM_UTF8
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -25,9 +25,10 @@ from service.errors import (
 from service.http.state import Limits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
+MULTIPART, NO_BODY = "multipart/form-data", ""
+MAX_OTHER_FIELDS = 1000
 _MAX_OTHER_VALUES = 10_000
 _JUDGED_BYTES = 4096
-_MAX_OTHER_FIELDS = 1000
 _MAX_OTHER_ESCAPES, _MOST_UTF8_BYTES = 50_000, 4
 _MAX_LONE_PERCENTS = 20_000
 _PLUS_TO_SPACE = bytes.maketrans(b"+", b" ")
@@ -37,30 +38,37 @@ _T = TypeVar("_T")
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
     """The whole body, never buffering over `max_bytes`. Raises BodyTooLarge or ClientGone."""
+    return b"".join([chunk async for chunk in body_chunks(request, max_bytes)])
+
+
+async def body_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
+    """The body's chunks as they arrive. Raises BodyTooLarge or ClientGone."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > max_bytes:
         raise BodyTooLarge(f"the body has {announced[:20]} bytes, at most {max_bytes} are allowed")
-    chunks: list[bytes] = []
     size = 0
     try:
         async for chunk in request.stream():
             size += len(chunk)
             if size > max_bytes:
                 raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
-            chunks.append(chunk)
+            yield chunk
     except ClientDisconnect:
         raise ClientGone("the client disconnected while it sent the body") from None
-    return b"".join(chunks)
 
 
-def media_type_of(request: Request) -> str:
-    """JSON, FORM or PLAIN. Raises UnsupportedMediaType."""
+def media_type_of(request: Request, allowed: Sequence[str]) -> str:
+    """One of `allowed`, or NO_BODY without a body if the method is GET or has no Content-Type.
+
+    Raises UnsupportedMediaType.
+    """
     given = request.headers.get("content-type", "")
+    if (not given or request.method == "GET") and not _has_body(request):
+        return NO_BODY
     media_type = given.partition(";")[0].strip().lower()
-    if media_type not in (JSON, FORM, PLAIN):
-        raise UnsupportedMediaType(
-            f"Content-Type must be {JSON}, {FORM} or {PLAIN}, got {shown(given)}"
-        )
+    if media_type not in allowed:
+        listed = " or ".join(", ".join(allowed).rsplit(", ", 1))
+        raise UnsupportedMediaType(f"Content-Type must be {listed}, got {shown(given)}")
     return media_type
 
 
@@ -87,7 +95,7 @@ def parse_form(form: bytes, limits: Limits) -> dict[str, str | list[str]]:
 
     Raises BodyTooLarge or InvalidText.
     """
-    max_fields = _MAX_OTHER_FIELDS + limits.max_texts
+    max_fields = MAX_OTHER_FIELDS + limits.max_texts
     num_fields = form.count(b"&") + 1
     if num_fields > max_fields:
         raise BodyTooLarge(f"the form has {num_fields} fields, at most {max_fields} are allowed")
@@ -126,6 +134,11 @@ async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) ->
         raise
     finally:
         leaving.cancel()
+
+
+def _has_body(request: Request) -> bool:
+    headers = request.headers
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> None:

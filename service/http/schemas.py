@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError, from_json
+from pydantic import BaseModel, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from model.decoding.options import BOUNDS
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
-from service.http.fields import explain_invalid, value_schema
+from service.http.request_model import RequestModel
 from service.translation.alignment import AlignmentLink
 from service.translation.confidence import WordConfidence
 from service.translation.job import TextFormat, TranslationJob
@@ -33,9 +33,10 @@ _OPTIONS = (
     "repetition_penalty",
     "no_repeat_ngram_size",
 )
+_OTHER_CODES = {"zt": "zh-Hant", "pb": "pt-BR"}
+"""LibreTranslate's codes that are no codes of BCP 47."""
 _MAX_KEY_CHARACTERS = 512
 _MAX_NAME_CHARACTERS = 255
-_MAX_NUMBER_CHARACTERS = 64
 _MAX_KEPT, _MAX_KEPT_CHARACTERS = 100, 200
 
 
@@ -45,7 +46,8 @@ def _option(name: str, description: str) -> Any:
     return Field(None, ge=bounds.low, le=bounds.high, description=description)
 
 
-def _check_texts(value: object) -> object:
+def check_texts(value: object) -> object:
+    """The validator of a field that holds a text or a list of texts."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
@@ -75,16 +77,16 @@ def _are_kept_strings(value: object) -> bool:
     )
 
 
-class TranslateRequest(BaseModel):
-    """A translation request. Unknown fields are ignored; null means absent.
+class TranslateRequest(RequestModel):
+    """A translation request.
 
     Any of temperature, top_k, top_p and seed selects sampling. Otherwise the request uses beam
     search with the model's defaults.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    spelled_in_json = frozenset({"alternatives"})  # which LibreTranslate's clients spell
 
-    q: Annotated[str | list[str], BeforeValidator(_check_texts)] = Field(
+    q: Annotated[str | list[str], BeforeValidator(check_texts)] = Field(
         description="A text, or a list of texts."
     )
     source: str = Field(
@@ -130,7 +132,7 @@ class TranslateRequest(BaseModel):
     no_repeat_ngram_size: int | None = _option(
         "no_repeat_ngram_size", "Tokens in a row that may not come twice; 0 allows all."
     )
-    target_prefix: Annotated[str | list[str] | None, BeforeValidator(_check_texts)] = Field(
+    target_prefix: Annotated[str | list[str] | None, BeforeValidator(check_texts)] = Field(
         None,
         description="How the translation must begin, in fewer tokens than it may have; a list has "
         "one beginning a sentence of q.",
@@ -150,32 +152,6 @@ class TranslateRequest(BaseModel):
         description="The served model that is to translate; by default the first that can.",
     )
 
-    @classmethod
-    def from_json(cls, values: object) -> Self:
-        """Validate parsed JSON. Raises InvalidField."""
-        given = values
-        if isinstance(values, dict):
-            given = {name: values[name] for name in cls.model_fields if _is_given(values, name)}
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            errors = error.errors(include_url=False, include_context=False)
-            raise InvalidField(explain_invalid(errors, _PROPERTIES)) from error
-
-    @classmethod
-    def from_strings(cls, values: Mapping[str, str | list[str]]) -> Self:
-        """Validate form or query fields with numbers spelled as in JSON. Raises InvalidField."""
-        typed: dict[str, object] = {**values}
-        for name in _SPELLED_FIELDS & values.keys():
-            typed[name] = _parse_spelled(values[name])
-        return cls.from_json(typed)
-
-    @classmethod
-    def unknown_fields(cls, values: object) -> Iterator[str]:
-        """Names in parsed JSON or a form that are not fields of the request."""
-        if isinstance(values, dict):
-            yield from (name for name in values if name not in cls.model_fields)
-
     @property
     def texts(self) -> list[str]:
         return [self.q] if isinstance(self.q, str) else self.q
@@ -194,8 +170,8 @@ class TranslateRequest(BaseModel):
         deadline_ms = self.deadline_ms
         return TranslationJob(
             texts=self.texts,
-            source=self.source,
-            target=self.target,
+            source=_OTHER_CODES.get(self.source, self.source),
+            target=_OTHER_CODES.get(self.target, self.target),
             beam_size=self.beam_size,
             alternatives=self.alternatives,
             options={
@@ -209,30 +185,6 @@ class TranslateRequest(BaseModel):
             format=self.format,
             keep=[self.keep] if isinstance(self.keep, str) else self.keep or [],
         )
-
-
-_PROPERTIES: dict[str, dict[str, Any]] = TranslateRequest.model_json_schema()["properties"]
-_SPELLED_FIELDS = {
-    name
-    for name, schema in _PROPERTIES.items()
-    if value_schema(schema).get("type") in ("integer", "number", "boolean")
-    or True in value_schema(schema).get("enum", ())
-}
-
-
-def _is_given(values: Mapping[str, object], name: str) -> bool:
-    return values.get(name) is not None
-
-
-def _parse_spelled(text: str | list[str]) -> object:
-    """Parse a number, true or false as in JSON; return anything else unchanged."""
-    if not isinstance(text, str) or len(text) > _MAX_NUMBER_CHARACTERS or text != text.strip():
-        return text
-    try:
-        value = from_json(text, allow_inf_nan=False)
-    except ValueError:
-        return text
-    return value if isinstance(value, int | float) else text
 
 
 class DetectedLanguage(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,6 +11,8 @@ from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
 from service.errors import TextTooLong, TooManyTexts
+from service.http.file_store import FileStore
+from service.http.origins import AllowedOrigins
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
@@ -38,13 +40,17 @@ def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
         raise TooManyTexts(
             f"q has {len(wanted.texts)} texts, at most {limits.max_texts} are allowed"
         )
-    for field, texts in (("q", wanted.texts), ("target_prefix", wanted.prefixes)):
-        num_characters = sum(map(len, texts))
-        if num_characters > limits.max_characters:
-            raise TextTooLong(
-                f"{field} has {num_characters} characters, "
-                f"at most {limits.max_characters} are allowed"
-            )
+    check_length("q", wanted.texts, limits)
+    check_length("target_prefix", wanted.prefixes, limits)
+
+
+def check_length(field: str, texts: Sequence[str], limits: Limits) -> None:
+    """Raises TextTooLong."""
+    num_characters = sum(map(len, texts))
+    if num_characters > limits.max_characters:
+        raise TextTooLong(
+            f"{field} has {num_characters} characters, at most {limits.max_characters} are allowed"
+        )
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class ServerState:
     metrics: Metrics
     request_log: RequestLog
     limits: Limits
+    origins: AllowedOrigins
+    files: FileStore
 
     def job(self, wanted: TranslateRequest) -> TranslationJob:
         """Check the limits and make the job. Raises a ServiceError."""

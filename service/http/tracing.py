@@ -20,7 +20,8 @@ from service.http.request_log import RequestRecord
 from service.translation.results import SentenceResult
 
 Facts = dict[str, str | int]
-_WORK = "/translate"
+_WORK = "translate"
+"""In the path of every route that translates, of any API."""
 _NANOSECONDS = 1_000_000_000
 _CLOSE_MILLISECONDS = 2000
 
@@ -41,7 +42,7 @@ class OpenTelemetryTracer:
         self._tracer = self._provider.get_tracer("dragoman", version)
 
     def trace(self, record: RequestRecord) -> None:
-        if not record.endpoint.startswith(_WORK):
+        if _WORK not in record.endpoint:
             return
         epoch = time.time() - time.monotonic()
         span = self._tracer.start_span(

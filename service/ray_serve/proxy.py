@@ -79,7 +79,7 @@ class _Answer:
         error = self._error or ReplicaLost("the replica was lost; the request may be tried again")
         if not self._is_begun:
             request_id = request_id_of(Headers(scope=self._scope))
-            answer = error_response(error, request_id)
+            answer = error_response(error, request_id, self._scope["path"])
             answer.headers[REQUEST_ID_HEADER] = request_id
             await answer(self._scope, self._receive, self._send)
         elif self._scope["type"] == "websocket":

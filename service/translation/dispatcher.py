@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from service.errors import ServiceError
 from service.translation.detection import Detection, LanguageDetector
-from service.translation.job import AUTO, ModelJob, TranslationJob
+from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.options import final_options, pivot_options
 from service.translation.parsing import sample_of
 from service.translation.results import PivotTranslation, TextPiece, TranslationResult
@@ -66,6 +66,20 @@ class Dispatcher:
         Raises UnsupportedLanguage if there is no route, and InvalidField for an unknown model.
         """
         return require_route(source, target, self._named(model))
+
+    async def detect(
+        self,
+        texts: Sequence[str],
+        candidates: Sequence[str] = (),
+        text_format: TextFormat = "text",
+    ) -> Sequence[Detection]:
+        """The likeliest language of each text among `candidates`, or all that the models know."""
+        codes = candidates or self.languages
+        cost = cost_of(len(texts), sum(map(len, texts)))
+        samples = (sample_of(text, text_format) for text in texts)
+        return await self._pool.run(
+            cost, lambda: [self._detector.detect(sample, codes) for sample in samples]
+        )
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
@@ -176,7 +190,7 @@ class Dispatcher:
     async def _route_all(self, job: TranslationJob) -> list[_RoutedJob]:
         """The job's texts by route; no routes for an empty job with source "auto"."""
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        detections = await self._detect(job)
+        detections = await self._detect_sources(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
             sources = sources or [job.source]
@@ -216,18 +230,14 @@ class Dispatcher:
             keep=job.keep,
         )
 
-    async def _detect(self, job: TranslationJob) -> Sequence[Detection | None]:
+    async def _detect_sources(self, job: TranslationJob) -> Sequence[Detection | None]:
         """The language of each text if the source is "auto", else None."""
         if job.source != AUTO:
             return [None] * len(job.texts)
         translators = self._named(job.model)
         target = require_known("target", job.target, translators)
         candidates = distinct([*(code for t in translators for code in t.sources), target])
-        cost = cost_of(len(job.texts), sum(map(len, job.texts)))
-        samples = (sample_of(text, job.format) for text in job.texts)
-        return await self._pool.run(
-            cost, lambda: [self._detector.detect(sample, candidates) for sample in samples]
-        )
+        return await self.detect(job.texts, candidates, job.format)
 
     def _named(self, model: str | None) -> list[Translator]:
         """The model of that name, or all for None."""

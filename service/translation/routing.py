@@ -56,7 +56,8 @@ def require_known(field: str, code: str, translators: Sequence[Translator]) -> s
     known = distinct(language for t in translators for language in t.languages)
     allowed = ["auto", *known] if field == "source" else known
     raise UnsupportedLanguage(
-        f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}"
+        f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}",
+        code,
     )
 
 

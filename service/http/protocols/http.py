@@ -205,7 +205,7 @@ class HttpProtocol(Http10Protocol):
         return not self._is_in_head and not self.cycle.response_started and not self.pipeline
 
     def _answer(self, error: ServiceError, request_id: str) -> bytes:
-        response = error_response(error, request_id)
+        response = error_response(error, request_id, path="")
         body = bytes(response.body)
         headers = [*self.server_state.default_headers, *response.raw_headers]
         headers += [(b"x-request-id", request_id.encode()), (b"connection", b"close")]

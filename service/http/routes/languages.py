@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from babel import Locale, UnknownLocaleError
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from service.http.languages import language_name
 from service.http.state import StateDep
 
 router = APIRouter()
@@ -27,11 +27,3 @@ async def languages(state: StateDep) -> list[Language]:
         Language(code=code, name=language_name(code), targets=targets)
         for code, targets in state.dispatcher.targets.items()
     ]
-
-
-def language_name(code: str) -> str:
-    """The language's English name, or the code if Babel has no name."""
-    try:
-        return Locale.parse(code, sep="-").get_display_name("en") or code
-    except (UnknownLocaleError, ValueError):
-        return code

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from codecs import BOM_UTF8
-from collections.abc import Iterable
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from starlette.responses import Response
 
-from service.http.ignored_fields import report_ignored
 from service.http.openapi import describe_errors
 from service.http.request_body import (
     JSON,
@@ -19,15 +16,16 @@ from service.http.request_body import (
     decode_text,
     media_type_of,
     parse_form,
-    parse_json,
     read_body,
-    until_disconnected,
 )
+from service.http.request_fields import FIELD_TYPES, RequestFields, read_fields
 from service.http.schemas import TranslateRequest, TranslateResponse
 from service.http.server_sent_events import EVENT_STREAM, event_stream, render_answer
 from service.http.state import Limits, server_state
+from service.http.translations import translate_texts
 
 PATH = "/translate"
+_MEDIA_TYPES = (*FIELD_TYPES, PLAIN)
 
 
 def make_router(description: dict[str, Any]) -> APIRouter:
@@ -52,36 +50,25 @@ async def translate(request: Request) -> Response:
     `Accept: text/event-stream` the answer is a stream of events: token, then final or error.
     """
     state = server_state(request)
-    media_type = media_type_of(request)
-    body = (await read_body(request, state.limits.max_body_bytes)).removeprefix(BOM_UTF8)
-    wanted = _parse_request(request, media_type, body, state.limits)
-    job = state.job(wanted)
+    limits = state.limits
+    is_plain = media_type_of(request, _MEDIA_TYPES) == PLAIN
+    if is_plain:
+        fields = await _read_plain(request, limits)
+    else:
+        fields = await read_fields(request, limits)
+    wanted = fields.parse(request, TranslateRequest)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await event_stream(wanted, job, state, request.state.record)
-    translations = await until_disconnected(request, state.dispatcher.translate(job))
-    request.state.record.translations = translations
-    if media_type == PLAIN:
+        return await event_stream(wanted, state.job(wanted), state, request.state.record)
+    translations = await translate_texts(request, wanted)
+    if is_plain:
         return PlainTextResponse(translations[0].text)
     answer = await render_answer(wanted, translations, state.text_pool)
     return Response(answer, media_type=JSON)
 
 
-def _parse_request(
-    request: Request, media_type: str, body: bytes, limits: Limits
-) -> TranslateRequest:
-    """Parse the body, and for plain text also the query string. Raises a ServiceError.
-
-    Unknown fields are reported before known fields are checked.
-    """
+async def _read_plain(request: Request, limits: Limits) -> RequestFields:
+    """The body as q, and the other fields from the query. Raises a ServiceError."""
     query = parse_form(request.scope["query_string"], limits)
-    if media_type == JSON:
-        values = parse_json(body, limits)
-        report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(values), query))
-        return TranslateRequest.from_json(values)
-    if media_type == PLAIN:
-        unused: Iterable[str] = query.keys() & {"q"}  # the body is the text
-        form = {**query, "q": decode_text(body)}
-    else:
-        form, unused = parse_form(body, limits), query
-    report_ignored(request, itertools.chain(TranslateRequest.unknown_fields(form), unused))
-    return TranslateRequest.from_strings(form)
+    body = (await read_body(request, limits.max_body_bytes)).removeprefix(BOM_UTF8)
+    unused = query.keys() & {"q"}  # the body is the text
+    return RequestFields(strings={**query, "q": decode_text(body)}, unused=unused)

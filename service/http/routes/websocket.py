@@ -48,7 +48,13 @@ SERVER_LEAVES: Message = {
 
 @router.websocket(PATH)
 async def translate_stream(socket: WebSocket, state: StateDep) -> None:
-    """Answer requests until the client disconnects, then cancel its running requests."""
+    """Answer requests until the client disconnects, then cancel its running requests.
+
+    A page of an origin that is not allowed gets 403: browsers do not check websockets themselves.
+    """
+    if not state.origins.allow(socket.headers):
+        await socket.close()
+        return
     await socket.accept()
     with state.metrics.open_streams.track_inprogress():
         await Connection(socket, state).serve()

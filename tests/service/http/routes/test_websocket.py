@@ -137,7 +137,7 @@ def test_leaving_frees_everything(client: TestClient, runner: FakeRunner) -> Non
         ('{"q": "a", "source": "en", "target": "de"}', "invalid_message"),
         ('{"id": 1.5, "q": "a", "source": "en", "target": "de"}', "invalid_message"),
         ('{"id": true, "q": "a", "source": "en", "target": "de"}', "invalid_message"),
-        ('{"id": "a"}', "invalid_field"),
+        ('{"id": "a"}', "missing_field"),
         ('{"id": "a", "q": 5, "source": "en", "target": "de"}', "invalid_field"),
         ('{"id": "a", "q": "b", "source": "en", "target": "xx"}', "unsupported_language"),
         ('{"id": "a", "q": "\\ud800", "source": "en", "target": "de"}', "invalid_json"),

@@ -1,0 +1,87 @@
+"""The body of an error answer: our own, or that of the API which the path belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from service.errors import InvalidField, InvalidJson, ServiceError, UnsupportedLanguage, printable
+
+DEEPL, DEEPLX, GOOGLE = "/v2/", "/v1/", "/language/translate/v2"
+"""Path prefixes of the other APIs."""
+
+
+class ErrorBody(BaseModel):
+    """A message for people, a code for programs, and the request's id in the server's log.
+
+    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out.
+    """
+
+    error: str
+    code: str
+    request_id: str
+    detail: str | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong, before it has a format."""
+
+    status: int
+    message: str
+    code: str
+    request_id: str
+    detail: str | None = None
+
+    @classmethod
+    def of(cls, error: ServiceError, request_id: str) -> Failure:
+        message = printable(str(error))
+        if isinstance(error, UnsupportedLanguage) and error.language is not None:
+            short = f"{printable(error.language)} is not supported"  # LibreTranslate's words
+            return cls(error.status, short, error.code, request_id, message)
+        return cls(error.status, message, error.code, request_id)
+
+
+def render_failure(path: str, failure: Failure) -> tuple[int, dict[str, object]]:
+    """The status and the JSON body of the answer to a request for `path`."""
+    for prefix, render in _FORMATS.items():
+        if path.startswith(prefix):
+            status = _OTHER_STATUSES.get(failure.status, failure.status)
+            return status, render(status, failure)
+    return failure.status, _ours(failure)
+
+
+def _ours(failure: Failure) -> dict[str, object]:
+    """An ErrorBody; made without validation to keep rejections cheap."""
+    body: dict[str, object] = {
+        "error": failure.message,
+        "code": failure.code,
+        "request_id": failure.request_id,
+    }
+    return body if failure.detail is None else {**body, "detail": failure.detail}
+
+
+def _deepl(_: int, failure: Failure) -> dict[str, object]:
+    return {"message": failure.detail or failure.message}
+
+
+def _deeplx(status: int, failure: Failure) -> dict[str, object]:
+    return {"code": status, "message": failure.detail or failure.message}
+
+
+def _google(status: int, failure: Failure) -> dict[str, object]:
+    """Google's client fails on an `error` that is no object."""
+    message = failure.detail or failure.message
+    reason = {"message": message, "domain": "global", "reason": failure.code}
+    return {"error": {"code": status, "message": message, "errors": [reason]}}
+
+
+_OTHER_STATUSES = {InvalidField.status: InvalidJson.status}
+"""The other APIs know no 422."""
+_FORMATS: Mapping[str, Callable[[int, Failure], dict[str, object]]] = {
+    DEEPL: _deepl,
+    DEEPLX: _deeplx,
+    GOOGLE: _google,
+}

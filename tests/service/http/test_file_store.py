@@ -1,0 +1,68 @@
+"""Files that wait for their download: found by name only, dropped in time, bounded together."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.errors import UnknownFile
+from service.http.file_store import FileStore
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def has(store: FileStore, name: str) -> bool:
+    try:
+        store.get(name)
+    except UnknownFile:
+        return False
+    return True
+
+
+def test_a_file_is_found_by_its_name_until_it_expires() -> None:
+    clock = Clock()
+    store = FileStore(max_seconds=600, clock=clock)
+    name, file = store.add(b"a", 7)
+    other, _ = store.add(b"b", 7)
+    assert (store.get(name).content, store.get(name).num_characters) == (b"a", 7)
+    assert len({name, other, file.key}) == 3
+    clock.seconds = 600
+    assert has(store, name)
+    clock.seconds = 601
+    assert not has(store, name)
+
+
+def test_the_oldest_are_dropped_if_all_together_are_too_many_bytes() -> None:
+    store = FileStore(max_bytes=10_000)
+    names = [store.add(b"a" * 2000, 1)[0] for _ in range(5)]
+    assert [has(store, name) for name in names] == [False, False, True, True, True]
+    largest, _ = store.add(b"b" * 50_000, 1)  # the newest stays, however large
+    assert has(store, largest)
+    assert not any(has(store, name) for name in names)
+
+
+def test_files_without_content_are_bounded_too() -> None:
+    store = FileStore(max_bytes=10_000)
+    names = [store.add(b"", 0)[0] for _ in range(100)]
+    assert sum(has(store, name) for name in names) == 9
+
+
+def test_a_removed_file_makes_room() -> None:
+    store = FileStore(max_bytes=10_000)
+    first, _ = store.add(b"a" * 3900, 1)
+    second, _ = store.add(b"a" * 3900, 1)
+    store.remove(first)
+    store.remove(first)
+    third, _ = store.add(b"a" * 3900, 1)
+    assert [has(store, name) for name in (first, second, third)] == [False, True, True]
+
+
+@pytest.mark.parametrize("name", ["", "x", "\x00", "x" * 100_000])
+def test_there_is_no_file_of_another_name(name: str) -> None:
+    with pytest.raises(UnknownFile):
+        FileStore().get(name)
