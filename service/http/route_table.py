@@ -7,31 +7,46 @@ from fastapi import FastAPI
 from service.http.middleware import Endpoints
 from service.http.openapi import describe_translate
 from service.http.routes import (
+    deeplx,
     detect,
     files,
     frontend,
     health,
+    immersive,
     languages,
     metrics,
     suggest,
     translate,
     websocket,
 )
+from service.http.routes.deepl import documents, glossaries
+from service.http.routes.deepl import languages as deepl_languages
+from service.http.routes.deepl import translate as deepl_translate
+from service.http.routes.google import routes as google
 from service.http.state import ServerState
 
-_WORK = frozenset({translate.PATH, files.PATH})
+_WORK = frozenset(
+    {
+        *(translate.PATH, files.PATH, deepl_translate.PATH, documents.PATH),
+        *(google.PATH, deeplx.PATH, immersive.PATH),
+    }
+)
 ENDPOINTS = Endpoints(
     paths=_WORK
     | {
         *("/detect", "/languages", "/frontend/settings", "/spec", "/suggest"),
+        *("/v2/languages", "/v2/usage", "/v2/glossaries", "/v2/glossary-language-pairs"),
+        *(google.DETECT, google.LANGUAGES),
         *("/health", "/health/live", "/health/ready", "/metrics", "/docs", "/openapi.json"),
     },
-    prefixes=(files.DOWNLOADS,),
+    prefixes=(files.DOWNLOADS, glossaries.PATH + "/", documents.PATH + "/"),
     work=_WORK,
 )
 _ROUTERS = (
     *(websocket.router, languages.router, health.router, metrics.router),
-    *(frontend.router, suggest.router, files.router),
+    *(frontend.router, suggest.router, files.router, immersive.router, deeplx.router),
+    *(deepl_translate.router, deepl_languages.router, glossaries.router, documents.router),
+    google.router,
 )
 
 

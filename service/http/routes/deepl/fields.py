@@ -1,0 +1,145 @@
+"""The fields of DeepL's requests, and the translation request that they amount to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from model.text.languages import MAX_CODE_CHARACTERS
+from service.errors import InvalidField, MissingField, NotOffered, UnknownGlossary
+from service.http.request_model import RequestModel
+from service.http.schemas import TranslateRequest, check_texts
+from service.translation.job import AUTO
+
+_WITHOUT_EFFECT = {"context", "outline_detection", "splitting_tags", "non_splitting_tags"}
+_LATENCY, _QUALITY = "latency_optimized", "quality_optimized"
+
+
+def _flag(value: object) -> object:
+    """Forms and older clients write flags as 1 and 0."""
+    return bool(value) if value in (0, 1) else value
+
+
+def _spelled(value: object) -> object:
+    """Clients write the digits of split_sentences as a number, a flag or a string."""
+    return str(int(value)) if isinstance(value, int) and value in (0, 1) else value
+
+
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Code = Annotated[str, Field(max_length=MAX_CODE_CHARACTERS)]
+
+
+class DeepLRequest(RequestModel):
+    """What translating texts and documents has in common."""
+
+    target_lang: Code
+    source_lang: Code | None = None
+    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
+    glossary_id: str | None = None
+    auth_key: str | None = None
+
+    def require_offered(self) -> None:
+        """Raises NotOffered or UnknownGlossary if the answer would not be what is asked for."""
+        if self.formality in ("more", "less"):
+            raise NotOffered(
+                f"formality {self.formality} is not supported for target_lang {self.target_lang}; "
+                f"prefer_{self.formality} is accepted and has no effect"
+            )
+        if self.glossary_id:
+            raise UnknownGlossary("glossary_id: there is no such glossary")
+
+    @property
+    def source(self) -> str:
+        return (self.source_lang or AUTO).lower()
+
+
+class TextRequest(DeepLRequest):
+    """The fields of POST /v2/translate."""
+
+    text: Annotated[str | list[str], BeforeValidator(check_texts)]
+    context: str | None = None
+    split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_spelled)] = "1"
+    preserve_formatting: Flag = False
+    tag_handling: Literal["xml", "html"] | None = None
+    ignore_tags: Annotated[str | list[str], BeforeValidator(check_texts)] = ""
+    splitting_tags: Annotated[str | list[str], BeforeValidator(check_texts)] = ""
+    non_splitting_tags: Annotated[str | list[str], BeforeValidator(check_texts)] = ""
+    outline_detection: Flag = True
+    model_type: (
+        Literal["latency_optimized", "quality_optimized", "prefer_quality_optimized"] | None
+    ) = None
+    show_billed_characters: Flag = False
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.text] if isinstance(self.text, str) else self.text
+
+    @property
+    def model_type_used(self) -> str | None:
+        """None unless a type was asked for."""
+        if self.model_type is None:
+            return None
+        return _LATENCY if self.model_type == _LATENCY else _QUALITY
+
+    def without_effect(self) -> list[str]:
+        given = self.model_fields_set
+        is_split_otherwise = {"split_sentences"} if self.split_sentences != "1" else set()
+        return sorted(given & (_WITHOUT_EFFECT | is_split_otherwise))
+
+    def require_offered(self) -> None:
+        super().require_offered()
+        if not self.texts:
+            raise MissingField("Parameter 'text' not specified.")
+        if self.ignore_tags:
+            raise NotOffered(
+                "ignore_tags is not supported; mark what must stay with the attribute "
+                'translate="no" and send tag_handling'
+            )
+        if self.tag_handling is None and (self.splitting_tags or self.non_splitting_tags):
+            raise InvalidField("splitting_tags and non_splitting_tags need tag_handling")
+
+    def wanted(self) -> TranslateRequest:
+        """The same as a translation request. Raises InvalidField."""
+        given: dict[str, Any] = {
+            "q": self.texts,
+            "source": self.source,
+            "target": self.target_lang,
+            "format": "html" if self.tag_handling else "text",
+            "beam_size": 1 if self.model_type == _LATENCY else None,
+        }
+        return TranslateRequest.from_json(given)
+
+
+class DocumentRequest(DeepLRequest):
+    """The fields of POST /v2/document beside its file."""
+
+    filename: str | None = None
+    output_format: str | None = None
+
+    def require_offered(self) -> None:
+        super().require_offered()
+        if self.output_format not in (None, "txt"):
+            raise NotOffered("output_format must be txt")
+
+    def wanted(self, text: str) -> TranslateRequest:
+        """The same as a translation request for this text. Raises InvalidField."""
+        given = {"q": text, "source": self.source, "target": self.target_lang}
+        return TranslateRequest.from_json(given)
+
+
+class LanguagesRequest(RequestModel):
+    """Which languages are asked for."""
+
+    type: Literal["source", "target"] = "source"
+
+
+class DocumentKey(RequestModel):
+    """The secret that belongs to a document."""
+
+    document_key: str
+
+
+def deepl_source(code: str) -> str:
+    """DeepL's spelling of a source language, which has no region."""
+    return code.replace("_", "-").partition("-")[0].upper()

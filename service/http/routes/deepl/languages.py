@@ -1,0 +1,45 @@
+"""GET /v2/languages, /v2/usage and /v2/glossary-language-pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from service.http.languages import language_name
+from service.http.request_fields import read_fields
+from service.http.routes.deepl.fields import LanguagesRequest
+from service.http.state import StateDep
+
+_MOST_CHARACTERS = 10**12
+"""DeepL's own limit of accounts without a limit."""
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/v2/languages")
+async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
+    """The source languages, or with type=target the target languages."""
+    fields = await read_fields(request, state.limits)
+    asked = fields.parse(request, LanguagesRequest, quiet=("auth_key",))
+    targets = state.dispatcher.targets
+    if asked.type == "source":
+        return [_language(code) for code, reached in targets.items() if reached]
+    reachable = {code for reached in targets.values() for code in reached}
+    codes = [code for code in state.dispatcher.languages if code in reachable]
+    return [{**_language(code), "supports_formality": False} for code in codes]
+
+
+@router.get("/v2/usage")
+async def usage() -> dict[str, int]:
+    """No characters are billed, so none are counted and there is no limit."""
+    return {"character_count": 0, "character_limit": _MOST_CHARACTERS}
+
+
+@router.get("/v2/glossary-language-pairs")
+async def glossary_language_pairs() -> dict[str, list[dict[str, str]]]:
+    """None: this server stores no glossaries."""
+    return {"supported_languages": []}
+
+
+def _language(code: str) -> dict[str, Any]:
+    return {"language": code.upper(), "name": language_name(code)}

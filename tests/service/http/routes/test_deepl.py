@@ -1,0 +1,297 @@
+"""DeepL's API: what becomes of every field, its errors, and what rude clients get."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx2 import Response
+
+from service.http.routes.deepl.fields import TextRequest
+from tests.service.fakes import FakeRunner
+
+KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
+FIELDS: dict[str, Any] = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
+ANSWER = {"translations": [{"detected_source_language": "EN", "text": "HI."}]}
+
+
+def ask(client: TestClient, **fields: Any) -> Response:
+    return client.post("/v2/translate", json={**FIELDS, **fields}, headers=KEY)
+
+
+def refused(answer: Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert answer.json().keys() == {"message"}
+    assert "X-Request-ID" in answer.headers
+    return str(answer.json()["message"])
+
+
+def test_json_and_forms_are_understood(client: TestClient) -> None:
+    assert ask(client).json() == ANSWER
+    assert ask(client, text="Hi.").json() == ANSWER
+    form = {**FIELDS, "text": ["Hi.", "Bye."], "auth_key": "k"}
+    answer = client.post("/v2/translate", data=form)
+    assert [one["text"] for one in answer.json()["translations"]] == ["HI.", "BYE."]
+    assert "X-Ignored-Fields" not in answer.headers
+
+
+def test_the_source_is_detected_for_each_text(client: TestClient) -> None:
+    texts = ["Where is the library?", "图书馆在哪里？"]
+    answer = ask(client, text=texts, source_lang=None).json()["translations"]
+    assert [one["detected_source_language"] for one in answer] == ["EN", "ZH"]
+    assert [one["text"] for one in answer] == [text.upper() for text in texts]
+
+
+@pytest.mark.parametrize("target", ["DE", "de", "DE-AT", "EN-GB", "EN-US", "ZH-HANS", "ZH"])
+def test_languages_are_spelled_as_deepl_spells_them(client: TestClient, target: str) -> None:
+    source = "ZH" if target.startswith("EN") else "EN"
+    assert ask(client, source_lang=source, target_lang=target).status_code == 200
+
+
+HONOURED: dict[str, list[tuple[Any, dict[str, Any]]]] = {
+    "text": [("Hi.", {})],
+    "target_lang": [("DE", {})],
+    "source_lang": [("EN", {})],
+    "auth_key": [("k", {})],
+    "split_sentences": [("1", {}), (1, {}), (True, {})],
+    "preserve_formatting": [(True, {}), (0, {}), ("1", {}), ("false", {})],
+    "formality": [("default", {}), ("prefer_more", {}), ("prefer_less", {})],
+    "show_billed_characters": [
+        (True, {"billed_characters": 3}),
+        ("1", {"billed_characters": 3}),
+        (0, {}),
+    ],
+    "model_type": [
+        ("latency_optimized", {"model_type_used": "latency_optimized"}),
+        ("quality_optimized", {"model_type_used": "quality_optimized"}),
+        ("prefer_quality_optimized", {"model_type_used": "quality_optimized"}),
+    ],
+}
+WITHOUT_EFFECT: dict[str, list[Any]] = {
+    "context": ["A letter."],
+    "split_sentences": ["0", 0, False, "nonewlines"],
+    "outline_detection": [False, "0", 1],
+    "splitting_tags": ["", []],
+    "non_splitting_tags": [""],
+}
+REFUSED: dict[str, list[tuple[Any, int, str]]] = {
+    "text": [
+        (None, 400, "Invalid request: missing text parameter"),
+        ([], 400, "Parameter 'text' not specified."),
+        (5, 400, "text must be a string or a list of strings, got 5"),
+        ([["a"]], 400, "text must be"),
+        (["a"] * 6, 413, "6 texts, at most 5"),
+        ("x" * 1001, 413, "1001 characters, at most 1000"),
+    ],
+    "target_lang": [
+        (None, 400, "missing target_lang"),
+        ("XX", 400, "target language 'XX' is not supported; supported: zh, en, de"),
+        ("x" * 65, 400, "at most 64 characters"),
+        (5, 400, "target_lang must be"),
+    ],
+    "source_lang": [("xx", 400, "'xx' is not supported"), ([], 400, "source_lang must be")],
+    "context": [(5, 400, "context must be a string")],
+    "split_sentences": [("2", 400, "split_sentences"), (2, 400, ""), ([], 400, ""), ("", 400, "")],
+    "preserve_formatting": [("yes", 400, "true or false"), (2, 400, ""), ({}, 400, "")],
+    "formality": [
+        ("more", 400, "formality more is not supported for target_lang DE"),
+        ("less", 400, "prefer_less is accepted"),
+        ("rude", 400, "formality must be"),
+    ],
+    "glossary_id": [("a-b", 404, "no such glossary"), (5, 400, "glossary_id must be a string")],
+    "auth_key": [(5, 400, "auth_key")],
+    "tag_handling": [("pdf", 400, '"xml" or "html"'), (True, 400, "")],
+    "ignore_tags": [("x", 400, 'translate="no"'), (["x"], 400, ""), (5, 400, "ignore_tags")],
+    "splitting_tags": [("p", 400, "need tag_handling"), (5, 400, "")],
+    "non_splitting_tags": [(["b"], 400, "need tag_handling"), ({}, 400, "")],
+    "outline_detection": [("maybe", 400, "")],
+    "model_type": [("fast", 400, "model_type must be"), (5, 400, "")],
+    "show_billed_characters": [("many", 400, ""), (2, 400, "")],
+}
+
+
+def test_every_field_is_tested() -> None:
+    known = set(TextRequest.model_fields)
+    assert {*HONOURED, *WITHOUT_EFFECT, *REFUSED} == known
+    assert known - HONOURED.keys() - WITHOUT_EFFECT.keys() == {
+        "glossary_id",
+        "ignore_tags",
+        "tag_handling",
+    }
+
+
+@pytest.mark.parametrize("name", HONOURED)
+def test_what_is_honoured(client: TestClient, name: str) -> None:
+    for value, more in HONOURED[name]:
+        answer = ask(client, **{name: value})
+        assert answer.json() == {"translations": [{**ANSWER["translations"][0], **more}]}
+        assert "X-Ignored-Fields" not in answer.headers
+
+
+def test_latency_is_optimized_by_greedy_search(client: TestClient, runner: FakeRunner) -> None:
+    sizes: list[int] = []
+    admit = runner.admit
+
+    def watch(sentences: Any) -> list[int]:
+        sizes.extend(sentence.options.beam_size for sentence in sentences)
+        return admit(sentences)
+
+    runner.admit = watch  # type: ignore[method-assign]
+    for kind in ("latency_optimized", "quality_optimized"):
+        assert ask(client, model_type=kind).status_code == 200
+    assert sizes[0] == 1 < sizes[1]
+
+
+@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+def test_what_has_no_effect_is_named_and_refused_to_the_strict(
+    client: TestClient, name: str
+) -> None:
+    for value in WITHOUT_EFFECT[name]:
+        answer = ask(client, **{name: value, "mood": "happy"})
+        assert answer.json() == ANSWER, answer.text
+        assert answer.headers["X-Ignored-Fields"] == f"{name}, mood"
+        strict = {**KEY, "Prefer": "handling=strict"}
+        answer = client.post("/v2/translate", json={**FIELDS, name: value}, headers=strict)
+        assert f"'{name}'" in refused(answer, 400)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(client: TestClient, name: str) -> None:
+    for value, status, message in REFUSED[name]:
+        assert message in refused(ask(client, **{name: value}), status)
+
+
+BODIES = {
+    "no JSON": b"{",
+    "no UTF-8": b'{"text": "\xff"}',
+    "lone surrogate": rb'{"text": ["\ud800"], "target_lang": "DE"}',
+    "depth": b"[" * 100_000,
+    "a list": b"[]",
+    "nothing": b"",
+    "NaN": b'{"text": NaN}',
+    "many fields": b'{"text":"a",' + b",".join(b'"%x":0' % i for i in range(90_000)) + b"}",
+    "five megabytes": b'{"text": "' + b"a" * 5_000_000 + b'"}',
+}
+
+
+@pytest.mark.parametrize("path", ["/v2/translate", "/v1/translate"])
+@pytest.mark.parametrize("name", BODIES)
+def test_hostile_bodies_are_refused(client: TestClient, name: str, path: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(path, content=BODIES[name], headers=headers)
+    assert answer.status_code in (400, 413)
+    assert isinstance(answer.json()["message"], str)
+    assert len(answer.content) < 1000
+
+
+def test_other_content_types_paths_and_methods(client: TestClient) -> None:
+    answer = client.post("/v2/translate", content=b"a", headers={"Content-Type": "text/plain"})
+    assert "application/json or application/x-www-form-urlencoded" in refused(answer, 415)
+    refused(client.get("/v2/nowhere"), 404)
+    refused(client.get("/v2/translate"), 405)
+    refused(client.post("/v2/translate"), 400)
+
+
+def test_a_full_server_says_come_back_later(client: TestClient) -> None:
+    client.app.state.server.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
+    for answer in (ask(client), client.post("/v2/document", content=b"anything")):
+        refused(answer, 503)
+        assert int(answer.headers["Retry-After"]) > 0
+    text = client.get("/metrics").text
+    assert 'dragoman_requests_total{endpoint="/v2/translate",outcome="rejected"} 1.0' in text
+
+
+def test_languages_and_usage(client: TestClient) -> None:
+    assert client.get("/v2/languages").json() == [
+        {"language": "ZH", "name": "Chinese"},
+        {"language": "EN", "name": "English"},
+    ]
+    targets = client.get("/v2/languages?type=target").json()
+    assert [one["language"] for one in targets] == ["ZH", "EN", "DE"]
+    assert {one["supports_formality"] for one in targets} == {False}
+    form = client.request("GET", "/v2/languages", data={"type": "target"})
+    assert form.json() == targets
+    assert "type must be" in refused(client.get("/v2/languages?type=all"), 400)
+    usage = client.get("/v2/usage", headers=KEY).json()
+    assert usage == {"character_count": 0, "character_limit": 10**12}
+
+
+def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
+    assert client.get("/v2/glossaries").json() == {"glossaries": []}
+    assert client.get("/v2/glossary-language-pairs").json() == {"supported_languages": []}
+    given = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
+    answer = client.post("/v2/glossaries", json={**given, "entries_format": "tsv"})
+    assert refused(answer, 400) == "this server does not store glossaries"
+    for path in ("/v2/glossaries/x", "/v2/glossaries/x/entries"):
+        refused(client.get(path), 404)
+    refused(client.delete("/v2/glossaries/x"), 404)
+
+
+def upload(client: TestClient, name: str = "a.txt", content: bytes = b"Hi.", **data: str) -> Any:
+    fields = {"source_lang": "EN", "target_lang": "DE", **data}
+    return client.post("/v2/document", data=fields, files={"file": (name, content)})
+
+
+def test_a_document_is_translated_and_downloaded_once(client: TestClient) -> None:
+    handle = upload(client, "Zoë.txt", "Hi.\nZoë.\n".encode()).json()
+    path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    status = client.post(path, json=key).json()
+    assert (status["status"], status["billed_characters"]) == ("done", 9)
+    assert client.post(path, data=key).json() == status
+    result = client.post(f"{path}/result", json=key)
+    assert result.content.decode() == "HI.\nZOË.\n"
+    assert result.headers["Content-Type"] == "application/octet-stream"
+    refused(client.post(f"{path}/result", json=key), 404)
+
+
+@pytest.mark.parametrize("key", [{}, {"document_key": "x"}, {"document_key": "é\x00"}])
+def test_a_document_needs_its_key(client: TestClient, key: dict[str, str]) -> None:
+    handle = upload(client).json()
+    for path in ("", "/result"):
+        answer = client.post(f"/v2/document/{handle['document_id']}{path}", json=key)
+        refused(answer, 404 if key else 400)
+    right = {"document_key": handle["document_key"]}
+    assert client.post(f"/v2/document/{handle['document_id']}", json=right).status_code == 200
+    refused(client.post("/v2/document/other", json=right), 404)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "data", "status"),
+    [
+        ("a.docx", b"a", {}, 400),
+        ("a.txt", b"\xff", {}, 400),
+        ("a.txt", b"a", {"filename": "a.pdf"}, 400),
+        ("a.txt", b"a", {"formality": "more"}, 400),
+        ("a.txt", b"a", {"glossary_id": "x"}, 404),
+        ("a.txt", b"a", {"output_format": "pdf"}, 400),
+        ("a.txt", b"a", {"target_lang": "XX"}, 400),
+        ("a.txt", b"a" * 1001, {}, 413),
+        ("a.txt", b"a" * 2_000_000, {}, 413),
+    ],
+)
+def test_other_documents_are_refused(
+    client: TestClient, name: str, content: bytes, data: dict[str, str], status: int
+) -> None:
+    refused(upload(client, name, content, **data), status)
+
+
+def test_deeplx_gets_one_text_and_alternatives(client: TestClient) -> None:
+    sent = {"text": "Where is the library?", "source_lang": "auto", "target_lang": "DE"}
+    answer = client.post("/v1/translate", json=sent).json()
+    text = sent["text"].upper()
+    assert (answer["code"], answer["data"]) == (200, text)
+    assert answer["alternatives"] == [text + "*" * k for k in (1, 2, 3)]
+    assert (answer["source_lang"], answer["target_lang"]) == ("EN", "DE")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"text": None}, {"text": ["a"]}, {"target_lang": "xx"}, {"tag_handling": "pdf"}],
+)
+def test_deeplx_is_refused_in_its_own_format(client: TestClient, changed: dict[str, Any]) -> None:
+    sent = {"text": "a", "target_lang": "DE", **changed}
+    answer = client.post("/v1/translate", json=sent)
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+    assert json.loads(answer.content).keys() == {"code", "message"}
