@@ -16,7 +16,7 @@ RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-bench importers-check bench bench-engines observe-test \
-	ray-serve ray-test bench-ray container-test
+	ray-serve ray-test bench-ray container-test clients-test
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ importers-check: $(TESTING) ## import models of the real sizes, and compare with
 
 observe-test: $(TESTING) ## run the real Prometheus against the server under load (a minute; needs prometheus)
 	$(BIN)/python -m tests.deploy.observe
+
+clients-test: .venv/with-clients ## try real clients of LibreTranslate, DeepL and Google (minutes; downloads them; npm for some)
+	$(BIN)/pytest --timeout 600 -rs tests/clients/python_clients.py tests/clients/node_clients.py tests/clients/libretranslate_tests.py
 
 ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this machine (some minutes)
 	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py

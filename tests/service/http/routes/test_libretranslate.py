@@ -68,7 +68,7 @@ def test_alternatives_may_be_a_string_in_json(client: TestClient) -> None:
         ({"source": "\udc80"}, "\\udc80 is not supported"),
     ],
 )
-def test_errors_have_librettranslates_words(
+def test_errors_have_libretranslates_words(
     client: TestClient, changed: dict[str, Any], error: str
 ) -> None:
     body = json.dumps({**FIELDS, **changed}, ensure_ascii=True)
@@ -85,7 +85,7 @@ def test_an_unknown_language_is_told_with_those_that_are_known(client: TestClien
 
 
 @pytest.mark.parametrize(("sent", "known"), [("zt", "zh-Hant"), ("pb", "pt-BR")])
-def test_librettranslates_own_codes_are_understood(sent: str, known: str) -> None:
+def test_libretranslates_own_codes_are_understood(sent: str, known: str) -> None:
     model = fake_model(FakeRunner(), pairs=[("en", known)])
     with TestClient(create_app(Settings(), [model])) as client:
         answer = client.post("/translate", json={**FIELDS, "target": sent})

@@ -1,0 +1,112 @@
+"""Real Python clients of LibreTranslate, DeepL and Google, pointed at this server.
+
+Run by `make clients-test`, because it installs them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.service.served import Served
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the clients' own
+GERMAN = "Das ist ein Satz in deutscher Sprache."
+
+
+def test_libretranslatepy(server: Served) -> None:
+    from libretranslatepy import LibreTranslateAPI
+
+    client = LibreTranslateAPI(server.url + "/", "key")
+    assert client.translate("Hi.", "en", "de") == "HI."
+    assert client.detect(GERMAN)[0]["language"] == "de"
+
+
+def test_a_newer_libretranslatepy_lists_languages(server: Served, tmp_path: Path) -> None:
+    """The version that `translate` requires asks with POST, which LibreTranslate refuses too."""
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+    subprocess.run([*install, str(tmp_path), "libretranslatepy==2.1.4"], check=True, timeout=300)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from libretranslatepy import LibreTranslateAPI\n"
+        "print(*sorted(one['code'] for one in LibreTranslateAPI(sys.argv[2]).languages()))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path), server.url]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert finished.stdout.split() == ["de", "en", "es", "zh"], finished.stderr
+
+
+@pytest.mark.parametrize("source", ["de", "autodetect"])
+def test_translate(server: Served, source: str) -> None:
+    from translate import Translator
+
+    client = Translator(
+        provider="libre", from_lang=source, to_lang="en", base_url=server.url, secret_access_key="k"
+    )
+    assert client.translate(GERMAN) == GERMAN.upper()
+
+
+def test_deep_translators_libretranslate(server: Served) -> None:
+    from deep_translator import LibreTranslator
+
+    client = LibreTranslator(source="en", target="de", api_key="k", custom_url=server.url + "/")
+    assert client.translate("Hi.") == "HI."
+    assert client.translate_batch(["Hi.", "Bye."]) == ["HI.", "BYE."]
+
+
+def test_deepl(server: Served, tmp_path: Path) -> None:
+    import deepl
+
+    client = deepl.DeepLClient("key", server_url=server.url)
+    one = client.translate_text("Hi.", source_lang="EN", target_lang="DE")
+    assert (one.text, one.detected_source_lang, one.billed_characters) == ("HI.", "EN", 3)
+    several = client.translate_text(
+        [GERMAN, "Hallo, wie geht es dir?"],
+        target_lang="EN-GB",
+        context="A letter.",
+        formality=deepl.Formality.PREFER_MORE,
+        model_type=deepl.ModelType.LATENCY_OPTIMIZED,
+        preserve_formatting=True,
+        split_sentences=deepl.SplitSentences.ALL,
+    )
+    assert [result.text for result in several][0] == GERMAN.upper()
+    assert several[0].detected_source_lang == "DE"
+    assert several[0].model_type_used == "latency_optimized"
+    assert "DE" in [language.code for language in client.get_source_languages()]
+    assert not any(language.supports_formality for language in client.get_target_languages())
+    assert not client.get_usage().any_limit_reached
+    assert client.get_glossary_languages() == []
+    assert client.list_glossaries() == []
+    with pytest.raises(deepl.DeepLException, match="does not store glossaries"):
+        client.create_glossary("mine", "EN", "DE", {"a": "b"})
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_glossary("none")
+    with pytest.raises(deepl.DeepLException, match="is not supported"):
+        client.translate_text("Hi.", target_lang="XX")
+    source, target = tmp_path / "letter.txt", tmp_path / "brief.txt"
+    source.write_text("Hi.\nBye.\n", encoding="utf-8")
+    client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
+    assert target.read_text(encoding="utf-8") == "HI.\nBYE.\n"
+
+
+def test_google_cloud_translate(server: Served) -> None:
+    from google.api_core.exceptions import BadRequest
+    from google.auth.credentials import AnonymousCredentials
+    from google.cloud import translate_v2
+
+    client = translate_v2.Client(
+        credentials=AnonymousCredentials(), client_options={"api_endpoint": server.url}
+    )
+    one = client.translate("Hi.", target_language="de", source_language="en", format_="text")
+    assert one["translatedText"] == "HI."
+    several = client.translate([GERMAN, "Hallo, wie geht es dir?"], target_language="en")
+    assert several[0]["translatedText"] == GERMAN.upper()
+    assert several[0]["detectedSourceLanguage"] == "de"
+    assert client.detect_language(GERMAN)["language"] == "de"
+    names = {language["language"]: language["name"] for language in client.get_languages()}
+    assert names["de"] == "German"
+    with pytest.raises(BadRequest, match="is not supported"):
+        client.translate("Hi.", target_language="xx", source_language="en")
