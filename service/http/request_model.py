@@ -26,6 +26,11 @@ class RequestModel(BaseModel):
     spelled_in_json: ClassVar[frozenset[str] | None] = None
 
     @classmethod
+    def __pydantic_init_subclass__(cls) -> None:
+        """Make the schema now: in the first request it would block the event loop."""
+        _spelled_fields(cls)
+
+    @classmethod
     def from_json(cls, values: object) -> Self:
         """Validate parsed JSON. Raises MissingField or InvalidField."""
         spelled = _spelled_fields(cls)

@@ -72,7 +72,7 @@ def test_deepl(server: Served, tmp_path: Path) -> None:
         preserve_formatting=True,
         split_sentences=deepl.SplitSentences.ALL,
     )
-    assert [result.text for result in several][0] == GERMAN.upper()
+    assert several[0].text == GERMAN.upper()
     assert several[0].detected_source_lang == "DE"
     assert several[0].model_type_used == "latency_optimized"
     assert "DE" in [language.code for language in client.get_source_languages()]

@@ -10,6 +10,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -162,5 +163,66 @@ def test_a_long_stream_keeps_the_event_loop_free(server: Served, probe: LoopProb
         ):
             assert response.status_code == 200
             assert "event: final" in "".join(response.iter_text())
+
+    assert 0 < probe.least(request) <= MAX_MILLISECONDS
+
+
+QUIET = [f"12 34 {i:033d}" for i in range(500)]
+"""As many characters as are allowed, without a word: nothing is decoded."""
+UNKNOWN = [f"How are you today? {i:021d}" for i in range(500)]
+LANGUAGES = [("source", (None, "en")), ("target", (None, "de"))]
+PARTS = [*(("q", (None, text)) for text in QUIET), *LANGUAGES]
+OTHER_APIS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a multipart form": ("/translate", {"files": PARTS}),
+    "a form": ("/translate", {"data": {"q": QUIET, "source": "en", "target": "de"}}),
+    "a file": (
+        "/translate_file",
+        {"data": {"source": "en", "target": "de"}, "files": {"file": ("a.txt", "\n".join(QUIET))}},
+    ),
+    "detection": ("/detect", {"json": {"q": " ".join(UNKNOWN)[:MOST]}}),
+    "DeepL": ("/v2/translate", {"json": {"text": QUIET, "source_lang": "EN", "target_lang": "DE"}}),
+    "DeepL by form": (
+        "/v2/translate",
+        {"data": {"text": QUIET, "source_lang": "EN", "target_lang": "DE"}},
+    ),
+    "Google": ("/language/translate/v2", {"json": {"q": QUIET, "source": "en", "target": "de"}}),
+    "Google's detection": ("/language/translate/v2/detect", {"json": {"q": UNKNOWN}}),
+    "Immersive Translate": (
+        "/immersive",
+        {"json": {"text_list": QUIET, "source_lang": "en", "target_lang": "de"}},
+    ),
+    "DeepLX": (
+        "/v1/translate",
+        {"json": {"text": " ".join(QUIET)[:MOST], "source_lang": "en", "target_lang": "de"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_APIS)
+def test_the_largest_requests_of_other_apis_keep_the_event_loop_free(
+    name: str, server: Served, probe: LoopProbe
+) -> None:
+    path, sent = OTHER_APIS[name]
+
+    def request() -> None:
+        with httpx.Client(base_url=server.url, timeout=600) as client:
+            answer = client.post(path, **sent)
+            assert answer.status_code == 200, answer.text
+
+    assert 0 < probe.least(request) <= MAX_MILLISECONDS
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/spec", "/openapi.json", "/frontend/settings", "/languages"),
+        *("/v2/languages?type=target", "/language/translate/v2/languages?target=de"),
+    ],
+)
+def test_what_describes_the_server_keeps_the_event_loop_free(
+    path: str, server: Served, probe: LoopProbe
+) -> None:
+    def request() -> None:
+        assert httpx.get(server.url + path).status_code == 200
 
     assert 0 < probe.least(request) <= MAX_MILLISECONDS
