@@ -77,7 +77,9 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def _default(name: str, value: object) -> str:
-    return ",".join(BUNDLED_NAMES) if name == "model" else str(value)
+    if name == "model":
+        return ",".join(BUNDLED_NAMES)
+    return "none" if value == () else str(value)
 
 
 def _exported(family: Metric) -> str:

@@ -9,6 +9,7 @@
     ├─ NotOffered                400 not_offered
     ├─ DuplicateId               400 duplicate_id (websocket)
     ├─ UnknownId                 400 unknown_id (websocket)
+    ├─ UnsupportedFile           400 unsupported_file
     ├─ UnsupportedLanguage       400 unsupported_language
     ├─ SuggestionsOff            403 suggestions_off
     ├─ UnknownFile               404 unknown_file
@@ -106,6 +107,12 @@ class UnknownId(ServiceError):
     """No request with this id is in progress on the websocket."""
 
     status, code = 400, "unknown_id"
+
+
+class UnsupportedFile(ServiceError):
+    """Files of this format are not translated."""
+
+    status, code = 400, "unsupported_file"
 
 
 class UnsupportedLanguage(ServiceError):

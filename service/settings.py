@@ -168,7 +168,8 @@ class Settings(BaseSettings):
     cors_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = Field(
         (),
         description="Web pages that may use the server from a browser, by origin, such as "
-        "https://example.org; * is every page. The server's own pages always may.",
+        "https://example.org, separated by commas; * is every page. The server's own pages "
+        "always may.",
     )
     stream_idle_seconds: float = Field(
         300.0, gt=0, le=10**6, description="A websocket that asks nothing for this long is closed."

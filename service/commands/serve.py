@@ -23,7 +23,8 @@ def _settings_options(command: _Command) -> _Command:
     for name, field in reversed(Settings.model_fields.items()):
         bounds = [f"{k} {v}" for m in field.metadata for k, v in _bounds(m)]
         default = ",".join(BUNDLED_NAMES) if name == "model" else field.default
-        extra = "; ".join([*bounds, f"default {default}", f"DRAGOMAN_{name.upper()}"])
+        shown_default = "default none" if default == () else f"default {default}"
+        extra = "; ".join([*bounds, shown_default, f"DRAGOMAN_{name.upper()}"])
         option = click.option(
             f"--{name.replace('_', '-')}",
             name,

@@ -6,14 +6,13 @@ from codecs import BOM_UTF8
 
 from fastapi import Request
 
-from service.errors import MissingField, UnsupportedFormat, shown
+from service.errors import MissingField, UnsupportedFile, shown
 from service.http.file_store import StoredFile
 from service.http.request_body import decode_text
 from service.http.request_fields import RequestFields
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts
-from service.translation.results import TranslationResult
 
 FILE_SUFFIX = ".txt"
 
@@ -21,25 +20,22 @@ FILE_SUFFIX = ".txt"
 def sent_text(fields: RequestFields, given_name: str | None = None) -> str:
     """The text in the field `file`; `given_name` replaces the file's own name.
 
-    Raises MissingField, UnsupportedFormat or InvalidText.
+    Raises MissingField, UnsupportedFile or InvalidText.
     """
     file = fields.files.get("file")
     if file is None:
         raise MissingField("Invalid request: missing file parameter")
     name = given_name or file.name
     if not name.lower().endswith(FILE_SUFFIX):
-        raise UnsupportedFormat(f"the file must be {FILE_SUFFIX}, got {shown(name)}")
+        raise UnsupportedFile(f"the file must be {FILE_SUFFIX}, got {shown(name)}")
     return decode_text(file.content.removeprefix(BOM_UTF8), "file")
 
 
-async def translate_file(
-    request: Request, wanted: TranslateRequest
-) -> tuple[str, StoredFile, TranslationResult]:
-    """Translate one text and store it -> (the stored file's name, the file, the result).
+async def translate_file(request: Request, wanted: TranslateRequest) -> tuple[str, StoredFile]:
+    """Translate one text and store it -> (the stored file's name, the file).
 
     Raises a ServiceError.
     """
     (translation,) = await translate_texts(request, wanted)
-    content = translation.text.encode()
-    name, file = server_state(request).files.add(content, len(wanted.texts[0]))
-    return name, file, translation
+    files = server_state(request).files
+    return files.add(translation.text.encode(), len(wanted.texts[0]))

@@ -21,7 +21,7 @@ from service.translation.results import SentenceResult
 
 Facts = dict[str, str | int]
 _WORK = "translate"
-"""In the path of every route that translates, of any API."""
+"""In the path of most routes that translate, of any API."""
 _NANOSECONDS = 1_000_000_000
 _CLOSE_MILLISECONDS = 2000
 
@@ -42,7 +42,7 @@ class OpenTelemetryTracer:
         self._tracer = self._provider.get_tracer("dragoman", version)
 
     def trace(self, record: RequestRecord) -> None:
-        if _WORK not in record.endpoint:
+        if _WORK not in record.endpoint and not record.translations:
             return
         epoch = time.time() - time.monotonic()
         span = self._tracer.start_span(

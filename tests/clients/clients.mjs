@@ -5,6 +5,15 @@ const GERMAN = "Das ist ein Satz in deutscher Sprache.";
 const [client, url] = process.argv.slice(2);
 
 const clients = {
+  async "@google-cloud/translate"() {
+    const { v2 } = (await import("@google-cloud/translate")).default;
+    process.env.GOOGLE_CLOUD_TRANSLATE_ENDPOINT = `${url}/language/translate/v2`;
+    const google = new v2.Translate({ key: "key", projectId: "p" });
+    const [text] = await google.translate(GERMAN, { from: "de", to: "en", format: "text" });
+    const [detection] = await google.detect(GERMAN);
+    const [languages] = await google.getLanguages("en");
+    return { text, detected: detection.language, languages };
+  },
   async "deepl-node"() {
     const { DeepLClient } = await import("deepl-node");
     const deepl = new DeepLClient("key", { serverUrl: url });

@@ -1,4 +1,4 @@
-"""Real JavaScript clients of LibreTranslate and DeepL, pointed at this server.
+"""Real JavaScript clients of LibreTranslate, DeepL and Google, pointed at this server.
 
 Run by `make clients-test`, which installs them into build/clients.
 """
@@ -56,6 +56,12 @@ def test_libretranslate_ts(node_project: Path, server: Served) -> None:
     answer = call(node_project, "libretranslate-ts", server)
     assert answer["text"] == GERMAN.upper()
     assert "de" in json.dumps(answer["detected"])
+
+
+def test_google_cloud_translate(node_project: Path, server: Served) -> None:
+    answer = call(node_project, "@google-cloud/translate", server)
+    assert (answer["text"], answer["detected"]) == (GERMAN.upper(), "de")
+    assert {"code": "de", "name": "German"} in answer["languages"]
 
 
 def test_translate(node_project: Path, server: Served) -> None:

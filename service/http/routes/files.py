@@ -39,7 +39,7 @@ async def translate_uploaded(request: Request) -> dict[str, str]:
     text = sent_text(fields)
     wanted = fields.parse(request, FileRequest, _QUIET)
     given = {"q": text, "source": wanted.source, "target": wanted.target}
-    name, _, _ = await translate_file(request, TranslateRequest.from_json(given))
+    name, _ = await translate_file(request, TranslateRequest.from_json(given))
     return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{FILE_SUFFIX}"}
 
 

@@ -69,6 +69,16 @@ def test_what_ray_says_has_the_form_of_our_errors(
 
 
 @pytest.mark.parametrize(
+    ("path", "members"),
+    [("/v2/translate", {"message"}), ("/language/translate/v2", {"error"})],
+)
+def test_what_ray_says_has_the_form_of_the_paths_api(path: str, members: set[str]) -> None:
+    answer = client_of(saying(503, {"Retry-After": "1"})).post(path)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert answer.json().keys() == members
+
+
+@pytest.mark.parametrize(
     "app",
     [
         JSONResponse({"error": "q is missing"}, 422),

@@ -27,7 +27,7 @@ async def upload(request: Request) -> dict[str, str]:
     asked = fields.parse(request, DocumentRequest)
     asked.require_offered()
     text = sent_text(fields, asked.filename)
-    name, file, _ = await translate_file(request, asked.wanted(text))
+    name, file = await translate_file(request, asked.wanted(text))
     return {"document_id": name, "document_key": file.key}
 
 

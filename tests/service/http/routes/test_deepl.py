@@ -195,6 +195,14 @@ def test_other_content_types_paths_and_methods(client: TestClient) -> None:
 
 
 def test_a_full_server_says_come_back_later(client: TestClient) -> None:
+    admission = client.app.state.server.engines["fake"].admission  # type: ignore[attr-defined]
+    admission.num_sentences = 50
+    refused(ask(client), 503)
+    admission.num_sentences = 0
+    assert ask(client).json() == ANSWER
+
+
+def test_a_server_that_stops_refuses_too(client: TestClient) -> None:
     client.app.state.server.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
     for answer in (ask(client), client.post("/v2/document", content=b"anything")):
         refused(answer, 503)

@@ -113,10 +113,15 @@ def test_other_content_types_paths_and_methods(client: TestClient) -> None:
 
 
 def test_a_full_server_says_come_back_later(client: TestClient) -> None:
-    client.app.state.server.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
+    admission = client.app.state.server.engines["fake"].admission  # type: ignore[attr-defined]
+    admission.num_sentences = 50
     answer = ask(client)
     refused(answer, 503)
     assert int(answer.headers["Retry-After"]) > 0
+    admission.num_sentences = 0
+    assert ask(client).json() == ANSWER
+    client.app.state.server.engines["fake"].refuse_new_work()  # type: ignore[attr-defined]
+    refused(ask(client), 503)
     assert client.post(PATH + "/detect", json={"q": "Guten Tag"}).status_code == 200
 
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from service.app import create_app
-from service.settings import Settings
+from service.settings import Settings, read_settings
 from tests.service.fakes import FakeRunner, fake_model
 
 FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
@@ -190,10 +190,10 @@ def test_a_text_file_is_translated_and_downloaded(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "fields", "status", "code"),
     [
-        ("a.pdf", b"a", {}, 400, "unsupported_format"),
+        ("a.pdf", b"a", {}, 400, "unsupported_file"),
         ("", b"a", {}, 400, "missing_field"),
-        ("a", b"a", {}, 400, "unsupported_format"),
-        ("a.txt/../../b", b"a", {}, 400, "unsupported_format"),
+        ("a", b"a", {}, 400, "unsupported_file"),
+        ("a.txt/../../b", b"a", {}, 400, "unsupported_file"),
         ("a.txt", b"caf\xe9", {}, 400, "invalid_text"),
         ("a.txt", b"a" * 1001, {}, 413, "text_too_long"),
         ("a.txt", b"a" * 1_100_000, {}, 413, "body_too_large"),
@@ -286,6 +286,15 @@ def test_a_star_lets_every_page_in() -> None:
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         with client.websocket_connect("/translate/stream", headers=headers):
             pass
+
+
+def test_several_origins_are_separated_by_commas() -> None:
+    origins = "https://app.example:8443,chrome-extension://abc,http://[::1]:3000"
+    assert read_settings(Settings, {"cors_origins": origins}).cors_origins == (
+        "https://app.example:8443",
+        "chrome-extension://abc",
+        "http://[::1]:3000",
+    )
 
 
 @pytest.mark.parametrize("origin", ["app.example", "https://a.example/", "https://A.example", ""])
