@@ -84,8 +84,8 @@ importers-check: $(TESTING) ## import models of the real sizes, and compare with
 observe-test: $(TESTING) ## run the real Prometheus against the server under load (a minute; needs prometheus)
 	$(BIN)/python -m tests.deploy.observe
 
-clients-test: .venv/with-clients ## try real clients of LibreTranslate, DeepL and Google (minutes; downloads them; npm for some)
-	$(BIN)/pytest --timeout 600 -rs tests/clients/python_clients.py tests/clients/node_clients.py tests/clients/libretranslate_tests.py
+clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm and Chromium for some)
+	$(BIN)/pytest --timeout 600 -rs tests/clients/python_clients.py tests/clients/node_clients.py tests/clients/libretranslate_tests.py tests/clients/libretranslate_page.py
 
 ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this machine (some minutes)
 	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py

@@ -1,21 +1,18 @@
 """LibreTranslate's own API tests, run against this server.
 
-Its wheel holds them. It is downloaded into a temporary directory (AGPL: for tests only, and nothing
-of it is kept), and its tests get this server in place of LibreTranslate's test client.
+Its wheel holds them. They get this server in place of LibreTranslate's test client.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 from tests.service.served import Served
 
-WHEEL = "libretranslate==1.9.6"
-TESTS = "libretranslate/tests/test_api/"
 NUM_TESTS = 14
 CONFTEST = '''
 import os
@@ -47,16 +44,13 @@ def client():
 '''
 
 
-def test_all_of_libretranslates_api_tests_pass(server: Served, tmp_path: Path) -> None:
-    download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", WHEEL]
-    subprocess.run([*download, "--dest", str(tmp_path)], check=True, timeout=300)
-    (wheel,) = tmp_path.glob("*.whl")
+def test_all_of_libretranslates_api_tests_pass(
+    server: Served, libretranslate: Path, tmp_path: Path
+) -> None:
     tests = tmp_path / "api"
     tests.mkdir()
-    with zipfile.ZipFile(wheel) as archive:
-        for name in archive.namelist():
-            if name.startswith(TESTS + "test_"):
-                (tests / Path(name).name).write_bytes(archive.read(name))
+    for file in (libretranslate / "tests" / "test_api").glob("test_*.py"):
+        shutil.copy(file, tests)
     (tests / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)],
