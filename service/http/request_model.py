@@ -26,8 +26,9 @@ class RequestModel(BaseModel):
     spelled_in_json: ClassVar[frozenset[str] | None] = None
 
     @classmethod
-    def __pydantic_init_subclass__(cls) -> None:
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Make the schema now: in the first request it would block the event loop."""
+        super().__pydantic_init_subclass__(**kwargs)
         _spelled_fields(cls)
 
     @classmethod

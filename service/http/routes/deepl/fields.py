@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -9,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import InvalidField, MissingField, NotOffered, UnknownGlossary
 from service.http.request_model import RequestModel
+from service.http.routes.deepl.ignored_tags import IgnoredTags, parse_tags
 from service.http.schemas import TranslateRequest, check_texts
 from service.translation.job import AUTO
 
@@ -91,18 +93,22 @@ class TextRequest(DeepLRequest):
         super().require_offered()
         if not self.texts:
             raise MissingField("Parameter 'text' not specified.")
-        if self.ignore_tags:
-            raise NotOffered(
-                "ignore_tags is not supported; mark what must stay with the attribute "
-                'translate="no" and send tag_handling'
+        if self.tag_handling is None and (
+            self.ignore_tags or self.splitting_tags or self.non_splitting_tags
+        ):
+            raise InvalidField(
+                "ignore_tags, splitting_tags and non_splitting_tags need tag_handling"
             )
-        if self.tag_handling is None and (self.splitting_tags or self.non_splitting_tags):
-            raise InvalidField("splitting_tags and non_splitting_tags need tag_handling")
+
+    @functools.cached_property
+    def ignored_tags(self) -> IgnoredTags:
+        """Raises InvalidField."""
+        return IgnoredTags(parse_tags(self.ignore_tags))
 
     def wanted(self) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
         given: dict[str, Any] = {
-            "q": self.texts,
+            "q": [self.ignored_tags.mark(text) for text in self.texts],
             "source": self.source,
             "target": self.target_lang,
             "format": "html" if self.tag_handling else "text",

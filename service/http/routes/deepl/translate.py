@@ -35,7 +35,7 @@ def _rendered(asked: TextRequest, index: int, translation: TranslationResult) ->
     code = found.language if found else asked.source
     rendered: dict[str, Any] = {
         "detected_source_language": deepl_source(code),
-        "text": translation.text,
+        "text": asked.ignored_tags.unmark(translation.text),
     }
     if asked.show_billed_characters:
         rendered["billed_characters"] = len(asked.texts[index])

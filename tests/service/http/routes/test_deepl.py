@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.http.routes.deepl.fields import TextRequest
+from service.http.routes.deepl.ignored_tags import IgnoredTags, parse_tags
 from tests.service.fakes import FakeRunner
 
 KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
@@ -103,7 +106,11 @@ REFUSED: dict[str, list[tuple[Any, int, str]]] = {
     "glossary_id": [("a-b", 404, "no such glossary"), (5, 400, "glossary_id must be a string")],
     "auth_key": [(5, 400, "auth_key")],
     "tag_handling": [("pdf", 400, '"xml" or "html"'), (True, 400, "")],
-    "ignore_tags": [("x", 400, 'translate="no"'), (["x"], 400, ""), (5, 400, "ignore_tags")],
+    "ignore_tags": [
+        ("x", 400, "need tag_handling"),
+        (["x"], 400, "need tag_handling"),
+        (5, 400, "ignore_tags must be a string or a list of strings"),
+    ],
     "splitting_tags": [("p", 400, "need tag_handling"), (5, 400, "")],
     "non_splitting_tags": [(["b"], 400, "need tag_handling"), ({}, 400, "")],
     "outline_detection": [("maybe", 400, "")],
@@ -155,6 +162,30 @@ def test_what_has_no_effect_is_named_and_refused_to_the_strict(
         strict = {**KEY, "Prefer": "handling=strict"}
         answer = client.post("/v2/translate", json={**FIELDS, name: value}, headers=strict)
         assert f"'{name}'" in refused(answer, 400)
+
+
+@pytest.mark.parametrize("names", ["a b", "<x>", "x" * 65, ["1"], ["x"] * 101, "x," * 101])
+def test_tags_to_ignore_are_names_of_elements(client: TestClient, names: str | list[str]) -> None:
+    assert "ignore_tags" in refused(ask(client, tag_handling="xml", ignore_tags=names), 400)
+
+
+@pytest.mark.parametrize("names", ["x, keep", ["x", "keep"], ["x,keep"]])
+def test_ignored_elements_are_marked_and_come_back_as_they_were(names: str | list[str]) -> None:
+    tags = IgnoredTags(parse_tags(names))
+    text = '<x id="1">a</x> <xy> <keep/> <x translate="no">b</x> < x <X> <x'
+    marked = tags.mark(text)
+    assert marked == (
+        '<x translate="no" id="1">a</x> <xy> <keep translate="no"/> '
+        '<x translate="no" translate="no">b</x> < x <X> <x'
+    )
+    assert tags.unmark(marked) == text
+
+
+@given(st.text('<x> /a="no translate', max_size=60))
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    for names in (["x"], ["x", "a"], []):
+        tags = IgnoredTags(names)
+        assert tags.unmark(tags.mark(text)) == text
 
 
 @pytest.mark.parametrize("name", REFUSED)
