@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from service.http.route_table import ENDPOINTS
+from service.http.routes import websocket
 from service.observability.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -72,3 +74,13 @@ def test_no_panel_lies_on_another() -> None:
         assert not taken & own, panel["title"]
         assert max(x for x, _ in own) < 24
         taken |= own
+
+
+@pytest.mark.parametrize(("where", "expression"), list(queries()))
+def test_a_query_about_translating_covers_every_api_and_nothing_else(
+    where: str, expression: str
+) -> None:
+    translating = {*ENDPOINTS.work, websocket.PATH}
+    for pattern in re.findall(r'endpoint=~"([^"]*)"', expression):
+        matched = {path for path in ENDPOINTS.paths | translating if re.fullmatch(pattern, path)}
+        assert matched == translating
