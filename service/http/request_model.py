@@ -88,8 +88,7 @@ def _spelled_fields(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(
         name
         for name, schema in schemas.items()
-        if schema.get("type") in ("integer", "number", "boolean")
-        or True in schema.get("enum", ())
+        if schema.get("type") in ("integer", "number", "boolean") or True in schema.get("enum", ())
     )
 
 
