@@ -19,6 +19,7 @@ from service.http.openapi import describe_errors
 from service.http.origins import AllowedOrigins
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import ENDPOINTS, install_routes
+from service.http.routes import page
 from service.http.state import Limits, ServerState
 from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
@@ -76,6 +77,8 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     app.add_middleware(UnreadBodyMiddleware)
     install_error_handlers(app, state.metrics)
     install_routes(app, state)
+    if settings.page:
+        app.include_router(page.make_router(state.limits))
     app.openapi()  # cached: building it in a request would block the event loop
     return app
 

@@ -15,6 +15,7 @@ from service.http.routes import (
     immersive,
     languages,
     metrics,
+    page,
     suggest,
     translate,
     websocket,
@@ -38,8 +39,9 @@ ENDPOINTS = Endpoints(
         *("/v2/languages", "/v2/usage", "/v2/glossaries", "/v2/glossary-language-pairs"),
         *(google.DETECT, google.LANGUAGES),
         *("/health", "/health/live", "/health/ready", "/metrics", "/docs", "/openapi.json"),
+        page.ROOT,
     },
-    prefixes=(files.DOWNLOADS, glossaries.PATH + "/", documents.PATH + "/"),
+    prefixes=(page.FOLDER, files.DOWNLOADS, glossaries.PATH + "/", documents.PATH + "/"),
     work=_WORK,
 )
 _ROUTERS = (

@@ -1,0 +1,130 @@
+// The pane of the translation. What is there already stays: only the part that differs is replaced.
+
+import { byId, make } from "./dom.js";
+import { isDoubtful } from "./spans.js";
+
+/** @typedef {import("./spans.js").Word} Word */
+
+export class Pane {
+  #target = byId("target", HTMLElement);
+  #frame = byId("translation", HTMLElement);
+  #text = document.createTextNode("");
+  /** @type {HTMLElement[]} */
+  #elements = [];
+  /** @type {Word[]} */
+  #words = [];
+  #pointed;
+
+  /** @param {(word: Word | null) => void} pointed called when a word is pointed at or focused */
+  constructor(pointed) {
+    this.#pointed = pointed;
+    this.#target.append(this.#text);
+    for (const kind of ["pointerover", "focusin"]) {
+      this.#target.addEventListener(kind, (event) => this.#point(event.target));
+    }
+    this.#target.addEventListener("pointerleave", () => this.#pointed(null));
+    this.#target.addEventListener("focusout", () => this.#pointed(null));
+    this.#target.addEventListener("keydown", (event) => this.#walk(event));
+  }
+
+  get text() {
+    return this.#target.textContent ?? "";
+  }
+
+  /** @param {boolean} isBusy */
+  busy(isBusy) {
+    this.#frame.setAttribute("aria-busy", String(isBusy));
+    if (isBusy) this.#target.style.minHeight = `${this.#target.offsetHeight}px`;
+    else this.#target.style.removeProperty("min-height");
+  }
+
+  /**
+   * Shows the beginning of a new translation. While it agrees with the old one, the old one stays.
+   * @param {string} text
+   */
+  stream(text) {
+    if (!this.text.startsWith(text)) this.show(text);
+  }
+
+  /**
+   * Shows a text; keeps the nodes of the beginning that it shares with the one before.
+   * @param {string} text
+   */
+  show(text) {
+    if (this.#elements.length) this.#flatten();
+    const old = this.#text.data;
+    let same = 0;
+    while (same < old.length && same < text.length && old[same] === text[same]) same += 1;
+    if (same < old.length || same < text.length) {
+      this.#text.replaceData(same, old.length - same, text.slice(same));
+    }
+  }
+
+  /**
+   * Sets the language and direction of the translation.
+   * @param {string} language
+   * @param {"ltr" | "rtl" | "auto"} direction
+   */
+  speak(language, direction) {
+    this.#target.lang = language;
+    this.#target.dir = direction;
+  }
+
+  /**
+   * Makes the words of the shown text selectable by pointer and keys.
+   * @param {Word[]} words
+   */
+  annotate(words) {
+    const text = this.text;
+    /** @type {(Node | string)[]} */
+    const parts = [];
+    let at = 0;
+    this.#words = words;
+    this.#elements = words.map((word, index) => {
+      const element = make("span", { class: isDoubtful(word) ? "w is-doubtful" : "w" });
+      element.textContent = text.slice(word.start, word.end);
+      element.tabIndex = index ? -1 : 0;
+      parts.push(text.slice(at, word.start), element);
+      at = word.end;
+      return element;
+    });
+    if (!words.length) return;
+    this.#target.replaceChildren(...parts, text.slice(at));
+  }
+
+  /**
+   * Lights up the words at these positions.
+   * @param {(word: Word) => boolean} isLit
+   */
+  light(isLit) {
+    this.#words.forEach((word, i) => this.#elements[i]?.classList.toggle("is-lit", isLit(word)));
+  }
+
+  #flatten() {
+    this.#text.data = this.text;
+    this.#elements = [];
+    this.#words = [];
+    this.#target.replaceChildren(this.#text);
+    this.#pointed(null);
+  }
+
+  /** @param {EventTarget | null} target */
+  #point(target) {
+    const index = this.#elements.indexOf(/** @type {HTMLElement} */ (target));
+    this.#pointed(this.#words[index] ?? null);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #walk(event) {
+    const forward = this.#target.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+    const steps = new Map([["ArrowLeft", -1], ["ArrowRight", -1], [forward, 1], ["Home", -Infinity], ["End", Infinity]]);
+    const step = steps.get(event.key);
+    const from = this.#elements.indexOf(/** @type {HTMLElement} */ (event.target));
+    if (step === undefined || from < 0) return;
+    event.preventDefault();
+    const to = Math.max(0, Math.min(this.#elements.length - 1, from + step));
+    this.#elements[from].tabIndex = -1;
+    this.#elements[to].tabIndex = 0;
+    this.#elements[to].focus();
+  }
+}

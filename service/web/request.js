@@ -1,0 +1,62 @@
+// The request behind the translation, as a program would send it.
+
+/** @typedef {import("./session.js").Fields} Fields */
+
+// Invisible characters could make code look different from what it does, so they are escaped.
+const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** @param {string} text */
+function escaped(text) {
+  return text.replace(INVISIBLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** @param {unknown} value */
+function json(value) {
+  return escaped(JSON.stringify(value));
+}
+
+/** @type {Record<string, (url: string, fields: Fields) => string>} */
+const FORMS = {
+  curl(url, fields) {
+    const body = json(fields).replaceAll("'", "'\\''");
+    return `curl ${url} \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`;
+  },
+  python(url, fields) {
+    const values = Object.entries(fields).map(([name, value]) => {
+      const literal = typeof value === "boolean" ? (value ? "True" : "False") : json(value);
+      return `    "${name}": ${literal},\n`;
+    });
+    return `import json
+from urllib.request import Request, urlopen
+
+fields = {
+${values.join("")}}
+request = Request(
+    "${url}",
+    json.dumps(fields).encode(),
+    {"Content-Type": "application/json"},
+)
+with urlopen(request) as answer:
+    print(json.load(answer)["translatedText"])`;
+  },
+  javascript(url, fields) {
+    const values = Object.entries(fields).map(([name, value]) => `    ${name}: ${json(value)},\n`);
+    return `const answer = await fetch("${url}", {
+  method: "POST",
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify({
+${values.join("")}  }),
+});
+console.log((await answer.json()).translatedText);`;
+  },
+};
+
+/**
+ * The request in one of the forms: curl, python or javascript.
+ * @param {string} form
+ * @param {URL} url
+ * @param {Fields} fields
+ */
+export function requestAs(form, url, fields) {
+  return FORMS[form](url.href, fields);
+}

@@ -1,0 +1,221 @@
+// One wanted translation at a time over the websocket: the newest request replaces the older one.
+
+/**
+ * @typedef {{start: number, end: number, confidence: number}} WordConfidence
+ * @typedef {{
+ *   source: string, target: string, tokens: string[], log_probs: number[], score: number,
+ *   finish_reason: string, times_ms: {queue: number, encode: number, decode: number},
+ *   alignment?: [number, number, number, number, number][],
+ *   confidence?: number, words?: WordConfidence[],
+ * }} SentenceDetail
+ * @typedef {{model: string, sentences: SentenceDetail[], pivot?: {language: string, text: string}}} TextDetail
+ * @typedef {{
+ *   translatedText: string, detectedLanguage?: {language: string, confidence: number},
+ *   alternatives?: string[], details?: TextDetail[],
+ * }} Answer
+ * @typedef {{q: string, source: string, target: string, alternatives?: number, details?: boolean,
+ *   beam_size?: number, length_penalty?: number, temperature?: number, top_p?: number, seed?: number}} Fields
+ * @typedef {"offline" | "unreachable" | "restarting" | "lost" | "busy"} Reason
+ * @typedef {{
+ *   begun(fields: Fields): void,
+ *   token(text: string, segment: number): void,
+ *   final(answer: Answer, fields: Fields): void,
+ *   failed(code: string, error: string): void,
+ *   waiting(reason: Reason, seconds: number): void,
+ *   slow(): void,
+ * }} Listener
+ */
+
+const PASSING = new Set(["overloaded", "not_ready", "draining", "replica_lost", "too_many_streams", "cancelled"]);
+const RESTARTING = 1012, TOO_LARGE = 1009;
+const SLOW_MILLISECONDS = 8000;
+const STARVING_MILLISECONDS = 1500;
+const MOST_SECONDS = 30;
+
+/**
+ * Seconds to wait before try number `failures`: twice as long each time, and not all tabs at once.
+ * @param {number} failures
+ * @param {number} [least]
+ */
+export function pause(failures, least = 0) {
+  const grown = Math.min(MOST_SECONDS, 2 ** (failures - 1));
+  return Math.max(least, grown) * (0.75 + Math.random() / 2);
+}
+
+export class Session {
+  #url;
+  #on;
+  /** @type {WebSocket | null} */
+  #socket = null;
+  /** @type {Fields | null} what is asked or will be */
+  #wanted = null;
+  /** @type {Fields | null} what comes after the request in progress */
+  #next = null;
+  #id = 0;
+  #isAsked = false;
+  #failures = 0;
+  #retryTimer = 0;
+  #slowTimer = 0;
+  #lastShown = 0;
+
+  /**
+   * @param {URL} url of the websocket
+   * @param {Listener} on
+   */
+  constructor(url, on) {
+    this.#url = url;
+    this.#on = on;
+    addEventListener("online", () => this.retry());
+    addEventListener("offline", () => {
+      this.#socket?.close();
+      this.#lose("offline");
+    });
+  }
+
+  /**
+   * Asks for a translation in place of the one before. If newer requests came so fast that nothing
+   * was shown for a while, the one in progress may end first.
+   * @param {Fields} fields
+   */
+  ask(fields) {
+    const isStarving = performance.now() - this.#lastShown > STARVING_MILLISECONDS;
+    if (this.#isAsked && isStarving) {
+      this.#next = fields;
+      return;
+    }
+    if (!this.#wanted) this.#lastShown = performance.now();
+    this.stop();
+    this.#wanted = fields;
+    if (!this.#retryTimer) this.#send();
+  }
+
+  /** Nothing is wanted any more. */
+  stop() {
+    if (this.#isAsked && this.#socket?.readyState === WebSocket.OPEN) {
+      this.#socket.send(JSON.stringify({ id: this.#id, cancel: true }));
+    }
+    this.#wanted = this.#next = null;
+    this.#isAsked = false;
+    clearTimeout(this.#slowTimer);
+  }
+
+  /** Tries again at once what waits for its next try. */
+  retry() {
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = 0;
+    if (this.#wanted && !this.#isAsked) this.#send();
+  }
+
+  /** Connects before there is something to ask, so that the first word comes sooner. */
+  warm() {
+    if (!this.#socket && !this.#retryTimer) this.#connect();
+  }
+
+  #send() {
+    if (!this.#socket) this.#connect();
+    if (this.#socket?.readyState !== WebSocket.OPEN || !this.#wanted) return;
+    this.#id += 1;
+    this.#isAsked = true;
+    this.#socket.send(JSON.stringify({ ...this.#wanted, id: this.#id }));
+    this.#on.begun(this.#wanted);
+    this.#watch();
+  }
+
+  #connect() {
+    const socket = new WebSocket(this.#url);
+    let wasOpen = false;
+    this.#socket = socket;
+    socket.addEventListener("open", () => {
+      wasOpen = true;
+      this.#send();
+    });
+    socket.addEventListener("message", (event) => {
+      if (this.#socket === socket) this.#take(JSON.parse(event.data));
+    });
+    socket.addEventListener("close", (event) => {
+      if (this.#socket !== socket) return;
+      if (event.code === TOO_LARGE && this.#wanted) this.#fail("body_too_large", event.reason);
+      if (event.code === RESTARTING) this.#lose("restarting");
+      else if (wasOpen) this.#lose("lost");
+      else void this.#explain();
+    });
+  }
+
+  /** @param {{id?: number, type: string, text?: string, segment?: number, code?: string, error?: string} & Answer} message */
+  #take(message) {
+    const isOld = message.id !== undefined && message.id !== this.#id;
+    if (isOld || !this.#isAsked || !this.#wanted) return;
+    this.#lastShown = performance.now();
+    this.#watch();
+    if (message.type === "token") {
+      this.#on.token(message.text ?? "", message.segment ?? 0);
+    } else if (message.type === "final") {
+      this.#failures = 0;
+      const fields = this.#wanted;
+      this.#end();
+      this.#on.final(message, fields);
+      this.#goOn();
+    } else if (PASSING.has(message.code ?? "")) {
+      this.#lose("busy");
+    } else {
+      this.#fail(message.code ?? "", message.error ?? "");
+    }
+  }
+
+  /**
+   * @param {string} code
+   * @param {string} error
+   */
+  #fail(code, error) {
+    this.#end();
+    this.#on.failed(code, error);
+    this.#goOn();
+  }
+
+  #end() {
+    clearTimeout(this.#slowTimer);
+    this.#isAsked = false;
+    this.#wanted = null;
+  }
+
+  #goOn() {
+    const next = this.#next;
+    this.#next = null;
+    if (next) this.ask(next);
+  }
+
+  #watch() {
+    clearTimeout(this.#slowTimer);
+    this.#slowTimer = setTimeout(() => this.#on.slow(), SLOW_MILLISECONDS);
+  }
+
+  /** Finds out why no connection opened: the probe says more than a websocket does. */
+  async #explain() {
+    try {
+      const answer = await fetch(new URL("health/ready", document.baseURI), { cache: "no-store" });
+      this.#lose(answer.ok ? "lost" : "busy", Number(answer.headers.get("Retry-After")) || 0);
+    } catch {
+      this.#lose("unreachable");
+    }
+  }
+
+  /**
+   * Keeps what was wanted, and tries again after a pause that grows.
+   * @param {Reason} reason
+   * @param {number} [leastSeconds]
+   */
+  #lose(reason, leastSeconds = 0) {
+    clearTimeout(this.#slowTimer);
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = 0;
+    if (reason !== "busy" || this.#socket?.readyState !== WebSocket.OPEN) this.#socket = null;
+    this.#isAsked = false;
+    this.#wanted = this.#next ?? this.#wanted;
+    this.#next = null;
+    if (!this.#wanted) return;
+    this.#failures += 1;
+    const seconds = pause(this.#failures, leastSeconds);
+    this.#retryTimer = setTimeout(() => this.retry(), seconds * 1000);
+    this.#on.waiting(navigator.onLine ? reason : "offline", seconds);
+  }
+}

@@ -1,0 +1,88 @@
+// The pane of the source: a text field that grows with its text, over a copy that can be lit up.
+
+import { byId, make } from "./dom.js";
+import { countCodePoints } from "./spans.js";
+
+/** @typedef {import("./spans.js").Span} Span */
+
+export class Source {
+  #field = byId("source", HTMLTextAreaElement);
+  #mirror = byId("mirror", HTMLElement);
+  #pointed;
+
+  /**
+   * @param {() => void} changed
+   * @param {(at: number | null) => void} pointed called with the place of the caret when it is moved
+   */
+  constructor(changed, pointed) {
+    this.#pointed = pointed;
+    this.#field.addEventListener("input", () => {
+      this.#reflect([]);
+      changed();
+    });
+    for (const kind of ["pointerup", "keyup"]) {
+      this.#field.addEventListener(kind, (event) => this.#moved(event));
+    }
+    this.#field.addEventListener("blur", () => this.#pointed(null));
+  }
+
+  get text() {
+    return this.#field.value;
+  }
+
+  /** @param {string} text */
+  set text(text) {
+    this.#field.value = text;
+    this.#reflect([]);
+  }
+
+  /** Code points, as the server counts. */
+  get length() {
+    return countCodePoints(this.text);
+  }
+
+  focus() {
+    this.#field.focus();
+  }
+
+  /**
+   * @param {string} language
+   * @param {"ltr" | "rtl" | "auto"} direction
+   */
+  speak(language, direction) {
+    this.#field.lang = language;
+    this.#field.dir = this.#mirror.dir = direction;
+  }
+
+  /**
+   * Lights up parts of the text.
+   * @param {Span[]} spans
+   */
+  light(spans) {
+    this.#reflect(spans);
+  }
+
+  /** @param {Event} event */
+  #moved(event) {
+    const isArrow = event instanceof KeyboardEvent && /^(Arrow|Home|End|Page)/.test(event.key);
+    if (event instanceof KeyboardEvent && !isArrow) return;
+    this.#pointed(this.#field.selectionStart);
+  }
+
+  /**
+   * The copy has the size of the text, which makes the field as high as its text.
+   * @param {Span[]} spans
+   */
+  #reflect(spans) {
+    const text = this.text;
+    /** @type {(Node | string)[]} */
+    const parts = [];
+    let at = 0;
+    for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+      if (start < at || end > text.length) continue;
+      parts.push(text.slice(at, start), make("mark", {}, text.slice(start, end)));
+      at = end;
+    }
+    this.#mirror.replaceChildren(...parts, `${text.slice(at)}\n`);
+  }
+}
