@@ -46,11 +46,14 @@ export class Languages {
   #all = [];
   /** What `auto` found last. */
   detected = "";
+  /** Whether people have chosen the target. */
+  #isChosen = false;
 
   /** @param {() => void} changed */
   constructor(changed) {
     for (const menu of [this.#from, this.#to]) {
       menu.addEventListener("change", () => {
+        this.#isChosen ||= menu === this.#to;
         this.#update();
         changed();
       });
@@ -80,8 +83,10 @@ export class Languages {
    * @param {Language[]} all
    * @param {string} from
    * @param {string} to
+   * @param {boolean} isChosen whether people have chosen the target
    */
-  fill(all, from, to) {
+  fill(all, from, to, isChosen) {
+    this.#isChosen = isChosen;
     this.#all = all.filter((language) => language.targets.length);
     const sources = this.#all.map((l) => make("option", { value: l.code }, nameOf(l.code, l.name)));
     this.#from.replaceChildren(make("option", { value: AUTO }, t("detect")), ...sources);
@@ -97,7 +102,7 @@ export class Languages {
    */
   choose(from, to) {
     this.detected = "";
-    this.fill(this.#all, from, to);
+    this.fill(this.#all, from, to, true);
   }
 
   /**
@@ -107,6 +112,17 @@ export class Languages {
   found(code) {
     this.detected = code;
     this.#swap.disabled = !this.canSwap;
+  }
+
+  /**
+   * Takes another target than the text's own language, unless people chose it. Returns whether it
+   * did.
+   */
+  avoidOwn() {
+    const other = this.#targetsOf(this.detected)[0];
+    if (this.#isChosen || this.detected !== this.to || !other) return false;
+    this.#to.value = other;
+    return this.to === other;
   }
 
   #update() {

@@ -132,14 +132,15 @@ function translate() {
 
 /** @param {string} text */
 function isTooLong(text) {
-  const over = source.length - limits.max_characters;
+  const count = source.length;
+  const isOver = count > limits.max_characters;
   const isLarge = new TextEncoder().encode(JSON.stringify(text)).length + MESSAGE_BYTES > limits.max_body_bytes;
-  if (over > 0) {
-    status.tell(t("tooLong", { over: number(over), most: number(limits.max_characters) }));
+  if (isOver) {
+    status.tell(t("tooLong", { count: number(count), most: number(limits.max_characters) }));
   } else if (isLarge) {
     status.tell(t("tooLarge"));
   }
-  return over > 0 || isLarge;
+  return isOver || isLarge;
 }
 
 function languagesChanged() {
@@ -170,6 +171,7 @@ function showFinal(answer, fields) {
   pane.show(answer.translatedText);
   pane.busy(false);
   if (fields.source === languages.from) showDetected(answer.detectedLanguage ?? null);
+  if (fields.source === AUTO && languages.avoidOwn()) return translate();
   speak();
   announcer.end(fields.target);
   byId("copy", HTMLButtonElement).disabled = false;
@@ -360,7 +362,8 @@ async function start() {
     options.limit(limits.max_beam_size);
     const kept = load("languages", []);
     const [from, to] = Array.isArray(kept) ? kept.map(String) : [];
-    languages.fill(all, linked.source || from || AUTO, linked.target || to || locale());
+    const chosen = linked.target || to || "";
+    languages.fill(all, linked.source || from || AUTO, chosen || locale(), Boolean(chosen));
     status.clear();
     speak();
     change();

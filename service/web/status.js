@@ -31,6 +31,7 @@ export class Status {
    */
   tellBriefly(text) {
     this.tell(text);
+    this.#box.classList.add("is-done");
     this.#timer = setTimeout(() => this.clear(), BRIEF_MILLISECONDS);
   }
 
@@ -65,6 +66,7 @@ export class Status {
   #show(text, canRetry, isNew = true) {
     this.#text.setAttribute("aria-live", isNew ? "polite" : "off");
     this.#box.hidden = false;
+    this.#box.classList.remove("is-done");
     this.#text.textContent = text;
     this.#retry.hidden = !canRetry;
   }

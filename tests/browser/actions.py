@@ -1,0 +1,28 @@
+"""What a person does on the page."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Site
+
+
+def visit(page: Page, site: Site, path: str = "", source: str = "en", target: str = "de") -> None:
+    """Open the page with these languages, and wait until it knows the server's."""
+    page.goto(site.url + (path or f"?source={source}&target={target}"))
+    expect(page.locator("#from option")).not_to_have_count(0)
+
+
+def write(page: Page, text: str) -> None:
+    page.locator("#source").fill(text)
+
+
+def expect_translation(page: Page, text: str) -> None:
+    """The translation is `text`, and complete."""
+    expect(page.locator("#target")).to_have_text(text, use_inner_text=False)
+    expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
+
+
+def open_tab(page: Page, name: str) -> None:
+    page.locator(f"#tab-{name}").click()
+    expect(page.locator(f"#panel-{name}")).to_be_visible()

@@ -1,0 +1,201 @@
+"""For everybody: keyboard, screen reader, small screens, colours, languages; axe finds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.actions import expect_translation, open_tab, visit, write
+from tests.browser.conftest import Site
+
+PANELS = ["sentences", "request", "history", "options", "engine"]
+WIDTHS = [320, 768, 1440]
+
+
+def expect_no_violations(page: Page, state: str) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, f"{state}: {found.generate_report()}"
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_finds_nothing_in_any_state(page: Page, site: Site, colours: str) -> None:
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+    visit(page, site, source="auto", target="en")
+    expect_no_violations(page, "empty")
+    write(page, "图书馆在哪里？我昨天去看书。")
+    expect(page.locator("#target .w").first).to_be_visible()
+    page.locator("#target .w").first.hover()
+    page.wait_for_timeout(1700)
+    for panel in PANELS:
+        open_tab(page, panel)
+        page.wait_for_timeout(100)
+        expect_no_violations(page, panel)
+    page.locator("#tab-options").click()
+    page.locator("[name=mode]").select_option("sampling")
+    page.locator("[name=seed]").fill("-1")
+    expect_no_violations(page, "a wrong option")
+    site.stop()
+    write(page, "gone")
+    expect(page.locator("#retry")).to_be_visible()
+    expect_no_violations(page, "trouble")
+    site.start()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("language", ["en-GB", "de-DE", "zh-CN"])
+def test_nothing_is_cut_off_at_any_width(
+    browser: Browser, site: Site, width: int, language: str
+) -> None:
+    context = browser.new_context(locale=language, viewport={"width": width, "height": 800})
+    page = context.new_page()
+    visit(page, site, source="auto", target="en")
+    write(page, "图书馆在哪里？" + "Donaudampfschifffahrtsgesellschaft" * 4)
+    expect(page.locator("#copy")).to_be_enabled()
+    for panel in PANELS:
+        open_tab(page, panel)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, panel
+        outside = page.evaluate(
+            """[...document.querySelectorAll('button, select, input, a')]
+              .filter((e) => e.checkVisibility() && (e.getBoundingClientRect().right > innerWidth
+                || e.getBoundingClientRect().left < 0)).map((e) => e.outerHTML)"""
+        )
+        assert outside == [], panel
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "lang", "placeholder"),
+    [
+        ("de-AT", "de", "Text eingeben oder einfügen"),
+        ("zh-CN", "zh-Hans", "输入或粘贴文本"),
+        ("fr-FR", "en", "Type or paste text"),
+    ],
+)
+def test_the_page_speaks_the_language_of_the_browser(
+    browser: Browser, site: Site, language: str, lang: str, placeholder: str
+) -> None:
+    context = browser.new_context(locale=language)
+    page = context.new_page()
+    visit(page, site)
+    expect(page.locator("html")).to_have_attribute("lang", lang)
+    expect(page.locator("#source")).to_have_attribute("placeholder", placeholder)
+    context.close()
+
+
+def test_the_language_of_the_page_is_chosen_and_kept(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    page.locator("#interface").select_option("de")
+    expect(page.locator("#copy")).to_have_text("Kopieren")
+    expect(page.locator("#to option:checked")).to_have_text("Deutsch")
+    expect_translation(page, "HELLO")
+    page.reload()
+    expect(page.locator("#copy")).to_have_text("Kopieren")
+
+
+def test_colours_are_chosen_and_kept(page: Page, site: Site) -> None:
+    visit(page, site)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.locator("#theme").select_option("dark")
+    dark = page.evaluate(ground)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(ground) == dark
+    page.locator("#theme").select_option("")
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(ground) == dark
+
+
+def test_forced_colours_and_reduced_motion_are_respected(page: Page, site: Site) -> None:
+    page.emulate_media(forced_colors="active", reduced_motion="reduce")
+    visit(page, site)
+    site.runner.gate.clear()
+    write(page, "hello")
+    expect(page.locator("#translation")).to_have_attribute("aria-busy", "true")
+    running = "document.getAnimations().filter((a) => a.playState === 'running').length"
+    assert page.evaluate(running) == 0
+    site.runner.gate.set()
+    expect_translation(page, "HELLO")
+
+
+@pytest.fixture
+def arabic(make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A server that translates English into Arabic."""
+    from tests.browser import conftest
+    from tests.service.fakes import FakeRunner, fake_model
+
+    def model(runner: FakeRunner) -> object:
+        return fake_model(runner, pairs=(("en", "ar"), ("ar", "en")))
+
+    monkeypatch.setattr(conftest, "fake_model", model)
+    return make_site()
+
+
+def test_a_language_that_is_written_from_the_right_is_shown_so(page: Page, arabic: Site) -> None:
+    visit(page, arabic, source="en", target="ar")
+    write(page, "hello there")
+    expect_translation(page, "HELLO THERE")
+    target = page.locator("#target")
+    expect(target).to_have_attribute("dir", "rtl")
+    expect(target).to_have_attribute("lang", "ar")
+    first = page.locator("#target .w").first
+    first.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#target .w").nth(1)).to_be_focused()
+    page.locator("#swap").click()
+    expect(page.locator("#source")).to_have_attribute("dir", "rtl")
+    expect(target).to_have_attribute("dir", "ltr")
+
+
+def test_all_is_done_with_the_keyboard(page: Page, site: Site) -> None:
+    visit(page, site)
+    page.keyboard.press("Tab")
+    reached: list[str] = []
+    for _ in range(40):
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.name"))
+        if reached.count("source") == 1 and reached[-1] == "source":
+            page.keyboard.type("hello you")
+            expect_translation(page, "HELLO YOU")
+        page.keyboard.press("Tab")
+    assert {"interface", "from", "to", "source", "clear", "copy", "share"} <= set(reached)
+    assert {"tab-sentences", "theme"} <= set(reached)
+    assert reached.index("from") < reached.index("source") < reached.index("copy")
+    page.locator("#tab-sentences").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#panel-request")).to_be_visible()
+    expect(page.locator("#tab-request")).to_be_focused()
+    page.keyboard.press("End")
+    expect(page.locator("#panel-engine")).to_be_visible()
+
+
+def test_a_screen_reader_hears_each_sentence_once(page: Page, site: Site) -> None:
+    visit(page, site)
+    page.evaluate(
+        """window.said = []; new MutationObserver(() => said.push(
+          document.querySelector('#announcer').textContent)).observe(
+          document.querySelector('#announcer'), {childList: true, characterData: true})"""
+    )
+    write(page, "One day. Two days.")
+    expect_translation(page, "ONE DAY. TWO DAYS.")
+    write(page, "One day. Two days. Three.")
+    expect_translation(page, "ONE DAY. TWO DAYS. THREE.")
+    said = page.evaluate("window.said")
+    assert len(said) <= 4
+    heard = " ".join(said)
+    for sentence in ("ONE DAY.", "TWO DAYS.", "THREE."):
+        assert heard.count(sentence) == 1
+    expect(page.locator("#target")).not_to_have_attribute("aria-live", "polite")
+
+
+def test_nothing_is_asked_of_another_host(page: Page, site: Site) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, site)
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    assert all(url.startswith(site.url) for url in asked)

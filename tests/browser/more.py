@@ -1,0 +1,334 @@
+"""Below the panes: sentences and words, the request as code, history, options, the engine."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
+
+from model.decoding.sentence import StepResult
+from tests.browser.actions import expect_translation, open_tab, visit, write
+from tests.browser.conftest import Site
+from tests.service.fakes import FakeRunner
+
+# Sentences and words
+
+
+class UnsureRunner(FakeRunner):
+    """Gives the letter X a small probability."""
+
+    def step(self, handles: Sequence[int] | None = None) -> StepResult:
+        result = super().step(handles)
+        for finished in result.finished:
+            for hypothesis in finished.hypotheses:
+                for place, token in enumerate(hypothesis.ids):
+                    if token == ord("X"):
+                        hypothesis.log_probs[place] = -3.0
+        return result
+
+
+def test_a_doubtful_word_is_underlined_and_says_why(
+    page: Page, make_site: Callable[..., Site]
+) -> None:
+    visit(page, make_site(UnsureRunner()))
+    write(page, "sure xylophone")
+    doubtful = page.locator("#target .is-doubtful")
+    expect(doubtful).to_have_text("XYLOPHONE")
+    doubtful.hover()
+    expect(page.locator("#word-note")).to_contain_text("“XYLOPHONE” is doubtful")
+    expect(page.locator("#word-note")).to_contain_text("only 5%")
+    expect(page.locator("#sentences .facts")).to_contain_text("XYLOPHONE (5%)")
+    page.locator("#target .w").first.hover()
+    expect(page.locator("#word-note")).to_contain_text("“SURE”: the model gives it 61%")
+
+
+def test_words_are_reached_with_the_arrow_keys(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "one two three")
+    expect_translation(page, "ONE TWO THREE")
+    page.locator("#target .w").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#word-note")).to_contain_text("TWO")
+    page.keyboard.press("End")
+    expect(page.locator("#word-note")).to_contain_text("THREE")
+    assert page.locator("#target .w[tabindex='0']").count() == 1
+
+
+def aligned(page: Page, links: Sequence[Sequence[float]]) -> None:
+    """Adds links to the details of each sentence on their way to the page."""
+
+    def connect(route: WebSocketRoute) -> None:
+        server = route.connect_to_server()
+
+        def add(text: str | bytes) -> None:
+            message = json.loads(text)
+            for detail in message.get("details", []):
+                for sentence in detail["sentences"]:
+                    sentence["alignment"] = links
+            route.send(json.dumps(message))
+
+        server.on_message(add)
+
+    page.route_web_socket("**/translate/stream", connect)
+
+
+def test_a_word_lights_up_its_counterparts_counted_in_code_points(
+    page: Page, site: Site
+) -> None:
+    """𝐀 is one code point and two UTF-16 units."""
+    aligned(page, [[0, 1, 0, 1, 0.9], [2, 5, 2, 5, 0.9], [6, 9, 2, 5, 0.5], [0, 1, 6, 9, 0.01]])
+    visit(page, site)
+    write(page, "𝐀 big dog")
+    expect_translation(page, "𝐀 BIG DOG")
+    page.locator("#target .w", has_text="BIG").hover()
+    expect(page.locator("#mirror mark")).to_have_text(["big", "dog"])
+    expect(page.locator("#word-note")).to_contain_text("In the source: big, dog.")
+    page.locator("#target .w", has_text="𝐀").hover()
+    expect(page.locator("#mirror mark")).to_have_text(["𝐀"])
+    page.locator("#target .w", has_text="DOG").hover()
+    expect(page.locator("#mirror mark")).to_have_count(0)
+    page.locator("#source").focus()
+    page.keyboard.press("End")
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator("#target .is-lit")).to_have_text("BIG")
+    expect(page.locator("#legend")).to_contain_text("counterpart")
+
+
+def test_without_details_the_translation_is_plain(page: Page, site: Site) -> None:
+    visit(page, site)
+    open_tab(page, "options")
+    page.locator("[name=details]").uncheck()
+    write(page, "hello there")
+    expect_translation(page, "HELLO THERE")
+    assert page.locator("#target .w").count() == 0
+    open_tab(page, "sentences")
+    expect(page.locator("#sentences article")).to_have_count(0)
+    expect(page.locator("#back")).to_be_visible()
+
+
+def test_a_translation_is_translated_back(page: Page, site: Site) -> None:
+    visit(page, site, source="zh", target="en")
+    write(page, "abc")
+    expect_translation(page, "ABC")
+    page.locator("#back").click()
+    expect(page.locator("#back-text")).to_have_text("ABC")
+
+
+def test_of_many_sentences_some_are_shown_and_all_on_request(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "A day.\n" * 45)
+    expect(page.locator("#sentences article")).to_have_count(20)
+    page.locator("#all-sentences").click()
+    expect(page.locator("#sentences article")).to_have_count(45)
+
+
+def test_alternatives_are_shown_as_many_as_asked_for(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "hello")
+    expect(page.locator("#alternatives li")).to_have_text(["HELLO*", "HELLO**"])
+    open_tab(page, "options")
+    page.locator("[name=alternatives]").fill("1")
+    expect(page.locator("#alternatives li")).to_have_text(["HELLO*"])
+    page.locator("[name=alternatives]").fill("0")
+    expect(page.locator("#alternatives")).to_be_hidden()
+
+
+# The request as code
+
+NODE = shutil.which("node")
+AWKWARD = "It's \"quoted\" \\ `$(id)` $HOME\nnext % line \u202e"
+
+
+@pytest.mark.parametrize("form", ["curl", "python", "javascript"])
+def test_the_code_runs_and_gives_what_one_sees(page: Page, site: Site, form: str) -> None:
+    visit(page, site)
+    write(page, AWKWARD)
+    expect(page.locator("#copy")).to_be_enabled()
+    seen = page.locator("#target").text_content()
+    open_tab(page, "request")
+    page.locator(f"#forms label:has([value={form}])").click()
+    page.locator("#copy-request").click()
+    expect(page.locator("#status")).to_contain_text("Copied")
+    code = page.evaluate("navigator.clipboard.readText()")
+    assert "\u202e" not in code
+    commands = {
+        "curl": ["bash", "-c", code],
+        "python": [sys.executable, "-c", code],
+        "javascript": [NODE or "node", "--input-type=module", "-e", code],
+    }
+    ran = subprocess.run(commands[form], capture_output=True, text=True, check=True, timeout=60)
+    got = json.loads(ran.stdout)["translatedText"] if form == "curl" else ran.stdout[:-1]
+    assert got == seen
+
+
+def test_the_code_has_the_options_that_are_chosen(page: Page, site: Site) -> None:
+    visit(page, site)
+    open_tab(page, "options")
+    page.locator("[name=mode]").select_option("sampling")
+    page.locator("[name=temperature]").fill("0.7")
+    page.locator("[name=seed]").fill("5")
+    page.locator("[name=alternatives]").fill("0")
+    open_tab(page, "request")
+    expect(page.locator("#request")).to_contain_text('"temperature":0.7,"seed":5')
+    expect(page.locator("#request")).not_to_contain_text("beam_size")
+
+
+# History
+
+
+def test_the_history_is_kept_searched_opened_and_cleared(page: Page, site: Site) -> None:
+    visit(page, site)
+    for text in ("first words", "second thoughts"):
+        write(page, text)
+        expect_translation(page, text.upper())
+        page.wait_for_timeout(1700)
+    page.reload()
+    open_tab(page, "history")
+    entries = page.locator("#history li")
+    expect(entries).to_have_count(2)
+    page.locator("#search").fill("FIRST")
+    expect(entries).to_have_count(1)
+    page.locator("#history .entry").click()
+    expect(page.locator("#source")).to_have_value("first words")
+    page.locator("#search").fill("nothing like it")
+    expect(page.locator("#no-history")).to_have_text("Nothing matches.")
+    page.locator("#search").fill("")
+    page.locator("#history [aria-label=Remove]").first.click()
+    expect(entries).to_have_count(1)
+    page.locator("#clear-history").click()
+    expect(entries).to_have_count(0)
+    assert page.evaluate("localStorage.getItem('dragoman.history')") == "[]"
+
+
+def test_what_one_types_on_is_one_entry(page: Page, site: Site) -> None:
+    visit(page, site)
+    for text in ("a long", "a long sentence"):
+        write(page, text)
+        expect_translation(page, text.upper())
+        page.wait_for_timeout(1700)
+    open_tab(page, "history")
+    expect(page.locator("#history li")).to_have_count(1)
+
+
+def test_a_history_that_is_off_keeps_nothing(page: Page, site: Site) -> None:
+    visit(page, site)
+    open_tab(page, "history")
+    page.locator("#keep-history").uncheck()
+    expect(page.locator("#no-history")).to_have_text("The history is off.")
+    write(page, "private")
+    expect_translation(page, "PRIVATE")
+    page.wait_for_timeout(1700)
+    assert "private" not in (page.evaluate("JSON.stringify(localStorage)"))
+    page.reload()
+    expect(page.locator("#keep-history")).not_to_be_checked()
+
+
+FULL = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }"
+BLOCKED = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no') }})"
+
+
+@pytest.mark.parametrize("trouble", [FULL, BLOCKED])
+def test_storage_that_is_full_or_blocked_stops_nothing(
+    page: Page, site: Site, trouble: str
+) -> None:
+    page.add_init_script(trouble)
+    visit(page, site)
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    page.wait_for_timeout(1700)
+    open_tab(page, "history")
+    expect(page.locator("#history li")).to_have_count(1)
+    expect(page.locator("#no-history")).to_contain_text("ends with this visit")
+
+
+@pytest.mark.parametrize("junk", ['"x"', "[1, null, {}]", "{", '{"mode": 5, "beam_size": []}'])
+def test_what_is_stored_may_be_anything(
+    page: Page, context: BrowserContext, site: Site, junk: str
+) -> None:
+    keys = ["history", "options", "languages", "interface", "theme", "tab", "keepHistory"]
+    page.add_init_script(
+        f"for (const k of {keys}) localStorage.setItem('dragoman.' + k, {json.dumps(junk)})"
+    )
+    visit(page, site)
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+
+
+# Options
+
+
+def test_options_that_are_out_of_bounds_are_not_sent(page: Page, site: Site) -> None:
+    visit(page, site)
+    open_tab(page, "options")
+    for value in ("999", "2.5", "-1"):
+        page.locator("[name=beam_size]").fill(value)
+        expect(page.locator("[name=beam_size]")).to_have_attribute("aria-invalid", "true")
+        expect(page.locator("#options-note")).to_contain_text("out of bounds")
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    expect(page.locator("#status")).to_be_hidden()
+    page.locator("#options [type=reset]").click()
+    expect(page.locator("[name=beam_size]")).to_have_value("")
+    expect(page.locator("#options-note")).to_have_text("")
+
+
+def test_options_are_sent_and_kept(page: Page, site: Site) -> None:
+    visit(page, site)
+    sent: list[dict[str, Any]] = []
+    page.on(
+        "websocket",
+        lambda socket: socket.on("framesent", lambda frame: sent.append(json.loads(frame))),
+    )
+    open_tab(page, "options")
+    page.locator("[name=beam_size]").fill("3")
+    page.locator("[name=length_penalty]").fill("1.5")
+    visit(page, site)
+    expect(page.locator("[name=beam_size]")).to_have_value("3")
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    assert (sent[-1]["beam_size"], sent[-1]["length_penalty"]) == (3, 1.5)
+
+
+# The engine
+
+
+def test_the_engine_shows_its_numbers_and_no_text(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    open_tab(page, "engine")
+    panel = page.locator("#engine")
+    expect(panel.locator("h3")).to_have_text(re.compile("fake.*cpu"))
+    expect(panel).to_contain_text("of 64")
+    expect(panel.locator("dd", has_text="ms").first).to_be_visible()
+    assert "hello" not in (panel.text_content() or "").lower()
+
+
+def test_the_engine_is_asked_only_while_someone_looks(page: Page, site: Site) -> None:
+    asked: list[str] = []
+    page.on("request", lambda r: asked.append(r.url) if r.url.endswith("/metrics") else None)
+    visit(page, site)
+    page.wait_for_timeout(2500)
+    assert asked == []
+    open_tab(page, "engine")
+    page.wait_for_timeout(2500)
+    open_tab(page, "history")
+    count = len(asked)
+    assert 1 <= count <= 3
+    page.wait_for_timeout(2500)
+    assert len(asked) == count
+
+
+def test_where_metrics_are_closed_the_engine_says_so(page: Page, site: Site) -> None:
+    page.route("**/metrics", lambda route: route.fulfill(status=403))
+    visit(page, site)
+    open_tab(page, "engine")
+    expect(page.locator("#no-engine")).to_contain_text("does not show its numbers")

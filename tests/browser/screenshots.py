@@ -1,0 +1,91 @@
+"""Makes the pictures of docs/page.md from a server that runs: python -m tests.browser.screenshots URL
+
+Needs Chromium, a font with Chinese, and Pillow (which matplotlib brings).
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.conftest import CHROMIUM
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+TEXT = "我昨天和汤姆一起去图书馆看书。他的银行在河边。你想喝咖啡还是茶？"
+
+
+def main(url: str) -> None:
+    states: dict[str, tuple[int, str, Callable[[Page], None]]] = {
+        "page": (1280, "light", translated),
+        "page-dark": (1280, "dark", request),
+        "page-phone": (360, "light", translated),
+        "page-engine": (1280, "light", engine),
+        "page-history": (768, "light", history),
+        "page-options": (768, "dark", options),
+    }
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name, (width, colours, act) in states.items():
+            _take(browser, url, IMAGES / f"{name}.webp", width, colours, act)
+        browser.close()
+
+
+def _take(
+    browser: Browser, url: str, path: Path, width: int, colours: str, act: Callable[[Page], None]
+) -> None:
+    viewport = {"width": width, "height": 780 if width > 400 else 900}
+    context = browser.new_context(
+        locale="en-GB",
+        viewport=viewport,  # type: ignore[arg-type]
+        color_scheme=colours,  # type: ignore[arg-type]
+        device_scale_factor=1.5,
+    )
+    page = context.new_page()
+    page.goto(f"{url}?source=auto&target=en")
+    act(page)
+    image = Image.open(io.BytesIO(page.screenshot()))
+    image.save(path, quality=82, method=6)
+    context.close()
+
+
+def translated(page: Page) -> None:
+    page.locator("#source").fill(TEXT)
+    expect(page.locator("#target .w").first).to_be_visible()
+    doubtful = page.locator("#target .is-doubtful")
+    (doubtful if doubtful.count() else page.locator("#target .w")).first.hover()
+
+
+def request(page: Page) -> None:
+    translated(page)
+    page.locator("#tab-request").click()
+
+
+def options(page: Page) -> None:
+    page.locator("#tab-options").click()
+    page.locator("[name=mode]").select_option("sampling")
+    page.locator("#tab-options").scroll_into_view_if_needed()
+
+
+def history(page: Page) -> None:
+    for text in ("图书馆在哪里？", "我每天喝咖啡。", "谢谢你的帮助。"):
+        page.locator("#source").fill(text)
+        page.wait_for_timeout(2500)
+    page.locator("#tab-history").click()
+
+
+def engine(page: Page) -> None:
+    page.locator("#tab-engine").click()
+    for count in range(12):
+        page.locator("#source").fill((TEXT + "\n") * (1 + count * 5 % 7))
+        page.wait_for_timeout(900)
+    page.locator("#tab-engine").scroll_into_view_if_needed()
+    page.locator("#engine").scroll_into_view_if_needed()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
