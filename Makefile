@@ -16,7 +16,7 @@ RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-bench importers-check bench bench-engines observe-test \
-	ray-serve ray-test bench-ray container-test clients-test
+	ray-serve ray-test bench-ray container-test clients-test browser-test page-images
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,13 @@ clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; d
 
 ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this machine (some minutes)
 	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py
+
+browser-test: .venv/with-browser ## check the page's types, and drive it in Chromium (3 minutes; chromium, node)
+	npx --yes --package typescript@5 tsc --project tests/browser
+	$(BIN)/pytest tests/browser/translate.py tests/browser/more.py tests/browser/appearance.py
+
+page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
+	$(BIN)/python -m tests.browser.screenshots http://$(HOST):$(PORT)/
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)

@@ -174,7 +174,7 @@ class Settings(BaseSettings):
     stream_idle_seconds: float = Field(
         300.0, gt=0, le=10**6, description="A websocket that asks nothing for this long is closed."
     )
-    page: bool = Field(True, description="Serve the page for people at /.")
+    page: bool = Field(True, description="Serve the page at /; false serves only the API.")
     log_level: LogLevel = Field(
         "info", description="critical, error, warning, info or debug. Texts are never logged."
     )

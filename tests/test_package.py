@@ -101,6 +101,13 @@ def test_the_wheel_has_every_file_that_the_bundled_checkpoints_need(wheel: Path)
                 assert hashlib.sha256(content).digest() == hashlib.sha256(own).digest()
 
 
+def test_the_wheel_has_the_page(wheel: Path) -> None:
+    page = ROOT / "service" / "web"
+    with zipfile.ZipFile(wheel) as archive:
+        for file in (file for file in page.rglob("*") if file.is_file()):
+            assert archive.read(file.relative_to(ROOT).as_posix()) == file.read_bytes()
+
+
 def test_the_bundled_models_translate_from_any_directory_where_the_wheel_is_installed(
     command: Path, tmp_path: Path
 ) -> None:
@@ -119,7 +126,13 @@ def test_the_bundled_models_translate_from_any_directory_where_the_wheel_is_inst
 
 @pytest.mark.parametrize(
     ("target", "extras"),
-    [("serve", set()), ("train", {"train"}), ("test", {"test"}), ("lint", {"lint"})],
+    [
+        ("serve", set()),
+        ("train", {"train"}),
+        ("test", {"test"}),
+        ("lint", {"lint"}),
+        ("browser-test", {"browser"}),
+    ],
 )
 def test_each_make_target_installs_what_it_needs_and_no_more(
     target: str, extras: set[str], tmp_path: Path

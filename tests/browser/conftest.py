@@ -1,5 +1,7 @@
-"""A real Chromium and a real server: its engine computes with the fake runner, whose gate a test can
-close. Playwright is imported by the fixtures, because plain test runs do not have it."""
+"""A real Chromium and a real server, which computes with the fake runner: a test can hold its steps.
+
+Playwright is imported by the fixtures, because plain test runs do not have it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/page.md from a server that runs: python -m tests.browser.screenshots URL
+"""Make the pictures of docs/page.md: python -m tests.browser.screenshots URL of a server that runs.
 
 Needs Chromium, a font with Chinese, and Pillow (which matplotlib brings).
 """

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.actions import expect_translation, visit, write
 from model.decoding.sentence import StepResult
+from tests.browser.actions import expect_translation, visit, write
 from tests.browser.conftest import Site
 from tests.service.fakes import FakeRunner, until
 
@@ -184,9 +184,7 @@ def test_a_link_with_its_text_in_the_query_opens_too(page: Page, site: Site) -> 
     assert page.url == site.url
 
 
-def test_a_link_with_languages_that_are_not_served_still_translates(
-    page: Page, site: Site
-) -> None:
+def test_a_link_with_languages_that_are_not_served_still_translates(page: Page, site: Site) -> None:
     visit(page, site, "?source=xx&target=<b>#q=hello")
     expect(page.locator("#from")).to_have_value("auto")
     expect(page.locator("#target")).not_to_be_empty()
@@ -234,7 +232,9 @@ def test_markup_is_shown_as_text(page: Page, site: Site) -> None:
     assert page.locator("main img, main script").count() == 0
 
 
-@pytest.mark.parametrize("text", ["a\u202eb\u2066c", "x\u200by\u200dz\ufeff", "é́́́" * 50, "👩‍👩‍👧‍👦 ok"])
+@pytest.mark.parametrize(
+    "text", ["a\u202eb\u2066c", "x\u200by\u200dz\ufeff", "é́́́" * 50, "👩‍👩‍👧‍👦 ok"]
+)
 def test_strange_characters_stay_in_their_pane(page: Page, site: Site, text: str) -> None:
     visit(page, site)
     write(page, text)
