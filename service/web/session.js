@@ -1,5 +1,7 @@
 // One wanted translation at a time over the websocket: the newest request replaces the older one.
 
+import { PostSocket } from "./post_socket.js";
+
 /**
  * @typedef {{start: number, end: number, confidence: number}} WordConfidence
  * @typedef {{
@@ -31,6 +33,7 @@ const RESTARTING = 1012, TOO_LARGE = 1009;
 const SLOW_MILLISECONDS = 8000;
 const STARVING_MILLISECONDS = 1500;
 const MOST_SECONDS = 30;
+const REFUSALS_OF_BLOCKED = 2;
 
 /**
  * Seconds to wait before try number `failures`: twice as long each time, and not all tabs at once.
@@ -45,8 +48,10 @@ export function pause(failures, least = 0) {
 export class Session {
   #url;
   #on;
-  /** @type {WebSocket | null} */
+  /** @type {WebSocket | PostSocket | null} */
   #socket = null;
+  /** How often a server that is ready opened no websocket. */
+  #refusals = 0;
   /** @type {Fields | null} what is asked or will be */
   #wanted = null;
   /** @type {Fields | null} what comes after the request in progress */
@@ -122,7 +127,8 @@ export class Session {
   }
 
   #connect() {
-    const socket = new WebSocket(this.#url);
+    const isBlocked = this.#refusals >= REFUSALS_OF_BLOCKED;
+    const socket = isBlocked ? new PostSocket(new URL("translate", document.baseURI)) : new WebSocket(this.#url);
     let wasOpen = false;
     this.#socket = socket;
     socket.addEventListener("open", () => {
@@ -130,9 +136,11 @@ export class Session {
       this.#send();
     });
     socket.addEventListener("message", (event) => {
-      if (this.#socket === socket) this.#take(JSON.parse(event.data));
+      const { data } = /** @type {MessageEvent} */ (event);
+      if (this.#socket === socket) this.#take(JSON.parse(data));
     });
-    socket.addEventListener("close", (event) => {
+    socket.addEventListener("close", (closing) => {
+      const event = /** @type {CloseEvent} */ (closing);
       if (this.#socket !== socket) return;
       if (event.code === TOO_LARGE && this.#wanted) this.#fail("body_too_large", event.reason);
       if (event.code === RESTARTING) this.#lose("restarting");
@@ -193,6 +201,7 @@ export class Session {
   async #explain() {
     try {
       const answer = await fetch(new URL("health/ready", document.baseURI), { cache: "no-store" });
+      if (answer.ok) this.#refusals += 1;
       this.#lose(answer.ok ? "lost" : "busy", Number(answer.headers.get("Retry-After")) || 0);
     } catch {
       this.#lose("unreachable");

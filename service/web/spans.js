@@ -9,7 +9,7 @@
  */
 
 const DOUBTFUL = 0.3;
-const LEAST_WEIGHT = 0.3; // weaker links are often of words without a counterpart
+const LEAST_WEIGHT = 0.25; // weaker links are often of words without a counterpart
 const SPACE = "▁";
 
 /** @param {Word} word */

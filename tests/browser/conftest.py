@@ -1,4 +1,4 @@
-"""A real Chromium and a real server, which computes with the fake runner: a test can hold its steps.
+"""A real Chromium and a real server, which computes with the fake runner: tests hold its steps.
 
 Playwright is imported by the fixtures, because plain test runs do not have it.
 """

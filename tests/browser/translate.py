@@ -328,6 +328,30 @@ def test_a_connection_that_was_idle_too_long_is_made_again_without_a_word(
     expect(page.locator("#status")).to_be_hidden()
 
 
+def test_where_no_websocket_comes_through_the_text_is_posted(page: Page, site: Site) -> None:
+    page.add_init_script(
+        "window.WebSocket = class extends WebSocket { constructor(u) { super(u + '/nowhere') } }"
+    )
+    visit(page, site)
+    write(page, "hello")
+    expect(page.locator("#target")).to_have_text("HELLO", timeout=15_000)
+    expect_translation(page, "HELLO")
+    expect(page.locator("#status")).to_be_hidden()
+    site.runner.gate.clear()
+    write(page, "old text")
+    until(lambda: site.runner.is_stepping.is_set())
+    page.wait_for_timeout(300)
+    write(page, "new")
+    page.wait_for_timeout(300)
+    site.runner.gate.set()
+    expect_translation(page, "NEW")
+    site.stop()
+    write(page, "after")
+    expect(page.locator("#status")).to_contain_text("Trying again")
+    site.start()
+    expect_translation(page, "AFTER")
+
+
 def test_a_server_that_is_away_at_the_start_is_waited_for(page: Page, site: Site) -> None:
     page.route("**/languages", lambda route: route.abort())
     page.goto(site.url)
