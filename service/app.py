@@ -78,7 +78,8 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     install_error_handlers(app, state.metrics)
     install_routes(app, state)
     if settings.page:
-        app.include_router(page.make_router(state.limits))
+        numbers = state.metrics.render_engines if settings.page_engine else None
+        app.include_router(page.make_router(state.limits, numbers))
     app.openapi()  # cached: building it in a request would block the event loop
     return app
 

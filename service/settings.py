@@ -175,6 +175,9 @@ class Settings(BaseSettings):
         300.0, gt=0, le=10**6, description="A websocket that asks nothing for this long is closed."
     )
     page: bool = Field(True, description="Serve the page at /; false serves only the API.")
+    page_engine: bool = Field(
+        True, description="Show on the page how many sentences run and how fast, without texts."
+    )
     log_level: LogLevel = Field(
         "info", description="critical, error, warning, info or debug. Texts are never logged."
     )

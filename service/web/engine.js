@@ -1,4 +1,4 @@
-// The engine's numbers, read from /metrics while the panel is open and the page is visible.
+// The engine's numbers, read while the panel is open and the page is visible.
 
 import { byId, make } from "./dom.js";
 import { number, t } from "./i18n.js";
@@ -65,7 +65,7 @@ export class EnginePanel {
   async #read() {
     let samples = /** @type {Sample[]} */ ([]);
     try {
-      const answer = await fetch(new URL("metrics", document.baseURI));
+      const answer = await fetch(new URL("page/engine.txt", document.baseURI));
       if (answer.ok) samples = parse(await answer.text());
     } catch {
       // The server is away: the panel says so below.

@@ -317,7 +317,7 @@ def test_the_engine_shows_its_numbers_and_no_text(page: Page, site: Site) -> Non
 
 def test_the_engine_is_asked_only_while_someone_looks(page: Page, site: Site) -> None:
     asked: list[str] = []
-    page.on("request", lambda r: asked.append(r.url) if r.url.endswith("/metrics") else None)
+    page.on("request", lambda r: asked.append(r.url) if r.url.endswith("/engine.txt") else None)
     visit(page, site)
     page.wait_for_timeout(2500)
     assert asked == []
@@ -330,8 +330,9 @@ def test_the_engine_is_asked_only_while_someone_looks(page: Page, site: Site) ->
     assert len(asked) == count
 
 
-def test_where_metrics_are_closed_the_engine_says_so(page: Page, site: Site) -> None:
-    page.route("**/metrics", lambda route: route.fulfill(status=403))
-    visit(page, site)
+def test_where_the_numbers_are_switched_off_the_page_says_so(
+    page: Page, make_site: Callable[..., Site]
+) -> None:
+    visit(page, make_site(page_engine=False))
     open_tab(page, "engine")
     expect(page.locator("#no-engine")).to_contain_text("does not show its numbers")

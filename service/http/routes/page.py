@@ -1,4 +1,4 @@
-"""GET /: the page, and below /page/ its modules, styles and limits.
+"""GET /: the page, and below /page/ its modules, styles, limits and the engines' numbers.
 
 The files are read once, at the start, and a path is looked up among them, so no request reaches the
 file system. They need no build: service/web/ is served as it is.
@@ -14,13 +14,15 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.http.state import Limits
 
-ROOT, FOLDER, LIMITS = "/", "/page/", "/page/limits.json"
+ROOT, FOLDER = "/", "/page/"
+_LIMITS, _ENGINE = "/page/limits.json", "/page/engine.txt"
 _INDEX = "index.html"
 _TYPES = {
     "css": "text/css; charset=utf-8",
@@ -68,13 +70,26 @@ class _File:
         return cls(content, gzip.compress(content, mtime=0), _TYPES[suffix], etag)
 
 
-def make_router(limits: Limits) -> APIRouter:
-    """Make the routes of the page; the page reads this server's `limits`."""
-    found = {**_read_files(), LIMITS: _File.of(to_json(asdict(limits)), "json")}
+def make_router(limits: Limits, render_engines: Callable[[], bytes] | None) -> APIRouter:
+    """Make the routes of the page, which reads this server's `limits`.
+
+    `render_engines` returns the engines' numbers in the Prometheus text format; None: not shown.
+    """
     router = APIRouter()
-    for path, file in found.items():
+    for path, file in {**_read_files(), _LIMITS: _File.of(to_json(asdict(limits)), "json")}.items():
         router.add_route(path, _answer_with(file), ["GET", "HEAD"], include_in_schema=False)
+    if render_engines is not None:
+        numbers = _answer_numbers(render_engines)
+        router.add_route(_ENGINE, numbers, ["GET", "HEAD"], include_in_schema=False)
     return router
+
+
+def _answer_numbers(render: Callable[[], bytes]) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(_: Request) -> Response:
+        headers = {"Cache-Control": "no-store", "Content-Type": CONTENT_TYPE_LATEST}
+        return Response(render(), headers=headers)
+
+    return answer
 
 
 def _read_files() -> Mapping[str, _File]:

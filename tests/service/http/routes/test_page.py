@@ -117,6 +117,26 @@ def test_the_page_knows_the_limits_of_the_server(client: TestClient) -> None:
     assert (limits["max_characters"], limits["max_beam_size"]) == (1000, 8)
 
 
+def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> None:
+    client.post("/translate", json={"q": "Secret", "source": "en", "target": "de"})
+    answer = client.get("/page/engine.txt")
+    for name in ("running", "slots", "rows_used", "rows", "waiting", "target_tokens_total"):
+        assert f'dragoman_{name}{{model="fake"}} ' in answer.text
+    for name in ("time_to_first_token", "decode_step"):
+        assert f"dragoman_{name}_seconds_bucket{{" in answer.text
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert len(answer.content) < len(client.get("/metrics").content) / 2
+    assert "requests_total" not in answer.text
+    assert "ecret" not in answer.text
+
+
+def test_the_engines_numbers_can_be_switched_off() -> None:
+    app = create_app(Settings(page_engine=False), [fake_model(FakeRunner())])
+    with TestClient(app) as client:
+        answers = [client.get(path).status_code for path in ("/", "/page/engine.txt")]
+        assert answers == [200, 404]
+
+
 def test_the_page_can_be_switched_off() -> None:
     app = create_app(Settings(page=False), [fake_model(FakeRunner())])
     with TestClient(app) as client:
