@@ -329,12 +329,12 @@ function wireMenus() {
     change();
   });
   const theme = byId("theme", HTMLSelectElement);
-  const setTheme = () => (theme.value ? (document.documentElement.dataset.theme = theme.value) : delete document.documentElement.dataset.theme);
-  theme.value = String(load("theme", ""));
-  setTheme();
+  const root = document.documentElement;
+  theme.value = root.dataset.theme ?? "";
   theme.addEventListener("change", () => {
     save("theme", theme.value);
-    setTheme();
+    if (theme.value) root.dataset.theme = theme.value;
+    else delete root.dataset.theme;
   });
 }
 
