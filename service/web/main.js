@@ -257,7 +257,9 @@ function noteAbout(word) {
   const parts = [];
   const text = pane.text.slice(word.start, word.end);
   if (word.share !== null) {
-    parts.push(t(isDoubtful(word) ? "wordDoubtful" : "wordSure", { word: text, share: percent(word.share) }));
+    const told = { word: text, share: percent(word.share) };
+    if (word.isCalibrated) parts.push(t(isDoubtful(word) ? "wordDoubtful" : "wordSure", told));
+    else parts.push(t(isDoubtful(word) ? "wordUnlikely" : "wordLikely", told));
   }
   const counterparts = word.links.map(({ start, end }) => source.text.slice(start, end));
   if (counterparts.length) parts.push(t("counterpart", { words: counterparts.join(", ") }));

@@ -114,7 +114,8 @@ function factsOf(detail, doubtful) {
     decode: number(times.decode, brief), encode: number(times.encode, brief), queue: number(times.queue, brief),
   });
   const facts = [
-    [t("sureness"), percent(detail.confidence ?? mean)],
+    ...(detail.confidence === undefined ? [] : [[t("confidence"), percent(detail.confidence)]]),
+    [t("sureness"), percent(mean)],
     [t("score"), number(detail.score, { maximumFractionDigits: 2 })],
     [t("tokens"), number(detail.tokens.length)],
     [t("ended"), end],

@@ -3,12 +3,11 @@
 import { PostSocket } from "./post_socket.js";
 
 /**
- * @typedef {{start: number, end: number, confidence: number}} WordConfidence
  * @typedef {{
  *   source: string, target: string, tokens: string[], log_probs: number[], score: number,
  *   finish_reason: string, times_ms: {queue: number, encode: number, decode: number},
  *   alignment?: [number, number, number, number, number][],
- *   confidence?: number, words?: WordConfidence[],
+ *   confidence?: number, words?: [number, number, number][],
  * }} SentenceDetail
  * @typedef {{model: string, sentences: SentenceDetail[], pivot?: {language: string, text: string}}} TextDetail
  * @typedef {{

@@ -4,17 +4,20 @@
 /**
  * @typedef {import("./session.js").SentenceDetail} SentenceDetail
  * @typedef {{start: number, end: number}} Span in UTF-16 units
- * @typedef {Span & {share: number | null, links: Span[]}} Word
+ * @typedef {Span & {share: number | null, isCalibrated: boolean, links: Span[]}} Word
+ *   share: how often such words agree with a person's translation if the server knows it (then it is
+ *   calibrated), or else the probability that the model gives the word
  * @typedef {{source: Span, target: Span, words: Word[], detail: SentenceDetail}} Sentence
  */
 
-const DOUBTFUL = 0.3;
+const DOUBTFUL_CONFIDENCE = 0.4;
+const DOUBTFUL_PROBABILITY = 0.3;
 const LEAST_WEIGHT = 0.25; // weaker links are often of words without a counterpart
 const SPACE = "▁";
 
 /** @param {Word} word */
 export function isDoubtful(word) {
-  return word.share !== null && word.share < DOUBTFUL;
+  return word.share !== null && word.share < (word.isCalibrated ? DOUBTFUL_CONFIDENCE : DOUBTFUL_PROBABILITY);
 }
 
 /**
@@ -79,6 +82,7 @@ function wordsOf(detail, inSource, inTarget, language) {
       start: inTarget + start,
       end: inTarget + end,
       share: own.length ? Math.min(...own) : null,
+      isCalibrated: Boolean(detail.words),
       links: linked.map(({ source }) => ({ start: inSource + source.start, end: inSource + source.end })),
     };
   });
@@ -117,8 +121,8 @@ function linksOf(detail) {
  */
 function confidences(detail) {
   const units = unitsOf(detail.target);
-  return (detail.words ?? []).map(({ start, end, confidence }) => ({
-    start: units[start] ?? 0, end: units[end] ?? 0, share: confidence,
+  return (detail.words ?? []).map(([start, end, share]) => ({
+    start: units[start] ?? 0, end: units[end] ?? 0, share,
   }));
 }
 

@@ -22,31 +22,46 @@ from tests.service.fakes import FakeRunner
 
 
 class UnsureRunner(FakeRunner):
-    """Gives the letter X a small probability."""
+    """Gives the letter X a small probability, and all others a high one."""
 
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
         result = super().step(handles)
         for finished in result.finished:
             for hypothesis in finished.hypotheses:
                 for place, token in enumerate(hypothesis.ids):
-                    if token == ord("X"):
-                        hypothesis.log_probs[place] = -3.0
+                    hypothesis.log_probs[place] = -3.0 if token == ord("X") else -0.1
         return result
 
 
 def test_a_doubtful_word_is_underlined_and_says_why(
     page: Page, make_site: Callable[..., Site]
 ) -> None:
+    """The fake model is calibrated for this pair."""
     visit(page, make_site(UnsureRunner()))
     write(page, "sure xylophone")
     doubtful = page.locator("#target .is-doubtful")
     expect(doubtful).to_have_text("XYLOPHONE")
     doubtful.hover()
-    expect(page.locator("#word-note")).to_contain_text("“XYLOPHONE” is doubtful")
-    expect(page.locator("#word-note")).to_contain_text("only 5%")
-    expect(page.locator("#sentences .facts")).to_contain_text("XYLOPHONE (5%)")
+    why = re.compile(r"“XYLOPHONE” is doubtful: people translate only \d+% of such words")
+    expect(page.locator("#word-note")).to_have_text(why)
+    facts = page.locator("#sentences .facts")
+    expect(facts).to_contain_text("XYLOPHONE (")
+    expect(facts.locator("dt").first).to_have_text("Confidence")
     page.locator("#target .w").first.hover()
-    expect(page.locator("#word-note")).to_contain_text("“SURE”: the model gives it 61%")
+    expect(page.locator("#word-note")).to_contain_text("“SURE”: people translate")
+
+
+def test_where_the_model_is_not_calibrated_its_own_probability_is_told(
+    page: Page, make_site: Callable[..., Site]
+) -> None:
+    visit(page, make_site(UnsureRunner()), source="zh", target="en")
+    write(page, "sure xylophone")
+    expect(page.locator("#target .is-doubtful")).to_have_text("XYLOPHONE")
+    page.locator("#target .is-doubtful").hover()
+    expect(page.locator("#word-note")).to_contain_text("the model gives it only 5%")
+    page.locator("#target .w").first.hover()
+    expect(page.locator("#word-note")).to_contain_text("“SURE”: the model gives it 90%.")
+    expect(page.locator("#sentences .facts dt").first).to_have_text("Mean probability")
 
 
 def test_words_are_reached_with_the_arrow_keys(page: Page, site: Site) -> None:
@@ -80,8 +95,10 @@ def test_a_word_lights_up_its_counterparts_counted_in_code_points(page: Page, si
     expect(page.locator("#legend")).to_contain_text("counterpart")
 
 
-def test_details_without_alignment_still_say_how_sure_the_model_is(page: Page, site: Site) -> None:
-    """As of an older server: the field is taken away on the way."""
+def test_details_without_alignment_and_confidence_still_say_how_sure_the_model_is(
+    page: Page, site: Site
+) -> None:
+    """As of an older server: the fields are taken away on the way."""
 
     def connect(route: WebSocketRoute) -> None:
         server = route.connect_to_server()
@@ -90,7 +107,8 @@ def test_details_without_alignment_still_say_how_sure_the_model_is(page: Page, s
             message = json.loads(text)
             for detail in message.get("details", []):
                 for sentence in detail["sentences"]:
-                    del sentence["alignment"]
+                    for name in ("alignment", "confidence", "words"):
+                        sentence.pop(name, None)
             route.send(json.dumps(message))
 
         server.on_message(take_away)
