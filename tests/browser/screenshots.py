@@ -79,12 +79,17 @@ def history(page: Page) -> None:
 
 
 def engine(page: Page) -> None:
+    """Each text is new, because the server remembers what it translated."""
     page.locator("#tab-engine").click()
-    for count in range(12):
-        page.locator("#source").fill((TEXT + "\n") * (1 + count * 5 % 7))
+    for second in range(24):
+        lines = [
+            f"我有{second * 31 + line}本书，你想看{line}本吗？"
+            for line in range(6 + second * 7 % 9)
+        ]
+        page.locator("#source").fill("\n".join(lines))
         page.wait_for_timeout(900)
-    page.locator("#tab-engine").scroll_into_view_if_needed()
-    page.locator("#engine").scroll_into_view_if_needed()
+    page.locator("#panel-engine").scroll_into_view_if_needed()
+    page.locator("footer").scroll_into_view_if_needed()
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ export default {
   engineLead: "Was der Server gerade tut. Nur Zahlen, keine Texte.",
   engineMissing: "Der Server zeigt hier keine Zahlen.",
   running: "Sätze in Arbeit", rows: "Hypothesen", waiting: "Wartend", speed: "Tokens pro Sekunde",
-  firstToken: "Erstes Token, Hälfte in", slowToken: "Erstes Token, 95 % in", step: "Ein Schritt, Hälfte in",
+  firstToken: "Erstes Token (50 %)", slowToken: "Erstes Token (95 %)", step: "Schritt (50 %)",
   of: "von {most}", perSecond: "{count} Tokens pro Sekunde in der letzten Minute",
   apiDocs: "API-Referenz", retry: "Jetzt versuchen",
   tooLong: "Der Text ist zu lang: {count} Zeichen. Erlaubt sind höchstens {most}.",

@@ -41,7 +41,7 @@ export default {
   engineLead: "What the server does now. These are numbers only, without texts.",
   engineMissing: "The server does not show its numbers here.",
   running: "Sentences running", rows: "Hypotheses", waiting: "Waiting", speed: "Tokens a second",
-  firstToken: "First token, half within", slowToken: "First token, 95 % within", step: "A step, half within",
+  firstToken: "First token (50 %)", slowToken: "First token (95 %)", step: "Step (50 %)",
   of: "of {most}", perSecond: "{count} tokens a second over the last minute",
   apiDocs: "API reference", retry: "Try now",
   tooLong: "The text is too long: {count} characters. At most {most} are allowed.",

@@ -42,7 +42,7 @@ export default {
   engineLead: "服务器当前的工作。只有数字，没有文本。",
   engineMissing: "服务器在此不提供数据。",
   running: "处理中的句子", rows: "候选", waiting: "等待中", speed: "每秒词元",
-  firstToken: "首个词元，半数在", slowToken: "首个词元，95% 在", step: "一步，半数在",
+  firstToken: "首个词元（50%）", slowToken: "首个词元（95%）", step: "每步（50%）",
   of: "共 {most}", perSecond: "最近一分钟每秒 {count} 个词元",
   apiDocs: "API 文档", retry: "立即重试",
   tooLong: "文本过长：{count} 个字符，最多允许 {most} 个。",
