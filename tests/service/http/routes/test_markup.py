@@ -133,7 +133,8 @@ def test_details_are_of_the_sentence_as_it_reads(client: TestClient, runner: Fak
     q = "<p>Open <b>{name}</b> &amp; go</p>"
     for garbled in ({}, {"40713": ""}):
         runner.garbled = garbled
-        (text,) = ask(client, q=q, format="html", details=True)["details"]
+        wanted = {"q": q, "format": "html", "details": True, "max_length": 90 + len(garbled)}
+        (text,) = ask(client, **wanted)["details"]  # another option: not from the cache
         (sentence,) = text["sentences"]
         assert sentence["source"] == "Open {name} & go"
         assert sentence["target"] == "OPEN {name} & GO"
@@ -159,8 +160,8 @@ def test_alternatives_are_whole_too(client: TestClient, runner: FakeRunner) -> N
     answer = ask(client, q="one {a}. two", alternatives=1)
     assert answer == {"translatedText": "ONE {a}. TWO", "alternatives": ["ONE {a}.* TWO*"]}
     runner.garbled = {"40713.*": ".*"}
-    answer = ask(client, q="one {a}. two", alternatives=1)
-    assert answer == {"translatedText": "ONE {a}. TWO", "alternatives": ["ONE {a}. TWO*"]}
+    answer = ask(client, q="six {a}. two", alternatives=1)
+    assert answer == {"translatedText": "SIX {a}. TWO", "alternatives": ["SIX {a}. TWO*"]}
 
 
 def test_a_sentence_in_capitals_is_translated_in_small_letters(
