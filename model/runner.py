@@ -122,7 +122,7 @@ class Runner:
         self._num_steps = 0
         self._full_batch: _StepBatch | None = None
         self.step_cost: StepCost | None = None
-        """What a step costs, if it was measured (`model.calibration`)."""
+        """What a step costs, if it was measured (`model.step_timing`)."""
 
     @property
     def num_running(self) -> int:

@@ -71,11 +71,11 @@ class _Placement(NamedTuple):
 
 def _load_model(path: Path, settings: Settings) -> LoadedModel:
     from model.backends.selection import full_bytes, prepare
-    from model.calibration import measure_step_cost
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
     from model.runner import Runner as ModelRunner
     from model.runner import warmed_up
+    from model.step_timing import measure_step_cost
 
     try:
         placement = _placement(settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +23,12 @@ _Timing = tuple[tuple[float, ...], float]
 
 def measure_step_cost(runner: Runner, options: DecodingOptions) -> StepCost:
     """Time encodings and steps of small batches, some milliseconds each, and fit the affine model.
-    The runner must be idle."""
+    The runner must be idle.
+
+    `options`: the usual ones; their beam is narrowed to what the runner can hold.
+    """
+    widest = min(options.beam_size, runner.max_beam_size, runner.max_rows)
+    options = dataclasses.replace(options, beam_size=widest, n_best=1)
     steps: list[_Timing] = []
     encodings: list[_Timing] = []
     count = min(runner.max_slots, runner.max_rows // options.beam_size)
