@@ -37,7 +37,8 @@ class ImmersiveRequest(RequestModel):
     def wanted(self) -> TranslateRequest:
         """The same as a translation request. Raises InvalidField."""
         texts = [self.text_list] if isinstance(self.text_list, str) else self.text_list
-        given = {"q": texts, "source": self.source_lang or AUTO, "target": self.target_lang}
+        source = self.source_lang or AUTO
+        given = {"q": texts, "source": source, "target": self.target_lang, "format": "auto"}
         return TranslateRequest.from_json(given)
 
 

@@ -26,7 +26,7 @@ class TextRequest(RequestModel):
     q: Texts
     target: Code
     source: Code | None = None
-    format: Literal["text", "html"] = "text"
+    format: Literal["text", "html"] | None = None
     model: str | None = None
     cid: Texts = ""
 
@@ -45,7 +45,7 @@ class TextRequest(RequestModel):
                 "q": self.texts,
                 "source": self.source or AUTO,
                 "target": self.target,
-                "format": self.format,
+                "format": self.format or "auto",
             }
         )
 

@@ -334,3 +334,14 @@ def test_deeplx_is_refused_in_its_own_format(client: TestClient, changed: dict[s
     answer = client.post("/v1/translate", json=sent)
     assert (answer.status_code, answer.json()["code"]) == (400, 400)
     assert json.loads(answer.content).keys() == {"code", "message"}
+
+
+@pytest.mark.parametrize("kind", ["html", "xml"])
+def test_tags_are_kept_and_ignored_elements_are_left_alone(client: TestClient, kind: str) -> None:
+    text = "Hi <b>you</b>, <x id='1'>foo</x> &lt; b."
+    answer = ask(client, text=[text], tag_handling=kind, ignore_tags="x").json()
+    expected = "HI <b>YOU</b>, <x id='1'>foo</x> &lt; B."
+    assert answer["translations"][0]["text"] == expected
+    sent = {"text": "Hi <b>you</b>.", "target_lang": "DE", "source_lang": "EN"}
+    answer = client.post("/v1/translate", json={**sent, "tag_handling": kind}).json()
+    assert answer["data"] == "HI <b>YOU</b>."

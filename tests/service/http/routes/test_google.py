@@ -165,3 +165,15 @@ def test_immersive_translate_gets_its_paragraphs(client: TestClient) -> None:
         assert answer.status_code in (400, 422)
         assert {"error", "code"} <= answer.json().keys()
     assert client.post("/immersive", data=sent).status_code == 415
+
+
+@pytest.mark.parametrize("text_format", ["html", None])
+def test_markup_is_kept_also_if_no_format_is_given(
+    client: TestClient, text_format: str | None
+) -> None:
+    given = {"q": ["Hi <b>you</b>.", "a < b"], "format": text_format}
+    (one, _) = ask(client, **given).json()["data"]["translations"]
+    assert one["translatedText"] == "HI <b>YOU</b>."
+    sent = {"source_lang": "en", "target_lang": "de", "text_list": ["Hi <b>you</b>."]}
+    (one,) = client.post("/immersive", json=sent).json()["translations"]
+    assert one["text"] == "HI <b>YOU</b>."
