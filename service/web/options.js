@@ -13,7 +13,8 @@ const BOUNDS = {
   alternatives: [0, 15], beam_size: [1, 64], length_penalty: [0, 10],
   temperature: [0.01, 100], top_p: [0, 1], seed: [0, Number.MAX_SAFE_INTEGER],
 };
-const DEFAULTS = { mode: "search", alternatives: "2", details: true };
+const DEFAULTS = { mode: "search", alternatives: "2", keep: "", details: true };
+const MOST_KEPT = 100, MOST_KEPT_CHARACTERS = 200; // as POST /translate has them
 
 export class Options {
   #form = byId("options", HTMLFormElement);
@@ -51,7 +52,7 @@ export class Options {
    * @returns {Chosen}
    */
   get chosen() {
-    /** @type {Record<string, number | boolean>} */
+    /** @type {Record<string, number | boolean | string[]>} */
     const chosen = {};
     const isSampling = this.#field("mode").value === "sampling";
     for (const name of isSampling ? SAMPLING : SEARCH) {
@@ -61,8 +62,14 @@ export class Options {
     }
     if (isSampling && !("temperature" in chosen)) chosen.temperature = 1;
     if (!chosen.alternatives) delete chosen.alternatives;
+    if (this.#kept.length) chosen.keep = this.#kept;
     if (this.#checkbox.checked) chosen.details = true;
     return chosen;
+  }
+
+  get #kept() {
+    const parts = this.#field("keep").value.split(/[,，、;；]/).map((part) => part.trim());
+    return [...new Set(parts)].filter((part) => part && part.length <= MOST_KEPT_CHARACTERS).slice(0, MOST_KEPT);
   }
 
   get #checkbox() {
@@ -85,13 +92,13 @@ export class Options {
 
   #values() {
     const values = Object.fromEntries(["mode", ...Object.keys(BOUNDS)].map((n) => [n, this.#field(n).value]));
-    return { ...values, details: this.#checkbox.checked };
+    return { ...values, keep: this.#field("keep").value, details: this.#checkbox.checked };
   }
 
   /** @param {Record<string, unknown>} given */
   #fill(given) {
     const values = { ...Object.fromEntries(Object.keys(BOUNDS).map((n) => [n, ""])), ...DEFAULTS, ...given };
-    for (const name of ["mode", ...Object.keys(BOUNDS)]) {
+    for (const name of ["mode", "keep", ...Object.keys(BOUNDS)]) {
       this.#field(name).value = String(values[/** @type {"mode"} */ (name)]);
     }
     if (!this.#field("mode").value) this.#field("mode").value = DEFAULTS.mode;

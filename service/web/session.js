@@ -14,7 +14,7 @@ import { PostSocket } from "./post_socket.js";
  *   translatedText: string, detectedLanguage?: {language: string, confidence: number},
  *   alternatives?: string[], details?: TextDetail[],
  * }} Answer
- * @typedef {{q: string, source: string, target: string, alternatives?: number, details?: boolean,
+ * @typedef {{q: string, source: string, target: string, alternatives?: number, details?: boolean, keep?: string[],
  *   beam_size?: number, length_penalty?: number, temperature?: number, top_p?: number, seed?: number}} Fields
  * @typedef {"offline" | "unreachable" | "restarting" | "lost" | "busy"} Reason
  * @typedef {{

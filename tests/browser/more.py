@@ -318,6 +318,16 @@ def test_options_are_sent_and_kept(page: Page, site: Site) -> None:
     assert (sent[-1]["beam_size"], sent[-1]["length_penalty"]) == (3, 1.5)
 
 
+def test_terms_to_keep_are_sent_as_a_list(page: Page, site: Site) -> None:
+    visit(page, site)
+    open_tab(page, "options")
+    page.locator("[name=keep]").fill(" tom,, Anna ，tom")
+    write(page, "tom and Anna")
+    expect(page.locator("#target")).to_have_text("tom AND Anna")
+    open_tab(page, "request")
+    expect(page.locator("#request")).to_contain_text('"keep":["tom","Anna"]')
+
+
 # The engine
 
 

@@ -37,6 +37,7 @@ export default {
   temperature: "Temperatur", temperatureHelp: "Unter 1 ist sicherer, über 1 überraschender.",
   topP: "Top p", topPHelp: "Nur aus den wahrscheinlichsten Wörtern ziehen, die diese Wahrscheinlichkeit teilen.",
   seed: "Startwert", seedHelp: "Derselbe Startwert gibt dieselbe Übersetzung.",
+  keep: "Unverändert lassen", keepHelp: "Namen und Begriffe, die bleiben, wie sie sind, durch Kommas getrennt.",
   details: "Zweifelhafte Wörter markieren und Einzelheiten der Sätze zeigen", reset: "Optionen zurücksetzen",
   optionsInvalid: "Ein Wert liegt außerhalb der Grenzen und wird nicht benutzt.",
   engineLead: "Was der Server gerade tut. Nur Zahlen, keine Texte.",

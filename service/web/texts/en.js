@@ -36,6 +36,7 @@ export default {
   temperature: "Temperature", temperatureHelp: "Below 1 is safer, above 1 more surprising.",
   topP: "Top p", topPHelp: "Draw only from the likeliest words that share this probability.",
   seed: "Seed", seedHelp: "The same seed gives the same translation.",
+  keep: "Keep unchanged", keepHelp: "Names and terms that stay as they are, separated by commas.",
   details: "Mark doubtful words and show details of sentences", reset: "Reset options",
   optionsInvalid: "A value is out of bounds and is not used.",
   engineLead: "What the server does now. These are numbers only, without texts.",

@@ -37,6 +37,7 @@ export default {
   temperature: "温度", temperatureHelp: "小于 1 更稳妥，大于 1 更出人意料。",
   topP: "Top p", topPHelp: "只从累计到此概率的最可能词中抽取。",
   seed: "随机种子", seedHelp: "相同的种子得到相同的译文。",
+  keep: "保持不变", keepHelp: "保持原样的名称和术语，用逗号分隔。",
   details: "标出把握不大的词并显示句子详情", reset: "重置选项",
   optionsInvalid: "有一个值超出范围，未被使用。",
   engineLead: "服务器当前的工作。只有数字，没有文本。",
