@@ -117,7 +117,7 @@ async def serve(
         for sentence in sentences:
             moment += rng.expovariate(rate)
             await asyncio.sleep(max(0.0, moment - time.monotonic()))
-            request = EngineRequest(asyncio.get_running_loop().create_future(), moment)
+            request = EngineRequest(asyncio.get_running_loop().create_future(), moment, 1)
             request.future.add_done_callback(
                 lambda _, r=request: ended.update({r: time.monotonic()})
             )

@@ -183,7 +183,7 @@ class Simulation:
 
     def _add(self, arrival: Arrival) -> None:
         future: asyncio.Future[list[SentenceOutcome]] = self._loop.create_future()
-        request = EngineRequest(future, arrival.seconds)
+        request = EngineRequest(future, arrival.seconds, len(arrival.num_source_tokens))
         options = DecodingOptions(beam_size=self._beam_size)
         lengths = zip(arrival.num_source_tokens, arrival.num_target_tokens, strict=True)
         request.add(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
@@ -22,6 +22,9 @@ from service.engine.sharing import SharedSentences
 from service.engine.worker import Worker
 from service.errors import Draining, InvalidField, NotReady, ServiceError
 from service.observability.metrics import ModelMetrics
+
+_MAX_PART = 256
+"""Sentences that are submitted at once; they take about a millisecond."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Engine:
         `require_room`, or only as `require_running` if the sentences belong to work admitted
         earlier (`is_admitted`); and InvalidField for a beam that can never fit.
         """
-        with self._begun(sentences, deadline_seconds, is_admitted) as request:
+        async with self._begun(sentences, deadline_seconds, is_admitted) as request:
             return await request.future if sentences else []
 
     @contextlib.asynccontextmanager
@@ -166,27 +169,24 @@ class Engine:
 
         Only sentences with `is_streamed` send tokens before they end. Raises as `translate`.
         """
-        with self._begun(sentences, deadline_seconds, is_admitted) as request:
+        async with self._begun(sentences, deadline_seconds, is_admitted) as request:
             yield request.updates()
 
-    @contextlib.contextmanager
-    def _begun(
+    @contextlib.asynccontextmanager
+    async def _begun(
         self, sentences: Sequence[SourceSentence], deadline_seconds: float | None, is_admitted: bool
-    ) -> Generator[EngineRequest]:
+    ) -> AsyncGenerator[EngineRequest]:
         """Submit a request; cancel it if the block ends before it is done."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
         if widest > self._max_beam_size:
             raise InvalidField(f"beam_size must be at most {self._max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
-        request = EngineRequest(loop.create_future(), time.monotonic())
-        request.add(sentences)
-        if not self._is_preemptive:
-            request.expected_work = 0
-        if sentences:
-            self._submit(request, is_admitted)
+        ends_seconds = loop.time() + (deadline_seconds or 0.0)
+        request = EngineRequest(loop.create_future(), time.monotonic(), len(sentences))
+        await self._submit(request, sentences, is_admitted)
         with contextlib.ExitStack() as at_end:
             if deadline_seconds is not None:
-                timer = loop.call_later(deadline_seconds, self._expire, request)
+                timer = loop.call_at(ends_seconds, self._expire, request)
                 at_end.callback(timer.cancel)
             try:
                 yield request
@@ -194,11 +194,33 @@ class Engine:
                 if request.num_unsettled:
                     self._cancel(request)
 
-    def _submit(self, request: EngineRequest, is_admitted: bool) -> None:
+    async def _submit(
+        self, request: EngineRequest, sentences: Sequence[SourceSentence], is_admitted: bool
+    ) -> None:
+        """Submit the sentences; many in parts, between which the event loop is free."""
+        if len(sentences) > _MAX_PART and not is_admitted:
+            self.require_room(len(sentences), sum(len(sentence.ids) for sentence in sentences))
+            is_admitted = True
+        try:
+            for start in range(0, len(sentences), _MAX_PART):
+                if start:
+                    await asyncio.sleep(0)
+                self._submit_part(request, sentences[start : start + _MAX_PART], is_admitted)
+        except (asyncio.CancelledError, NotReady):
+            self._cancel(request)
+            raise
+
+    def _submit_part(
+        self, request: EngineRequest, sentences: Sequence[SourceSentence], is_admitted: bool
+    ) -> None:
         """Start the tasks that are neither in the cache nor computed for others; only these need
         room."""
-        plan = self._shared.plan(request) if self._shared else None
-        tasks = plan.tasks if plan else request.tasks
+        tasks = request.add(sentences)
+        if not self._is_preemptive:
+            request.expected_work = 0
+        plan = self._shared.plan(tasks) if self._shared else None
+        if plan:
+            tasks = plan.tasks
         if is_admitted:
             self.require_running()
         elif tasks:
@@ -207,12 +229,8 @@ class Engine:
             self.require_ready()
         if self._shared and plan:
             self._shared.follow(plan)
-        try:
-            for worker, own in self._assigned(tasks).items():
-                worker.put(own)
-        except NotReady:
-            self._cancel(request)
-            raise
+        for worker, own in self._assigned(tasks).items():
+            worker.put(own)
 
     def _assigned(self, tasks: Sequence[SentenceTask]) -> dict[Worker, list[SentenceTask]]:
         """Assign each task to the worker with the least load at that point."""

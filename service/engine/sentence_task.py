@@ -120,17 +120,20 @@ class EngineRequest:
 
     future: asyncio.Future[list[SentenceOutcome]]
     arrived_seconds: float
+    num_unsettled: int
+    """Sentences without an outcome, also of those that are still to be added."""
     tasks: list[SentenceTask] = field(default_factory=list)
-    num_unsettled: int = 0
     expected_work: int = 0
     """The sum over the tasks; 0 makes all requests equally urgent."""
     _pending_updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
     _outcomes: dict[int, SentenceOutcome] = field(default_factory=dict)
 
-    def add(self, sentences: Sequence[SourceSentence]) -> None:
-        self.tasks += [SentenceTask(s, self, index) for index, s in enumerate(sentences)]
-        self.num_unsettled = len(self.tasks)
-        self.expected_work = sum(task.expected_work for task in self.tasks)
+    def add(self, sentences: Sequence[SourceSentence]) -> list[SentenceTask]:
+        """Make the tasks of the next sentences."""
+        added = [SentenceTask(s, self, index) for index, s in enumerate(sentences, len(self.tasks))]
+        self.tasks += added
+        self.expected_work += sum(task.expected_work for task in added)
+        return added
 
     def fail_open_tasks(self, error: ServiceError) -> None:
         """Give the error to each task without an outcome. Runs on the event loop."""

@@ -79,10 +79,10 @@ class SharedSentences:
         self._flights: dict[SourceSentence, Flight] = {}
         self._flight_of: dict[SentenceTask, Flight] = {}
 
-    def plan(self, request: EngineRequest) -> Plan:
+    def plan(self, tasks: Sequence[SentenceTask]) -> Plan:
         """Look every task up; change nothing."""
         plan = Plan()
-        for task in request.tasks:
+        for task in tasks:
             key = key_of(task.sentence)
             if (hypotheses := self.cache.get(key)) is not None:
                 plan.found.append((task, hypotheses))

@@ -99,7 +99,8 @@ class Translator:
                 self._pool,
                 functools.partial(self._translate_parts, work),
             )
-            stream = await self._pool.run(cost_of(len(prepared.sentences), 0), begin)
+            cost = cost_of(len(work.texts) + len(prepared.sentences), 0)
+            stream = await self._pool.run(cost, begin)
             async with contextlib.aclosing(stream.pieces(updates)) as pieces:
                 yield self._follow(work, prepared, stream, pieces)
 
@@ -173,6 +174,6 @@ class Translator:
     ) -> list[TranslationResult]:
         assemble = functools.partial(self._assembly.results, work, prepared.documents, readings)
         num_marks = sum(len(r.sentence.tags) + len(r.sentence.kept) for r in readings)
-        num_parts = len(readings) * work.options.n_best + num_marks
+        num_parts = len(work.texts) + len(readings) * work.options.n_best + num_marks
         results = await self._pool.run(cost_of(num_parts, 0), assemble)
         return await self._inspector.inspected(work, results) if work.is_inspected else results

@@ -21,7 +21,7 @@ def request_of() -> Iterator[MakeRequest]:
 
     def make(*beam_sizes: int) -> EngineRequest:
         future: asyncio.Future[list[SentenceOutcome]] = loop.create_future()
-        request = EngineRequest(future, arrived_seconds=0.0)
+        request = EngineRequest(future, 0.0, len(beam_sizes))
         request.add([sentence("a", beam_size=size) for size in beam_sizes])
         return request
 
