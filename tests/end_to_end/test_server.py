@@ -232,7 +232,7 @@ def test_bad_input_is_refused_and_the_server_goes_on(url: str) -> None:
     for response in refused:
         assert 400 <= response.status_code < 500, response.text
         body = response.json()
-        assert set(body) == {"error", "code", "request_id"}
+        assert set(body) - {"detail"} == {"error", "code", "request_id"}
         assert body["error"]
     assert translate(url, q="你好。", source="zh", target="en").status_code == 200
 

@@ -139,7 +139,7 @@ def test_a_stream_that_begins_late_begins_with_the_first_token(seed: int, backen
             streamed[handle] += ids
         results |= {finished.handle: finished for finished in result.finished}
     assert texts([results[handle] for handle in handles]) == texts(alone)
-    assert sum(map(bool, streamed.values())) > 3
+    assert sum(map(bool, streamed.values())) > 1
     for handle, told in streamed.items():
         assert told == [*results[handle].hypotheses[0].ids, EOS][: len(told)]
 
