@@ -76,6 +76,7 @@ class Dispatcher:
         """The likeliest language of each text among `candidates`, or all that the models know."""
         codes = candidates or self.languages
         cost = cost_of(len(texts), sum(map(len, texts)))
+        self._pool.require_room(cost)
         samples = (sample_of(text, text_format) for text in texts)
         return await self._pool.run(
             cost, lambda: [self._detector.detect(sample, codes) for sample in samples]
@@ -190,6 +191,7 @@ class Dispatcher:
     async def _route_all(self, job: TranslationJob) -> list[_RoutedJob]:
         """The job's texts by route; no routes for an empty job with source "auto"."""
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
+        self._pool.require_room(cost_of(len(job.texts), sum(map(len, job.texts))))
         detections = await self._detect_sources(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:

@@ -25,21 +25,27 @@ def cost_of(num_texts: int, num_characters: int) -> int:
 
 
 class TextPool:
-    """A few threads. The cost of the work that waits for them is bounded."""
+    """A few threads. New requests are refused while too much work waits for them."""
 
     def __init__(self, num_threads: int = 2) -> None:
         self._executor = ThreadPoolExecutor(num_threads, thread_name_prefix="dragoman-text")
         self._pending_cost = 0
 
+    def require_room(self, cost: int) -> None:
+        """Raise Overloaded if work of this cost would wait for a thread and too much waits already.
+
+        Asked once, before a request begins: its later work is never refused.
+        """
+        if cost > _MAX_INLINE_COST and self._pending_cost > _MAX_PENDING_COST:
+            raise Overloaded("too many long texts are being read; try again later")
+
     async def run(self, cost: int, work: Callable[[], _Result]) -> _Result:
-        """The result of `work`, which may raise. Raises Overloaded if too much work waits.
+        """The result of `work`, which may raise.
 
         If the caller is cancelled, work that has begun still runs to its end.
         """
         if cost <= _MAX_INLINE_COST:
             return work()
-        if self._pending_cost > _MAX_PENDING_COST:
-            raise Overloaded("too many long texts are being read; try again later")
         self._pending_cost += cost
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor, work)
