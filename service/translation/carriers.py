@@ -34,7 +34,7 @@ class MarkedTranslation(NamedTuple):
     links: Sequence[AlignmentLink] = ()
 
 
-class _Stretch(NamedTuple):
+class _Replacement(NamedTuple):
     """text[start:end], to be replaced by `new`."""
 
     start: int
@@ -43,24 +43,24 @@ class _Stretch(NamedTuple):
 
 
 class _Replaced:
-    """A text with stretches replaced, and where its offsets have moved."""
+    """A text with parts replaced, and where its offsets have moved."""
 
-    def __init__(self, text: str, stretches: Sequence[_Stretch]) -> None:
-        self._starts = [stretch.start for stretch in stretches]
-        self._ends = [stretch.end for stretch in stretches]
-        growth = (len(s.new) - (s.end - s.start) for s in stretches)
+    def __init__(self, text: str, replacements: Sequence[_Replacement]) -> None:
+        self._starts = [replacement.start for replacement in replacements]
+        self._ends = [replacement.end for replacement in replacements]
+        growth = (len(s.new) - (s.end - s.start) for s in replacements)
         self._growth = [0, *itertools.accumulate(growth)]
         between = map(slice, [0, *self._ends], [*self._starts, len(text)])
         kept = [text[part] for part in between]
-        news = [*(stretch.new for stretch in stretches), ""]
+        news = [*(replacement.new for replacement in replacements), ""]
         self.text = "".join(part for pair in zip(kept, news, strict=True) for part in pair)
 
     def offset(self, offset: int) -> int:
-        """The new offset of one that is not inside a stretch."""
+        """The new offset of one that is not inside a replacement."""
         return offset + self._growth[bisect.bisect_right(self._ends, offset)]
 
     def touches(self, start: int, end: int) -> bool:
-        """Whether old text[start:end] overlaps a stretch."""
+        """Whether old text[start:end] overlaps a replacement."""
         index = bisect.bisect_right(self._ends, start)
         return index < len(self._starts) and self._starts[index] < end
 
@@ -86,13 +86,13 @@ class CarriedText:
             return None
         is_padded = is_spaced(language)
         sides = _word_sides(self._marked.text) if is_spaced(source_language) else {}
-        stretches = [
-            _Stretch(*match.span(), _padded(target, match.span(), sides.get(index, "")))
+        replacements = [
+            _Replacement(*match.span(), _padded(target, match.span(), sides.get(index, "")))
             if is_padded
-            else _Stretch(*match.span(), MARK)
+            else _Replacement(*match.span(), MARK)
             for match, index in zip(found, order, strict=True)
         ]
-        marked = _Replaced(target, stretches)
+        marked = _Replaced(target, replacements)
         if _BRACKETS.search(marked.text):
             return None
         moved = [
@@ -111,16 +111,16 @@ def carry(text: str, language: str, num_reserved: int) -> CarriedText | None:
     if spellings is None:
         return None
     parts = text.split(MARK)
-    carried, stretches = parts[0], []
+    carried, replacements = parts[0], []
     is_padded = not num_reserved and not is_spaced(language)
     for spelling, after in zip(spellings, parts[1:], strict=True):
         before_pad = " " if is_padded and carried[-1:].isalnum() else ""
         after_pad = " " if is_padded and after[:1].isalnum() else ""
         start = len(carried)
         carried += before_pad + spelling + after_pad
-        stretches.append(_Stretch(start, len(carried), MARK))
+        replacements.append(_Replacement(start, len(carried), MARK))
         carried += after
-    return CarriedText(carried, spellings, _Replaced(carried, stretches))
+    return CarriedText(carried, spellings, _Replaced(carried, replacements))
 
 
 def longest_spelling(num_reserved: int) -> str:

@@ -24,8 +24,9 @@ from service.translation.text_pool import TextPool, cost_of
 
 _COST_OF_LINKS = 4
 """Aligning the words of a sentence costs as much as reading this many versions of it."""
-Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 _MANY_SENTENCES = 16
+"""So many are never assembled on the event loop, so that their marks need no counting."""
+Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 
 
 class Translator:
@@ -174,7 +175,7 @@ class Translator:
         self, work: ModelJob, prepared: PreparedTexts, readings: Sequence[Reading]
     ) -> list[TranslationResult]:
         assemble = functools.partial(self._assembly.results, work, prepared.documents, readings)
-        few = readings[:_MANY_SENTENCES]  # more are no short work, whatever their marks
+        few = readings[:_MANY_SENTENCES]
         num_marks = sum(len(r.sentence.tags) + len(r.sentence.kept) for r in few)
         num_parts = len(work.texts) + len(readings) * work.options.n_best + num_marks
         results = await self._pool.run(cost_of(num_parts, 0), assemble)
