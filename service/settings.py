@@ -171,6 +171,11 @@ class Settings(BaseSettings):
         "https://example.org, separated by commas; * is every page. The server's own pages "
         "always may.",
     )
+    database: Path | None = Field(
+        None,
+        description="SQLite file for what is kept between starts: API keys, glossaries and "
+        "suggestions; created if it is missing. Without it none of them can be stored.",
+    )
     stream_idle_seconds: float = Field(
         300.0, gt=0, le=10**6, description="A websocket that asks nothing for this long is closed."
     )
