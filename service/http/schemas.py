@@ -13,6 +13,7 @@ from model.decoding.options import BOUNDS
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
+from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_model import RequestModel
 from service.translation.alignment import AlignmentLink
 from service.translation.confidence import WordConfidence
@@ -96,6 +97,7 @@ class TranslateRequest(RequestModel):
     target: str = Field(
         max_length=MAX_CODE_CHARACTERS, description="Language code to translate into."
     )
+    preferred_languages: PreferredLanguages = None
     format: TextFormat = Field(
         "text",
         description='How the text is written: "text", "html" (also XML), or "auto" for html if it '
@@ -183,7 +185,8 @@ class TranslateRequest(RequestModel):
             is_aligned=bool(self.details),
             is_inspected=self.details == "attention",
             format=self.format,
-            keep=[self.keep] if isinstance(self.keep, str) else self.keep or [],
+            keep=listed(self.keep),
+            preferred_languages=listed(self.preferred_languages),
         )
 
 

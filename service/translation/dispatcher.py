@@ -72,14 +72,19 @@ class Dispatcher:
         texts: Sequence[str],
         candidates: Sequence[str] = (),
         text_format: TextFormat = "text",
+        preferred: Sequence[str] = (),
     ) -> Sequence[Detection]:
-        """The likeliest language of each text among `candidates`, or all that the models know."""
+        """The likeliest language of each text among `candidates`, or all that the models know.
+
+        `preferred`: codes in any spelling that the caller expects; unknown ones are ignored.
+        """
         codes = candidates or self.languages
+        expected = [own for code in preferred if (own := self._find(code))]
         cost = cost_of(len(texts), sum(map(len, texts)))
         self._pool.require_room(cost)
         samples = (sample_of(text, text_format) for text in texts)
         return await self._pool.run(
-            cost, lambda: [self._detector.detect(sample, codes) for sample in samples]
+            cost, lambda: [self._detector.detect(sample, codes, expected) for sample in samples]
         )
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
@@ -239,7 +244,11 @@ class Dispatcher:
         translators = self._named(job.model)
         target = require_known("target", job.target, translators)
         candidates = distinct([*(code for t in translators for code in t.sources), target])
-        return await self.detect(job.texts, candidates, job.format)
+        return await self.detect(job.texts, candidates, job.format, job.preferred_languages)
+
+    def _find(self, code: str) -> str | None:
+        """The first model's own code for the language."""
+        return next((own for t in self._translators if (own := t.find(code))), None)
 
     def _named(self, model: str | None) -> list[Translator]:
         """The model of that name, or all for None."""

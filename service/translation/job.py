@@ -26,7 +26,8 @@ class TranslationJob:
     `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
     allowed, None is any; `is_aligned`: whether sentences get their word
     alignment; `is_inspected`: whether its only sentence gets the attention of the network;
-    `keep`: strings that are not translated.
+    `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
+    "auto".
     """
 
     texts: Sequence[str]
@@ -42,6 +43,7 @@ class TranslationJob:
     is_inspected: bool = False
     format: TextFormat = "text"
     keep: Sequence[str] = ()
+    preferred_languages: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

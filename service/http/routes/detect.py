@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from service.http.openapi import describe_errors
+from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
@@ -22,6 +23,7 @@ class DetectRequest(RequestModel):
     """The text whose language is asked for."""
 
     q: str
+    preferred_languages: PreferredLanguages = None
 
 
 def make_router(max_characters: int) -> APIRouter:
@@ -47,12 +49,16 @@ async def detect(request: Request) -> list[DetectedLanguage]:
     fields = await read_fields(request, state.limits)
     wanted = fields.parse(request, DetectRequest, quiet=_KEYS)
     check_length("q", [wanted.q], state.limits)
-    (found,) = await state.dispatcher.detect([wanted.q])
+    (found,) = await state.dispatcher.detect(
+        [wanted.q], preferred=listed(wanted.preferred_languages)
+    )
     return [DetectedLanguage(language=found.language, confidence=found.confidence)]
 
 
 def _describe(max_characters: int) -> dict[str, Any]:
     text = {"type": "string", "maxLength": max_characters, "description": "A text."}
-    schema = {"type": "object", "required": ["q"], "properties": {"q": text}}
+    codes = DetectRequest.model_json_schema()["properties"]["preferred_languages"]
+    properties = {"q": text, "preferred_languages": codes}
+    schema = {"type": "object", "required": ["q"], "properties": properties}
     content = {kind: {"schema": schema, "example": _EXAMPLE} for kind in (JSON, FORM)}
     return {"requestBody": {"required": True, "content": content}}

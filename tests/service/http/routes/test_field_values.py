@@ -13,11 +13,13 @@ FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
 CODE = "a string of at most 64 characters"
 KEY = "a string of at most 512 characters"
 NAME = "a string of at most 255 characters"
+CODES = "a string or a list of at most 20 strings, each of at most 64 characters"
 TEXTS = "a string or a list of strings"
 ALLOWED = {
     "q": TEXTS,
     "source": CODE,
     "target": CODE,
+    "preferred_languages": CODES,
     "format": '"text" or "html" or "auto"',
     "keep": "a string or a list of at most 100 strings, each of 1 to 200 characters",
     "alternatives": "a whole number from 0 to 15",
@@ -68,7 +70,7 @@ BAD: dict[str, list[tuple[Any, str]]] = {
 def bad_values() -> list[tuple[str, Any, str]]:
     kinds = {
         **dict.fromkeys(STRINGS, "strings"),
-        **dict.fromkeys(("q", "target_prefix", "keep"), "texts"),
+        **dict.fromkeys(("q", "target_prefix", "keep", "preferred_languages"), "texts"),
         **dict.fromkeys(WHOLE, "whole"),
         **dict.fromkeys(NUMBERS, "numbers"),
         "details": "flag",

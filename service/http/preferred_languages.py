@@ -1,0 +1,39 @@
+"""The field that names the languages which a caller expects, for source "auto" and /detect."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from model.text.languages import MAX_CODE_CHARACTERS
+
+_MAX_LANGUAGES = 20
+
+
+def _check(value: object) -> object:
+    codes = value if isinstance(value, list) else [value]
+    are_codes = all(isinstance(code, str) and len(code) <= MAX_CODE_CHARACTERS for code in codes)
+    if are_codes and len(codes) <= _MAX_LANGUAGES:
+        return value
+    raise PydanticCustomError(
+        "codes",
+        f"must be a string or a list of at most {_MAX_LANGUAGES} strings, each of at most "
+        f"{MAX_CODE_CHARACTERS} characters",
+    )
+
+
+PreferredLanguages = Annotated[
+    str | list[str] | None,
+    BeforeValidator(_check),
+    Field(
+        description="The languages to expect, such as those of the caller's browser: any other "
+        f"counts a tenth. {_MAX_LANGUAGES} codes at most; those not served are ignored."
+    ),
+]
+
+
+def listed(value: str | list[str] | None) -> list[str]:
+    """The field's value as a list."""
+    return [value] if isinstance(value, str) else value or []
