@@ -16,6 +16,7 @@ from service.errors import InvalidField, ServiceError, printable
 from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_model import RequestModel
 from service.translation.alignment import AlignmentLink
+from service.translation.checks import Check, Kind
 from service.translation.confidence import WordConfidence
 from service.translation.job import TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
@@ -144,7 +145,7 @@ class TranslateRequest(RequestModel):
     )
     details: bool | Literal["attention"] = Field(
         False,
-        description="Also give every sentence's tokens, scores and word alignment; with "
+        description="Also give every sentence's tokens, scores, word alignment and checks; with "
         '"attention", for a text of one sentence, the attention of every layer and head.',
         json_schema_extra={"enum": [True, False, "attention"]},
     )
@@ -184,6 +185,7 @@ class TranslateRequest(RequestModel):
             model=self.model,
             is_aligned=bool(self.details),
             is_inspected=self.details == "attention",
+            is_checked=bool(self.details),
             format=self.format,
             keep=listed(self.keep),
             preferred_languages=listed(self.preferred_languages),
@@ -234,6 +236,25 @@ class Attention(BaseModel):
         )
 
 
+class CheckDetail(BaseModel):
+    """Something that differs between a sentence and its translation: what only the source has, and
+    what only the translation has."""
+
+    kind: Kind
+    source: list[str]
+    target: list[str]
+    message: str
+
+    @classmethod
+    def of(cls, check: Check) -> Self:
+        return cls(
+            kind=check.kind,
+            source=list(check.source),
+            target=list(check.target),
+            message=check.message,
+        )
+
+
 class SentenceDetail(BaseModel):
     """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
     sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
@@ -241,7 +262,8 @@ class SentenceDetail(BaseModel):
     alignment lists which words translate each other: [source_start, source_end, target_start,
     target_end, weight], offsets in code points of source and target, weight 0 to 1. confidence is
     the probability that the sentence is right, words lists [target_start, target_end, confidence];
-    both are absent if the model was not calibrated for the pair.
+    both are absent if the model was not calibrated for the pair. checks lists what is likely a
+    mistake.
     """
 
     source: str
@@ -254,6 +276,7 @@ class SentenceDetail(BaseModel):
     alignment: list[AlignmentLink]
     confidence: float | None = None
     words: list[WordConfidence] | None = None
+    checks: list[CheckDetail]
     attention: Attention | None = None
 
     @classmethod
@@ -270,20 +293,28 @@ class SentenceDetail(BaseModel):
             alignment=list(sentence.alignment or ()),
             confidence=confidence.sentence if confidence else None,
             words=list(confidence.words) if confidence else None,
+            checks=[CheckDetail.of(check) for check in sentence.checks],
             attention=Attention.of(sentence.attention) if sentence.attention else None,
         )
 
 
 class Pivot(BaseModel):
-    """The intermediate translation of a text, and the model that made it."""
+    """The intermediate translation of a text, the model that made it, and what its checks found."""
 
     language: str
     text: str
     model: str
+    checks: list[CheckDetail]
 
     @classmethod
     def of(cls, pivot: PivotTranslation) -> Self:
-        return cls(language=pivot.language, text=pivot.text, model=pivot.model)
+        checks = (check for sentence in pivot.sentences for check in sentence.checks)
+        return cls(
+            language=pivot.language,
+            text=pivot.text,
+            model=pivot.model,
+            checks=[CheckDetail.of(check) for check in checks],
+        )
 
 
 class TextDetail(BaseModel):

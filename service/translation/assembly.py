@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from model.confidence import Calibration
 from service.engine.interfaces import Tokenizer
 from service.translation.carriers import MarkedTranslation
+from service.translation.checks import Check, CheckedSentence, check_sentence
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
@@ -50,7 +51,7 @@ class Assembly:
 
     def _sentence(self, work: ModelJob, reading: Reading) -> SentenceResult:
         sentence, best = reading.sentence, reading.versions[0]
-        is_rated = work.is_aligned and sentence.is_plain
+        is_rated = work.is_aligned and sentence.is_as_decoded
         return SentenceResult(
             sentence.read(),
             read(sentence, best),
@@ -59,6 +60,7 @@ class Assembly:
             reading.times,
             read_links(sentence, best) if work.is_aligned else None,
             self._confidence_of(work, reading) if is_rated else None,
+            checks=_checks(work, reading) if work.is_checked else (),
         )
 
     def _confidence_of(self, work: ModelJob, reading: Reading) -> SentenceConfidence | None:
@@ -75,6 +77,23 @@ class Assembly:
             reading.best.log_probs,
             len(self._tokenizer.source_spans(text, work.target, work.source)),
         )
+
+
+def _checks(work: ModelJob, reading: Reading) -> list[Check]:
+    sentence, best = reading.sentence, reading.versions[0]
+    tags = [item for items in sentence.tag_items for item in items if isinstance(item, str)]
+    attributes = {unit: "" for unit in sentence.attributes}
+    return check_sentence(
+        CheckedSentence(
+            sentence.read(),
+            read(sentence, best),
+            work.source,
+            work.target,
+            source_tags="".join(tags),
+            target_tags=render(sentence, best, attributes) if tags else "",
+            is_complete=reading.best.finish_reason == "stop",
+        )
+    )
 
 
 def _joined(document: Document, readings: Sequence[Reading], rank: int) -> str:

@@ -233,6 +233,7 @@ class Dispatcher:
             prefixes=job.prefixes,
             is_aligned=job.is_aligned,
             is_inspected=job.is_inspected,
+            is_checked=job.is_checked,
             format=job.format,
             keep=job.keep,
         )

@@ -40,6 +40,11 @@ class MarkedSentence:
         return not (self.kept or self.tags or self.is_in_capitals)
 
     @property
+    def is_as_decoded(self) -> bool:
+        """Whether the translation reads as the network wrote it."""
+        return not (self.kept or self.is_in_capitals)
+
+    @property
     def attributes(self) -> list[MarkedSentence]:
         """The sentences in attributes of the tags inside."""
         return [

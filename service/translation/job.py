@@ -26,6 +26,7 @@ class TranslationJob:
     `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
     allowed, None is any; `is_aligned`: whether sentences get their word
     alignment; `is_inspected`: whether its only sentence gets the attention of the network;
+    `is_checked`: whether sentences are compared with their translations;
     `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
     "auto".
     """
@@ -41,6 +42,7 @@ class TranslationJob:
     model: str | None = None
     is_aligned: bool = False
     is_inspected: bool = False
+    is_checked: bool = False
     format: TextFormat = "text"
     keep: Sequence[str] = ()
     preferred_languages: Sequence[str] = ()
@@ -67,6 +69,7 @@ class ModelJob:
     is_admitted: bool = False
     is_aligned: bool = False
     is_inspected: bool = False
+    is_checked: bool = False
     format: TextFormat = "text"
     keep: Sequence[str] = ()
 

@@ -33,13 +33,13 @@ class Span(NamedTuple):
     end: int
 
 
-def find_kept(text: str, keep: Sequence[str] = ()) -> list[Span]:
-    """The spans to keep, in order; those that overlap or touch are joined. A `keep` string counts
-    where no other letter or digit touches it."""
+def find_kept(text: str, keep: Sequence[str] = (), *, joins_neighbours: bool = True) -> list[Span]:
+    """The spans to keep, in order; those that overlap are joined, and those that touch if
+    `joins_neighbours`. A `keep` string counts where no other letter or digit touches it."""
     found = [*_by_rules(text), *_blocks(text), *_named(text, keep)]
     joined: list[Span] = []
     for span in sorted(found):
-        if joined and span.start <= joined[-1].end:
+        if joined and span.start < joined[-1].end + joins_neighbours:
             joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
         else:
             joined.append(span)

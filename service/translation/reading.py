@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from model.decoding.sentence import Hypothesis
+from model.text.words import words
 from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome, SentenceTimes
 from service.translation.alignment import AlignmentLink, link_words
+from service.translation.alternative_links import links_of_alternative
 from service.translation.carriers import CarriedText, MarkedTranslation
 from service.translation.document import MarkedSentence
 from service.translation.flow import MARK
@@ -69,11 +71,14 @@ class Reader:
     def _versions(
         self, sentence: MarkedSentence, carried: CarriedText, outcome: SentenceOutcome
     ) -> Iterator[MarkedTranslation | None]:
-        """The hypotheses; only the best is aligned, so with tags the others do not count."""
-        count = 1 if sentence.tags else len(outcome.hypotheses)
-        for hypothesis in outcome.hypotheses[:count]:
+        """The hypotheses. Only the best is aligned: with tags the others take over its links."""
+        best = outcome.hypotheses[0]
+        best_links = self._links(carried.text, self._tokenizer.decode(best.ids), best)
+        for hypothesis in outcome.hypotheses:
             target = self._tokenizer.decode(hypothesis.ids)
-            links = self._links(carried.text, target, hypothesis)
+            links = best_links
+            if hypothesis is not best:
+                links = self._moved(best, best_links, hypothesis) if sentence.tags else ()
             translation = carried.restore(target, links, self._source, self._target)
             if translation is not None and _has_more(sentence, translation.text):
                 translation = None
@@ -125,6 +130,15 @@ class Reader:
             self._tokenizer.target_spans(hypothesis.ids),
             hypothesis.attention,
         )
+
+    def _moved(
+        self, best: Hypothesis, links: Sequence[AlignmentLink], other: Hypothesis
+    ) -> Sequence[AlignmentLink]:
+        """The links of another hypothesis, taken from those of the best."""
+        texts = [self._tokenizer.decode(one.ids) for one in (best, other)]
+        spans = [self._tokenizer.target_spans(one.ids) for one in (best, other)]
+        (text, other_text), (known, others) = texts, list(map(words, texts, spans))
+        return links_of_alternative(text, known, links, other_text, others)
 
 
 def parts_of(sentence: MarkedSentence) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from model.decoding.sentence import AttentionTables, Hypothesis
 from service.engine.sentence_task import SentenceTimes
 from service.translation.alignment import AlignmentLink
+from service.translation.checks import Check
 from service.translation.confidence import SentenceConfidence
 from service.translation.detection import Detection
 
@@ -27,7 +28,7 @@ class SentenceResult:
 
     `alignment`: which words translate each other; `confidence`: how likely words and sentence are
     right, None also if it was not measured for the pair; `attention`: of all layers and heads. None
-    if the job did not ask.
+    if the job did not ask. `checks`: what does not match, if the job asked.
     """
 
     source: str
@@ -38,6 +39,7 @@ class SentenceResult:
     alignment: Sequence[AlignmentLink] | None = None
     confidence: SentenceConfidence | None = None
     attention: SentenceAttention | None = None
+    checks: Sequence[Check] = ()
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from service.translation.text_pool import TextPool, cost_of
 
 _COST_OF_LINKS = 4
 """Aligning the words of a sentence costs as much as reading this many versions of it."""
+_COST_OF_CHECKS = 2
+"""Checking a character costs as much as reading this many."""
 _MANY_SENTENCES = 16
 """So many are never assembled on the event loop, so that their marks need no counting."""
 Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
@@ -177,6 +179,9 @@ class Translator:
         assemble = functools.partial(self._assembly.results, work, prepared.documents, readings)
         few = readings[:_MANY_SENTENCES]
         num_marks = sum(len(r.sentence.tags) + len(r.sentence.kept) for r in few)
-        num_parts = len(work.texts) + len(readings) * work.options.n_best + num_marks
-        results = await self._pool.run(cost_of(num_parts, 0), assemble)
+        num_versions = work.options.n_best
+        num_parts = len(work.texts) + (len(readings) + num_marks) * num_versions
+        num_characters = sum(len(text) for text in work.texts) if work.is_checked else 0
+        cost = cost_of(num_parts, _COST_OF_CHECKS * num_characters)
+        results = await self._pool.run(cost, assemble)
         return await self._inspector.inspected(work, results) if work.is_inspected else results

@@ -247,3 +247,48 @@ def test_a_request_of_a_hundred_thousand_tags_is_answered(large: TestClient) -> 
     body = json.dumps({**FIELDS, "q": q, "format": "html"})
     answer = large.post("/translate", content=body, headers={"Content-Type": "application/json"})
     assert answer.json()["translatedText"] == q.replace("word", "WORD")
+
+
+@pytest.mark.parametrize("post", [by_json, by_form, by_events, by_websocket])
+def test_what_does_not_match_is_told_in_details(
+    client: TestClient, runner: FakeRunner, post: Post
+) -> None:
+    runner.garbled = {"2013": "2014"}
+    answer = post(client, q="in 2013 we {did} meet. see you", details=True)
+    checks = [sentence["checks"] for sentence in answer["details"][0]["sentences"]]
+    message = "the translation lacks 2013 and adds 2014"
+    assert checks == [
+        [{"kind": "number", "source": ["2013"], "target": ["2014"], "message": message}],
+        [],
+    ]
+
+
+def test_the_checks_of_a_pivot_are_told_with_it(client: TestClient, runner: FakeRunner) -> None:
+    runner.garbled = {"2013": "2014"}
+    answer = by_json(client, q="2013年。", source="zh", details=True)
+    found, of_language = answer["details"][0]["pivot"]["checks"]
+    assert (found["source"], found["target"]) == (["2013"], ["2014"])
+    assert of_language["kind"] == "language"
+
+
+def test_a_sentence_with_tags_has_the_confidence_of_the_plain_one(client: TestClient) -> None:
+    tagged = by_json(client, q="one <b>two</b> three &amp; four", format="html", details=True)
+    plain = by_json(client, q="one two three & four", details=True)
+    found = [answer["details"][0]["sentences"][0] for answer in (tagged, plain)]
+    assert found[0]["confidence"] == found[1]["confidence"]
+    assert found[0]["words"] == found[1]["words"]
+    assert found[0]["checks"] == []
+
+
+@pytest.mark.parametrize("post", [by_json, by_form, by_events, by_websocket])
+def test_alternatives_of_a_sentence_with_tags_have_them_too(
+    client: TestClient, runner: FakeRunner, post: Post
+) -> None:
+    runner.garbled = {"THREE*": "FOUR*"}
+    q = "<p>one <b>two</b> <i>three</i></p>"
+    answer = post(client, q=q, format="html", alternatives=2)
+    assert answer["translatedText"] == "<p>ONE <b>TWO</b> <i>THREE</i></p>"
+    assert answer["alternatives"] == [
+        "<p>ONE <b>TWO</b> <i>FOUR</i>*</p>",
+        "<p>ONE <b>TWO</b> <i>FOUR</i>**</p>",
+    ]

@@ -1,0 +1,195 @@
+"""What does not match between a sentence and its translation.
+
+Checks report what is likely a mistake, and stay silent where languages differ by nature: numbers
+are compared by value, in digits or words; lengths by what is usual. They cost linear time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import regex
+
+from service.translation.numbers import find_numbers, unmatched
+from service.translation.placeholders import find_kept
+from service.translation.segmentation import is_spaced
+
+Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "language"]
+_TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
+_ADDRESS = regex.compile(r"://|^www\.|^[^\s@]+@[^\s@]+\.[^\s@]+$|^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}/")
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*+")
+_HAN = regex.compile(r"\p{Han}")
+_LETTER = regex.compile(r"\p{L}")
+_UNITS_OF_HAN = 3
+"""A Chinese character says as much as this many letters."""
+_LEAST_RATIO, _MOST_RATIO, _SLACK = 0.35, 3.0, 25
+_LEAST_WORDS, _MOST_COPIED = 4, 0.7
+_MOST_SHOWN, _MOST_COMPARED = 20, 500
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that differs: what only the source has, and what only the translation has."""
+
+    kind: Kind
+    source: Sequence[str]
+    target: Sequence[str]
+    message: str
+
+
+@dataclass(frozen=True)
+class CheckedSentence:
+    """A sentence and its translation as they read. `source_tags` and `target_tags` are the texts
+    as written, with tags; `is_complete` says that the network ended the translation itself."""
+
+    source: str
+    target: str
+    source_language: str
+    target_language: str
+    source_tags: str = ""
+    target_tags: str = ""
+    is_complete: bool = True
+
+
+def check_sentence(sentence: CheckedSentence) -> list[Check]:
+    """All that differs, in the order of the kinds. Terms are checked by `check_terms`."""
+    source, target = _side(sentence.source), _side(sentence.target)
+    found = [
+        _check_numbers(source, target),
+        *_check_kept(source, target),
+        check_tags(sentence.source_tags, sentence.target_tags),
+        _check_length(sentence),
+        _check_language(sentence, source.rest, target.rest),
+    ]
+    return [check for check in found if check is not None]
+
+
+def check_terms(
+    source_terms: Sequence[str], target_terms: Sequence[str], target: str
+) -> Check | None:
+    """Whether the translation has each target term as often as it is listed, in any case.
+
+    The terms are those of a glossary that stand in the source: source_terms[i] is to be translated
+    as target_terms[i].
+    """
+    text = target.casefold()
+    wanted = Counter(term.casefold() for term in target_terms)
+    missing = {term for term, count in wanted.items() if text.count(term) < count}
+    pairs = zip(source_terms, target_terms, strict=True)
+    lost = [(s, t) for s, t in pairs if t.casefold() in missing]
+    if not lost:
+        return None
+    told = ", ".join(f"{s} = {t}" for s, t in dict.fromkeys(lost))
+    return _check("term", [s for s, _ in lost], [], f"the translation lacks the term {told}")
+
+
+def check_tags(source: str, target: str) -> Check | None:
+    """Compare the tags of two texts as they are written, by name."""
+    return _compared("tag", _TAG.findall(source), _TAG.findall(target))
+
+
+class _Side(NamedTuple):
+    """A text, its strings to keep, and the text without them, so that their digits and words do
+    not count."""
+
+    text: str
+    kept: Sequence[str]
+    rest: str
+
+
+def _side(text: str) -> _Side:
+    position, kept, rest = 0, [], []
+    for start, end in find_kept(text, joins_neighbours=False):
+        kept.append(text[start:end])
+        rest.append(text[position:start])
+        position = end
+    return _Side(text, kept, " ".join([*rest, text[position:]]))
+
+
+def _check_numbers(source: _Side, target: _Side) -> Check | None:
+    return _difference("number", *unmatched(find_numbers(source.rest), find_numbers(target.rest)))
+
+
+def _check_kept(source: _Side, target: _Side) -> Iterator[Check | None]:
+    """Addresses and placeholders that one text has more often than the other."""
+    sides = _more_often(source, target), _more_often(target, source)
+    yield _difference("url", *([s for s in side if _ADDRESS.search(s)] for side in sides))
+    rest = ([s for s in side if not _ADDRESS.search(s)] for side in sides)
+    yield _difference("placeholder", *rest)
+
+
+def _more_often(side: _Side, other: _Side) -> list[str]:
+    """The strings to keep that `other` has less often, each as often as it lacks them."""
+    found = []
+    for string, count in itertools.islice(Counter(side.kept).items(), _MOST_COMPARED):
+        if not _TAG.match(string):
+            found += [string] * (count - min(count, other.text.count(string)))
+    return found
+
+
+def _check_length(sentence: CheckedSentence) -> Check | None:
+    if not sentence.is_complete:
+        return Check("length", [], [], "the translation was cut off before its end")
+    source, target = _units(sentence.source), _units(sentence.target)
+    if target < _LEAST_RATIO * source - _SLACK:
+        return _check("length", [], [], "the translation is much shorter than usual")
+    if target > _MOST_RATIO * source + _SLACK:
+        return _check("length", [], [], "the translation is much longer than usual")
+    return None
+
+
+def _units(text: str) -> int:
+    return len(text) + (_UNITS_OF_HAN - 1) * len(_HAN.findall(text))
+
+
+def _check_language(sentence: CheckedSentence, source: str, target: str) -> Check | None:
+    """Chinese characters where none belong or none where they do, and copied sentences."""
+    if sentence.source_language == sentence.target_language:
+        return None
+    han = _HAN.findall(target)
+    if is_spaced(sentence.target_language) and han:
+        return _language_check(han, "is partly in Chinese characters")
+    if sentence.target_language.split("-")[0].lower() == "zh":
+        is_long = len(_WORD.findall(source)) >= _LEAST_WORDS
+        is_wrong = is_long and not han and _LETTER.search(target) is not None
+        return _language_check([], "has no Chinese character") if is_wrong else None
+    return _check_copied(source, target)
+
+
+def _check_copied(source: str, target: str) -> Check | None:
+    words = [word for word in _WORD.findall(target) if word.islower()]  # no names
+    if len(words) < _LEAST_WORDS:
+        return None
+    known = set(_WORD.findall(source))
+    if sum(word in known for word in words) <= _MOST_COPIED * len(words):
+        return None
+    return _language_check([], "repeats the source, and is hardly translated")
+
+
+def _language_check(target: Iterable[str], told: str) -> Check:
+    return _check("language", [], dict.fromkeys(target), f"the translation {told}")
+
+
+def _compared(kind: Kind, source: Iterable[str], target: Iterable[str]) -> Check | None:
+    """The difference of two multisets."""
+    left, right = Counter(source), Counter(target)
+    return _difference(kind, list((left - right).elements()), list((right - left).elements()))
+
+
+def _difference(kind: Kind, lost: Sequence[str], added: Sequence[str]) -> Check | None:
+    if not lost and not added:
+        return None
+    told = [
+        f"{verb} {', '.join(strings[:_MOST_SHOWN])}"
+        for verb, strings in (("lacks", lost), ("adds", added))
+        if strings
+    ]
+    return _check(kind, lost, added, f"the translation {' and '.join(told)}")
+
+
+def _check(kind: Kind, source: Iterable[str], target: Iterable[str], message: str) -> Check:
+    return Check(kind, list(source)[:_MOST_SHOWN], list(target)[:_MOST_SHOWN], message)

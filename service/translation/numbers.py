@@ -1,0 +1,171 @@
+"""The numbers of a text by value, so that 1,000 and 1.000, 3.14 and 3,14 can be compared.
+
+A number has all the values that its spelling allows: `1.000` is a thousand or one, `3 p.m.` is 3 or
+15, `2 Millionen` is 2 or 2,000,000.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+import regex
+
+from service.translation.number_words import SCALES, number_words
+
+_MOST_DIGITS = 30
+_NUMBER = regex.compile(
+    r"(?<![\p{Latin}\d_])(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d++(?:[.,'’\u00a0\u202f]\d++)*+)"
+)
+_IN_WORD = regex.compile(r"(?<=[\p{Latin}_])\d++")
+_GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P=mark)\d{3})*+")
+_DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
+_PARTED = regex.compile(r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+")
+_SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千万亿萬億])")
+_AFTERNOON = regex.compile(r"\s?(?:[:.]\d\d)?\s?p\.?m\b", regex.IGNORECASE)
+_BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
+_LONGEST_SCALE = 12
+
+
+class Number(NamedTuple):
+    """A number as it is written, and the values that it may have."""
+
+    written: str
+    values: frozenset[Decimal]
+
+
+class Numbers(NamedTuple):
+    """`certain` numbers must have a counterpart in a translation; `possible` values may be one."""
+
+    certain: Sequence[Number]
+    possible: frozenset[Decimal]
+
+
+def find_numbers(text: str) -> Numbers:
+    """The numbers of a text in digits and in words. Linear time."""
+    words = list(number_words(text))
+    certain = [Number(text[start:end], values) for start, end, values in _digits(text)]
+    certain += [
+        Number(text[word.start : word.end], frozenset({Decimal(word.value)}))
+        for word in words
+        if word.is_certain
+    ]
+    inside = (match.group()[:_MOST_DIGITS] for match in _IN_WORD.finditer(text))
+    possible = {Decimal(word.value) for word in words} | {Decimal(digits) for digits in inside}
+    return Numbers(certain, frozenset(possible))
+
+
+def unmatched(source: Numbers, target: Numbers) -> tuple[list[str], list[str]]:
+    """The numbers of source and target, as written, that have no counterpart."""
+    lost, added = _left_over(source.certain, target.certain)
+    return (
+        [number.written for number in lost if not number.values & target.possible],
+        [number.written for number in added if not number.values & source.possible],
+    )
+
+
+def _left_over(
+    source: Sequence[Number], target: Sequence[Number]
+) -> tuple[list[Number], list[Number]]:
+    """Pair numbers that may be equal, those with the fewest values first."""
+    waiting: dict[Decimal, list[int]] = {}
+    for place, number in enumerate(target):
+        for value in number.values:
+            waiting.setdefault(value, []).append(place)
+    paired: set[int] = set()
+    lost: list[Number] = []
+    for number in sorted(source, key=lambda one: len(one.values)):
+        partner = _next_free(number, waiting, paired)
+        if partner is None:
+            lost.append(number)
+        else:
+            paired.add(partner)
+    return lost, [number for place, number in enumerate(target) if place not in paired]
+
+
+def _next_free(number: Number, waiting: dict[Decimal, list[int]], paired: set[int]) -> int | None:
+    for value in sorted(number.values, reverse=True):
+        places = waiting.get(value, [])
+        while places:
+            if (place := places.pop()) not in paired:
+                return place
+    return None
+
+
+def _digits(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
+    """The numbers in digits, each with its place and values; of dates and times the parts."""
+    position = 0
+    decades = {match.start(): match for match in _DECADE.finditer(text)}
+    parted = {match.start(): match.end() for match in _PARTED.finditer(text)}
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
+        if start < position:
+            continue
+        if (decade := decades.get(start)) is not None:
+            position = decade.end()
+            year = Decimal(100 * (int(decade["century"]) - 1) + int(decade["decade"]))
+            yield start, position, frozenset({year, year % 100})
+            continue
+        if start in parted:
+            position = parted[start]
+            yield from _parts(text, start, position)
+            continue
+        position = end
+        if values := _values(text, start, end):
+            yield start, end, values
+        else:  # a list without spaces, such as 0,2,4,6
+            yield from _parts(text, start, end)
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
+    is_time = ":" in text[start:end]
+    for match in regex.finditer(r"\d++", text, pos=start, endpos=end):
+        value = Decimal(match.group())
+        is_hour = is_time and match.start() == start and _is_afternoon(text, start, end)
+        values = {value, value + 12} if is_hour else {value}
+        if not is_time and len(match.group()) == 4:
+            values.add(value % 100)  # 2024 and 24
+        yield *match.span(), frozenset(values)
+
+
+def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
+    values = set(_spelled(text[start:end]))
+    if (scale := _scale_after(text, end)) is not None:
+        values |= {value * scale for value in values}
+    if end - start <= 2 and _is_afternoon(text, start, end):
+        values |= {value + 12 for value in values}
+    if text[end : end + 1] == "s" and end - start == 4:  # the 1990s are the 90er
+        values |= {value % 100 for value in values}
+    return frozenset(values)
+
+
+def _spelled(written: str) -> Iterator[Decimal]:
+    """What a number with these marks may be: the marks group thousands, or the last is decimal."""
+    written = written[:_MOST_DIGITS]
+    digits = regex.sub(r"\D", "", written)
+    marks = Counter(char for char in written if not char.isdigit())
+    if not marks:
+        yield Decimal(digits)
+        return
+    if _GROUPED.fullmatch(written):
+        yield Decimal(digits)
+    last = regex.search(r"\D(\d+)$", written)
+    if last is not None and marks[written[last.start()]] == 1:
+        head = regex.sub(r"\D", "", written[: last.start()])
+        yield Decimal(f"{head}.{last[1]}").normalize()
+
+
+def _scale_after(text: str, end: int) -> int | None:
+    match = _SCALE.match(text, end, end + _LONGEST_SCALE + 1)
+    if match is None:
+        return None
+    word = match[1].lower()
+    return SCALES.get(word)
+
+
+def _is_afternoon(text: str, start: int, end: int) -> bool:
+    if _AFTERNOON.match(text, end, end + 8):
+        return True
+    return text[max(0, start - 12) : start].lower().endswith(_BEFORE_NOON)

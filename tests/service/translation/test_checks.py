@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.translation.checks import Check, CheckedSentence, check_sentence, check_terms
+
+
+def check(
+    source: str, target: str, source_language: str = "en", target_language: str = "de"
+) -> list[tuple[str, list[str], list[str]]]:
+    sentence = CheckedSentence(source, target, source_language, target_language)
+    return [(c.kind, list(c.source), list(c.target)) for c in check_sentence(sentence)]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("The 3 men paid 1,000 dollars.", "Die drei Männer zahlten 1.000 Dollar."),
+        ("See https://a.b/c?d=1 and x@y.de.", "Siehe https://a.b/c?d=1 und x@y.de."),
+        ("Press {name} or %s, {a}{b}", "{name} oder %s drücken, {a} {b}"),
+        ("Version 1.2.3 of 2024-01-05", "Version 1.2.3 vom 2024-01-05"),
+        ("Nellie Kershaw and Tom Ford in London", "Nellie Kershaw und Tom Ford in London"),
+        ("OK.", "OK."),
+        ("", ""),
+    ],
+)
+def test_a_right_translation_has_no_checks(source: str, target: str) -> None:
+    assert check(source, target) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("In 2013.", "In 2014.", ("number", ["2013"], ["2014"])),
+        ("See https://a.b/c.", "Siehe da.", ("url", ["https://a.b/c"], [])),
+        ("Write now.", "Schreib an x@y.de.", ("url", [], ["x@y.de"])),
+        ("Press {a} {a}.", "{a} drücken.", ("placeholder", ["{a}"], [])),
+        ("Press it.", "%s drücken.", ("placeholder", [], ["%s"])),
+        ("I know you all too well.", "I know you all too well.", ("language", [], [])),
+        ("I know you.", "Ich 知道 dich.", ("language", [], ["知", "道"])),
+        ("No", "Nein, " * 30, ("length", [], [])),
+        ("It was a long day. " * 12, "Ja.", ("length", [], [])),
+    ],
+)
+def test_what_differs_is_told(
+    source: str, target: str, expected: tuple[str, list[str], list[str]]
+) -> None:
+    assert check(source, target) == [expected]
+
+
+def test_chinese_is_told_by_its_characters() -> None:
+    assert check("How are you today?", "你今天好吗？", "en", "zh") == []
+    assert [kind for kind, *_ in check("How are you today?", "Hao are", "en", "zh")] == ["language"]
+    assert check("你好", "Hello", "zh", "en") == []
+
+
+def test_a_translation_that_was_cut_off_is_told() -> None:
+    sentence = CheckedSentence("Hello.", "Hallo.", "en", "de", is_complete=False)
+    (found,) = check_sentence(sentence)
+    assert (found.kind, found.message) == ("length", "the translation was cut off before its end")
+
+
+def test_tags_are_compared_by_name() -> None:
+    sentence = CheckedSentence(
+        "a b", "a b", "en", "de", source_tags="<b><img alt='a'></b>", target_tags="<b><i>x</b>"
+    )
+    (found,) = check_sentence(sentence)
+    assert found == Check("tag", ["<img"], ["<i"], "the translation lacks <img and adds <i")
+    same = dataclasses.replace(sentence, target_tags="<b>x<img alt='c'></b>")
+    assert check_sentence(same) == []
+
+
+def test_terms_must_stand_in_the_translation_as_often_as_they_are_listed() -> None:
+    assert check_terms([], [], "x") is None
+    assert check_terms(["house"], ["Gebäude"], "Das GEBÄUDE ist alt.") is None
+    found = check_terms(["house", "house", "red"], ["Bau", "Bau", "rot"], "Der Bau ist rot.")
+    assert found == Check(
+        "term", ["house", "house"], [], "the translation lacks the term house = Bau"
+    )
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_any_two_texts_can_be_checked(source: str, target: str) -> None:
+    for found in check_sentence(CheckedSentence(source, target, "en", "zh")):
+        assert found.message.startswith("the translation ")
+        assert len(found.source) <= 20
+        assert len(found.target) <= 20
+
+
+@pytest.mark.parametrize("part", ["a", "1 ", "{x} ", "https://", "<a ", "中", "a@b", "../", "``"])
+def test_long_texts_are_checked_at_once(part: str) -> None:
+    """Quadratic work would take hours."""
+    text = part * (50_000 // len(part))
+    assert check_sentence(CheckedSentence(text, text, "en", "fr")) is not None
