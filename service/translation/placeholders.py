@@ -18,6 +18,11 @@ _CODE = regex.compile(
     rf"(?<![{LATIN}])(?:[A-Z]{{1,6}}-?\d{{3,}}+(?:-\d++)*+|0x[0-9a-fA-F]++)(?![{LATIN}])"
 )
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")
+_PILE = regex.compile(r"\p{M}{5}|[\u0334-\u0338]")
+_PILES = regex.compile(
+    r"(?<![\p{L}\p{M}])(?:[\p{L}\p{M}]*?\p{M}{5,}+|(?:[\p{L}\p{M}]*?[\u0334-\u0338]){2})[\p{L}\p{M}]*+"
+)
+"""Words with five marks on a letter, or two letters struck out: no model has learned them."""
 _ADDRESSES = frozenset({"://", "www.", ".", "/", "\\"})
 _END_MARKS = ".,;:!?'\"*_"
 _BLOCK_HEAD = regex.compile(
@@ -60,7 +65,8 @@ def _by_rules(text: str) -> Iterator[Span]:
                     end = _address_end(text, start, end)
                 if end > start:
                     yield Span(start, end)
-    for pattern in (_CODE, _ODD):
+    patterns = (_CODE, _ODD, _PILES) if _PILE.search(text) else (_CODE, _ODD)
+    for pattern in patterns:
         yield from (Span(*match.span()) for match in pattern.finditer(text))
 
 

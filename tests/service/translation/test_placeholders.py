@@ -135,3 +135,24 @@ def test_the_time_is_linear(unit: str) -> None:
         return max(min(took), 1e-3)
 
     assert seconds(24_000) / seconds(3_000) < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("see a" + "\u0301" * 5000 + " here", ["a" + "\u0301" * 5000]),
+        ("x\u0301\u0302\u0303\u0304\u0305yz now", ["x\u0301\u0302\u0303\u0304\u0305yz"]),
+        ("h\u0336e\u0336l\u0336p\u0336 me", ["h\u0336e\u0336l\u0336p\u0336"]),
+        ("cafe\u0301 Vie\u0323\u0302t na\u0303o", []),
+        ("ที่นี่ हिन्दी עִבְרִית", []),
+        ("⟦3⟧ and ⟦ this ⟧", ["⟦3⟧", "⟦", "⟧"]),
+    ],
+)
+def test_letters_with_piles_of_marks_and_brackets_are_kept(text: str, kept: list[str]) -> None:
+    assert [text[start:end] for start, end in find_kept(text)] == kept
+
+
+@pytest.mark.parametrize("part", ["a\u0301", "\u0301", "a", "a\u0336", "\u0336 ", "a\u0301\u0336"])
+def test_marks_take_linear_time(part: str) -> None:
+    """Quadratic work would take hours."""
+    assert find_kept(part * 200_000) is not None
