@@ -15,7 +15,8 @@ from service.translation.kept_patterns import LATIN, PATTERNS
 
 _RULES = [(trigger, regex.compile(f"(?V1){pattern}")) for trigger, pattern in PATTERNS]
 _CODE = regex.compile(
-    rf"(?<![{LATIN}])(?:[A-Z]{{1,6}}-?\d{{3,}}+(?:-\d++)*+|0x[0-9a-fA-F]++)(?![{LATIN}])"
+    rf"(?<![{LATIN}])(?:[A-Z]{{1,6}}-?\d{{3,}}+(?:-\d++)*+|0x[0-9a-fA-F]++"
+    rf"|[a-z]++(?:[A-Z][a-z0-9]++){{2,}}+)(?![{LATIN}])"
 )
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")
 _PILE = regex.compile(r"\p{M}{5}|[\u0334-\u0338]")

@@ -23,6 +23,8 @@ _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
 _HAS_WORD = regex.compile(r"(?V1)[^\s\p{Extended_Pictographic}\uFE0F\u200D]|[0-9]")
+_LONGEST_SYMBOL = 12
+_SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
 
 
 def take_apart(source: str, keep: Sequence[str]) -> list[str | Flow]:
@@ -72,6 +74,10 @@ class _Page:
             self._add_text(self._written(token))
         elif token.kind is Kind.OTHER:
             self._flow.add_tag((self._written(token),), index, None)
+        elif token.kind is Kind.START and (end := self._symbol_until(index)):
+            rest = self._source[token.end : self._tokens[end - 1].end]
+            self._flow.add_tag((*self._tag_parts(token), rest), index, None)
+            return end
         elif token.kind is Kind.START and (end := self._kept_until(index)):
             self._keep_element(index, end)
             return end
@@ -93,6 +99,18 @@ class _Page:
         if following < len(self._tokens) and self._tokens[following].kind is Kind.RAW:
             return following + 1
         return following
+
+    def _symbol_until(self, index: int) -> int | None:
+        """The index after a link whose text is only a symbol, such as `#` or `¶`; None for any
+        other."""
+        partner = self._partners.get(index)
+        if self._tokens[index].name != "a" or partner != index + 2:
+            return None
+        inner = self._tokens[index + 1]
+        if inner.kind is not Kind.TEXT or inner.end - inner.start > _LONGEST_SYMBOL:
+            return None
+        is_symbol = _SYMBOL.fullmatch(html.unescape(self._written(inner)))
+        return partner + 1 if is_symbol else None
 
     def _keep_element(self, start: int, end: int) -> None:
         """Keep tokens[start:end]: as a word of the text if the element is inline and has text."""

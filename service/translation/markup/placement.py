@@ -42,7 +42,7 @@ def place_tags(
     """Where each tag goes, in the order in which they are written."""
     root = build_tree(tags, len(source))
     root.target = Span(0, len(target))
-    placement = _Placement(source, links)
+    placement = _Placement(source, target, links)
     pending = [root]
     while pending:
         node = pending.pop()
@@ -54,8 +54,8 @@ def place_tags(
 class _Placement:
     """Places the children of one element after the other."""
 
-    def __init__(self, source: str, links: Sequence[AlignmentLink]) -> None:
-        self._source = source
+    def __init__(self, source: str, target: str, links: Sequence[AlignmentLink]) -> None:
+        self._source, self._target = source, target
         self._words = sorted({Span(link.target_start, link.target_end) for link in links})
         places = {word: place for place, word in enumerate(self._words)}
         self._links = sorted(
@@ -80,7 +80,9 @@ class _Placement:
         for child in inner:
             if child not in taken:
                 point = self._point(child, parent, room)
-                child.target = Span(point, point)
+                child.target = self._same_marks(child, point, room, taken) or Span(point, point)
+                if child.target.end > point:
+                    taken.add(child)
         _move_out(inner, sorted(taken, key=lambda c: c.target))
 
     def _place_elements(self, children: Iterable[Node], room: Span) -> set[Node]:
@@ -144,6 +146,23 @@ class _Placement:
         if point is None:
             point = room.start if node.source.start <= parent.source.start else room.end
         return min(max(point, room.start), room.end)
+
+    def _same_marks(self, node: Node, point: int, room: Span, taken: Iterable[Node]) -> Span | None:
+        """The same punctuation in the room, at the point or after the next space; None if it is
+        taken, or is not there."""
+        marks = self._source[node.source.start : node.source.end].strip()
+        if not marks:
+            return None
+        start = point
+        while start < room.end and self._target[start].isspace():
+            start += 1
+        found = Span(start, start + len(marks))
+        if found.end > room.end or not self._target.startswith(marks, start):
+            return None
+        is_free = all(
+            node.target.end <= found.start or found.end <= node.target.start for node in taken
+        )
+        return found if is_free else None
 
     def _anchor(self, offset: int, end: int) -> int | None:
         """Before the translation of the word that begins at `offset`, if that is before `end`; or

@@ -69,6 +69,8 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("2024-05-17T10:00:00Z, CVE-2024-1234", ["2024-05-17T10:00:00Z", "CVE-2024-1234"]),
         ("v2 v2.0 1.2.3-rc.1", ["v2.0", "1.2.3-rc.1"]),
         ("Tom &amp; Ann &#39;", ["&amp;", "&#39;"]),
+        ("see xsltEvalTemplateString now", ["xsltEvalTemplateString"]),
+        ("an iPhone, eBay and McDonald", []),
         ("⟦3⟧ and ⟧", ["⟦3⟧", "⟧"]),
         ("a\ufffdb \ufffc", ["\ufffd", "\ufffc"]),
         ("```a b``` and ``c`d``", ["```a b```", "``c`d``"]),

@@ -72,6 +72,14 @@ def by_websocket(client: TestClient, **fields: Any) -> dict[str, Any]:
             "SEE <img alt='A \"B\"' src=c> HERE <br> NOW",
         ),
         ({"q": "<img alt=sea>", "format": "html"}, '<img alt="SEA">'),
+        (
+            {"q": "<h2>One two<span><a href=#x>#</a></span> <a>&para;</a></h2>", "format": "html"},
+            "<h2>ONE TWO<span><a href=#x>#</a></span> <a>&para;</a></h2>",
+        ),
+        (
+            {"q": "<h2><a href=x>§ </a>one <a>!</a></h2>", "format": "html"},
+            "<h2><a href=x>§ </a>ONE <a>!</a></h2>",
+        ),
         ({"q": "<p>one</p>", "format": "auto"}, "<p>ONE</p>"),
         ({"q": "one & two <3", "format": "auto"}, "ONE & TWO <3"),
         ({"q": "<b>one</b>", "format": "text"}, "<b>ONE</b>"),
@@ -292,3 +300,11 @@ def test_alternatives_of_a_sentence_with_tags_have_them_too(
         "<p>ONE <b>TWO</b> <i>FOUR</i>*</p>",
         "<p>ONE <b>TWO</b> <i>FOUR</i>**</p>",
     ]
+
+
+def test_a_link_on_a_symbol_is_not_shown_to_the_network(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    """Networks lose the sign of a permanent link, or move it out of the link."""
+    ask(client, q="<h2>one <a href=#x>#</a></h2>", format="html")
+    assert ["".join(map(chr, sent[1:-1])) for sent in runner.admitted] == ["one"]
