@@ -29,65 +29,15 @@ from benchmarks.sentences import ROOT
 from service.offline import OfflineOptions, OfflineTranslator
 
 _TRANSLATED = {"alt", "title", "placeholder", "aria-label"}
-_INLINE = set(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "mark",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-        "code",
-        "time",
-        "data",
-        "ruby",
-        "svg",
-        "math",
-        "nobr",
-    ]
+_INLINE = frozenset(
+    """
+    a abbr acronym b bdi bdo big cite del dfn em font i img ins kbd mark q s samp small span strike
+    strong sub sup tt u var wbr code time data ruby svg math nobr
+    """.split()  # noqa: SIM905
 )
 _KEPT = {"script", "style", "pre", "code", "textarea", "kbd", "samp", "var", "tt", "svg"}
-_VOID = set(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    ]
+_VOID = frozenset(
+    "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
 )
 
 

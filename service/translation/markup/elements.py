@@ -6,7 +6,7 @@ beside text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import regex
 
@@ -45,6 +45,7 @@ _UNTOUCHED = _names(
     var xmp
     """
 )
+_SEPARATOR = regex.compile(r"(?:[\s|·•/»›—-]|&nbsp;|&middot;|&bull;)++")
 _BEGINNING = regex.compile(r"\s*+<(?:!doctype\s|\?xml\s)", regex.IGNORECASE)
 _KEEPS = regex.compile(
     r"""\stranslate\s*+=\s*+(?:"no"|'no'|no(?=[\s/>]))"""
@@ -106,6 +107,28 @@ def inline_names(source: str, tokens: Sequence[Token]) -> frozenset[str]:
         ):
             found.add(token.name)
     return _INLINE | found
+
+
+def list_links(source: str, tokens: Sequence[Token], partners: Mapping[int, int]) -> frozenset[int]:
+    """The start tags of links that follow others in a list, such as `A | B | C`: three or more with
+    only white space or separators between. They are items, not one sentence. Linear time."""
+    following = {}
+    for index, token in enumerate(tokens):
+        end = partners.get(index, -1)
+        if token.name == "a" and end > index:
+            after = end + 1
+            if after < len(tokens) and _is_separator(source, tokens[after]):
+                after += 1
+            if after < len(tokens) and tokens[after].name == "a" and after in partners:
+                following[index] = after
+    followers = set(following.values())
+    return frozenset(
+        after for index, after in following.items() if after in following or index in followers
+    )
+
+
+def _is_separator(source: str, token: Token) -> bool:
+    return token.kind is Kind.TEXT and bool(_SEPARATOR.fullmatch(source, token.start, token.end))
 
 
 def _is_text(source: str, tokens: Sequence[Token], index: int) -> bool:

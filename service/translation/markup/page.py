@@ -12,6 +12,7 @@ from service.translation.markup.elements import (
     inline_names,
     keeps_content,
     keeps_itself,
+    list_links,
     pair_tags,
 )
 from service.translation.markup.entities import runs
@@ -56,6 +57,7 @@ class _Page:
         self._source, self._keep = source, keep
         self._tokens = list(scan(source))
         self._partners = pair_tags(self._tokens)
+        self._list_links = list_links(source, self._tokens, self._partners)
         self._inline = inline_names(source, self._tokens)
         self._parts: list[str | Flow] = []
         self._flow = FlowBuilder(CONTENT_ESCAPES, keep)
@@ -142,7 +144,10 @@ class _Page:
                 self._parts.append(part)
 
     def _begins_link(self, index: int) -> bool:
-        """Whether a link follows another without a space: they are items, not one word."""
+        """Whether a link follows another without a space, or in a list: they are items, not one
+        word or sentence."""
+        if index in self._list_links:
+            return True
         if index == 0 or self._tokens[index].name != "a":
             return False
         before = self._tokens[index - 1]
