@@ -16,7 +16,9 @@ _LEAST_WORDS, _LEAST_LONGEST = 2, 4
 def is_in_capitals(text: str) -> bool:
     """Whether the text has two or more words in capitals, one of four letters or more, and hardly
     a small letter. Acronyms alone are not, nor is text without case."""
-    if text.islower() or not any(map(str.isupper, text)):
+    if (num_capitals := sum(map(str.isupper, text))) < _LEAST_LONGEST:
+        return False
+    if num_capitals < _LEAST_SHARE * (num_capitals + sum(map(str.islower, text))):
         return False
     words = [word for word in _WORD.findall(text) if any(map(str.isalpha, word))]
     letters = [char for word in words for char in word if char.isalpha()]

@@ -14,10 +14,13 @@ import regex
 from service.translation.kept_patterns import LATIN, PATTERNS
 
 _RULES = [(trigger, regex.compile(f"(?V1){pattern}")) for trigger, pattern in PATTERNS]
+_SIGNS = {".": regex.compile(r"\.\w"), "-": regex.compile(r"[0-9a-fA-F]{4}-")}
+"""What every match of a frequent trigger's patterns has."""
 _CODE = regex.compile(
     rf"(?<![{LATIN}])(?:[A-Z]{{1,6}}-?\d{{3,}}+(?:-\d++)*+|0x[0-9a-fA-F]++"
     rf"|[a-z]++(?:[A-Z][a-z0-9]++){{2,}}+)(?![{LATIN}])"
 )
+_CODE_SIGN = regex.compile(r"[0-9]|[a-z][A-Z]")
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")
 _PILE = regex.compile(r"\p{M}{5}|[\u0334-\u0338]")
 _PILES = regex.compile(
@@ -59,16 +62,25 @@ def occurs(string: str, text: str) -> bool:
 
 def _by_rules(text: str) -> Iterator[Span]:
     for trigger, pattern in _RULES:
-        if trigger in text:
+        if trigger in text and (trigger not in _SIGNS or _SIGNS[trigger].search(text)):
             for match in pattern.finditer(text):
                 start, end = match.span()
                 if trigger in _ADDRESSES:
                     end = _address_end(text, start, end)
                 if end > start:
                     yield Span(start, end)
-    patterns = (_CODE, _ODD, _PILES) if _PILE.search(text) else (_CODE, _ODD)
-    for pattern in patterns:
+    for pattern in _always_possible(text):
         yield from (Span(*match.span()) for match in pattern.finditer(text))
+
+
+def _always_possible(text: str) -> Iterator[regex.Pattern[str]]:
+    """The patterns without a trigger that may match; most texts need none."""
+    if _CODE_SIGN.search(text):
+        yield _CODE
+    if not text.isprintable() or "\ufffc" in text or "\ufffd" in text:
+        yield _ODD
+    if not text.isascii() and _PILE.search(text):
+        yield _PILES
 
 
 def _address_end(text: str, start: int, end: int) -> int:

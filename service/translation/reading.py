@@ -73,11 +73,12 @@ class Reader:
     ) -> Iterator[MarkedTranslation | None]:
         """The hypotheses. Only the best is aligned: with tags the others take over its links."""
         best = outcome.hypotheses[0]
-        best_links = self._links(carried.text, self._tokenizer.decode(best.ids), best)
+        best_links: Sequence[AlignmentLink] = ()
         for hypothesis in outcome.hypotheses:
             target = self._tokenizer.decode(hypothesis.ids)
-            links = best_links
-            if hypothesis is not best:
+            if hypothesis is best:
+                links = best_links = self._links(carried.text, target, best)
+            else:
                 links = self._moved(best, best_links, hypothesis) if sentence.tags else ()
             translation = carried.restore(target, links, self._source, self._target)
             if translation is not None and _has_more(sentence, translation.text):

@@ -27,10 +27,9 @@ def render(
 
 def read(sentence: MarkedSentence, translation: MarkedTranslation) -> str:
     """The translation as a reader sees it, without tags and escapes."""
-    kept = iter(sentence.kept[index].text for index in translation.order)
-    return "".join(
-        next(kept) if char == MARK else char for char in _cased(sentence, translation.text)
-    )
+    parts = _cased(sentence, translation.text).split(MARK)
+    kept = [*(sentence.kept[index].text for index in translation.order), ""]
+    return "".join(part for pair in zip(parts, kept, strict=True) for part in pair)
 
 
 def read_links(sentence: MarkedSentence, translation: MarkedTranslation) -> list[AlignmentLink]:
