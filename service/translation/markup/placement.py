@@ -136,9 +136,10 @@ class _Placement:
     def _nearest_word(self, free: Sequence[Span], node: Node) -> Span | None:
         """The free word that is nearest to where the element would be; None if there is none."""
         point = self._anchor(node.source.start, len(self._source))
-        places = [place for part in free for place in _inside(self._words, part)]
-        words = (self._words[place] for place in places)
-        return min(words, key=lambda word: abs(word.start - (point or 0)), default=None)
+        inside = (place for part in free for place in _inside(self._words, part))
+        words = [self._words[place] for place in inside]
+        lettered = [word for word in words if _WORD.search(self._target, *word)]
+        return min(lettered or words, key=lambda w: abs(w.start - (point or 0)), default=None)
 
     def _point(self, node: Node, parent: Node, room: Span) -> int:
         """Where a tag by itself goes."""
