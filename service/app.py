@@ -11,12 +11,14 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
+from service.http.early_refusals import EarlyRefusals
 from service.http.error_handlers import install_error_handlers
 from service.http.file_store import FileStore
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import describe_errors
 from service.http.origins import AllowedOrigins
+from service.http.protocols.early import EARLY_REFUSALS
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import ENDPOINTS, install_routes
 from service.http.routes import page
@@ -38,12 +40,15 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     Raises StartupError.
     """
     state = _wire(settings, models)
+    refusals = EarlyRefusals(
+        ENDPOINTS.work, state.request_log, state.metrics, state.dispatcher.refusal
+    )
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, object]]:
         for engine in state.engines.values():
             engine.start()
-        yield
+        yield {EARLY_REFUSALS: refusals}
         for engine in state.engines.values():
             engine.stop()
         state.text_pool.close()

@@ -93,7 +93,11 @@ def _is_frequent(record: RequestRecord) -> bool:
 
 def request_id_of(headers: Headers) -> str:
     """The client's id if it is safe in logs and headers, else a random one."""
-    given = headers.get(REQUEST_ID_HEADER, "")
+    return sane_id(headers.get(REQUEST_ID_HEADER, ""))
+
+
+def sane_id(given: str) -> str:
+    """`given` if it is safe in logs and headers, else a random id."""
     return given if _SANE_ID.fullmatch(given) else secrets.token_hex(16)
 
 

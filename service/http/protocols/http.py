@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from uvicorn.server import ServerState
 
 from service.errors import HeadTooLarge, InvalidHttp, RequestTimeout, ServiceError
 from service.http.error_handlers import error_response
-from service.http.protocols.http10 import Http10Protocol
+from service.http.protocols.early import EarlyProtocol, http_answer
 from service.http.protocols.input import PacedInput
 from service.http.protocols.limits import WireLimits
 from service.http.protocols.output import SendWatch
@@ -26,7 +25,7 @@ uvicorn_logger = logging.getLogger(f"{__name__}.uvicorn")
 uvicorn_logger.setLevel(logging.ERROR)  # lower levels log URLs, headers and frames
 
 
-class HttpProtocol(Http10Protocol):
+class HttpProtocol(EarlyProtocol):
     """Limits the size of a request's head and of its body's framing, the time to receive head and
     body, the pipelined requests of a connection, and the time an answer stays unread.
 
@@ -200,6 +199,8 @@ class HttpProtocol(Http10Protocol):
         """Whether the client would match an answer sent now to the refused request."""
         if self.transport.is_closing():
             return False
+        if self.is_refusing:
+            return True
         if self.cycle is None or self.cycle.response_complete:
             return self._is_in_head
         return not self._is_in_head and not self.cycle.response_started and not self.pipeline
@@ -209,8 +210,7 @@ class HttpProtocol(Http10Protocol):
         body = bytes(response.body)
         headers = [*self.server_state.default_headers, *response.raw_headers]
         headers += [(b"x-request-id", request_id.encode()), (b"connection", b"close")]
-        lines = [name + b": " + value + b"\r\n" for name, value in headers]
-        return b"".join([STATUS_LINE[error.status], *lines, b"\r\n", body])
+        return http_answer(error.status, headers, body)
 
 
 class _PacedFlow(FlowControl):
