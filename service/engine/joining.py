@@ -28,13 +28,15 @@ class Joining:
         return self._scheduler.take(runner.num_free_slots, runner.num_free_rows, num_running)
 
     def next_for_batch(self, num_running: int) -> list[SentenceTask]:
-        """Take no more tasks than the next batch has room for."""
+        """Take as many tasks as are encoded together, if the next batch has room for one: a small
+        encoding costs nearly as much, and tasks that a step leaves out cost nothing."""
         runner = self._runner
         num_slots, num_rows = runner.num_free_slots, runner.num_free_rows
         num_wanted = num_slots
         if num_running and self._scheduler:
             num_slots -= runner.max_slots // _SHORT_SLOTS_SHARE
-            num_wanted = self._num_wanted(self._scheduler.lowest_level, num_running)
+            if not self._num_wanted(self._scheduler.lowest_level, num_running):
+                num_wanted = 0
         max_tokens = self._policy.most_source_tokens
         return self._scheduler.take(num_slots, num_rows, num_running, max_tokens, num_wanted)
 

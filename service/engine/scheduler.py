@@ -9,15 +9,15 @@ from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _MOST_STEPS_WAITED = 8
 _WORTHWHILE_SHARE = 4
-_AGED_EVERY = 4
+_AGED_EVERY = 32
 _Queues = dict[EngineRequest, deque[SentenceTask]]
 
 
 class Scheduler:
     """The waiting sentence tasks: short work first, and round robin over requests of a level.
 
-    A request of a thousand sentences therefore does not delay a later one. At least every fourth
-    call takes a task of the level whose head is oldest, so no level starves. A head that is next
+    A request of a thousand sentences therefore does not delay a later one. At least every 32nd
+    call takes tasks of the level whose head is oldest, so no level starves. A head that is next
     but does not fit is never skipped, so wide beams cannot starve; the engine refuses beams that
     can never fit.
     `max_prefill_tokens` bounds the source tokens encoded between two steps, because running
@@ -60,7 +60,7 @@ class Scheduler:
         self._steps_since_taken += 1
         num_wanted = num_free_slots if num_wanted is None else min(num_wanted, num_free_slots)
         if num_free_slots > 0 and self._is_aged_turn(num_wanted):
-            num_wanted = min(max(1, num_wanted), num_free_slots)
+            num_wanted = num_free_slots
         elif _WORTHWHILE_SHARE * min(self._num_waiting, num_wanted) < num_running and (
             self._steps_since_taken <= _MOST_STEPS_WAITED
         ):

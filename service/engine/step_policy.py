@@ -24,7 +24,7 @@ _FIXED_SHARE = 0.1
 """The fixed cost of a step is at most this share of the cost of a full batch."""
 _LEAST_ROWS = 64
 """A batch has room for so many rows, whatever is measured: a busy neighbour disturbs it."""
-_AGED_SHARE = 0.25
+_AGED_SHARE = 0.15
 """The share of a batch for the tasks that have waited longest."""
 _LEVELS_AHEAD = 2
 """Work steps alone if it is so many levels below the largest: 2 are a quarter of its size."""

@@ -37,15 +37,25 @@ def test_a_full_batch_takes_nobody_of_its_level_but_the_aged(request_of: MakeReq
     scene = Scene()
     scene.run(request_of(*[4] * 54).tasks)
     scene.scheduler.add(request_of(*[4] * 54).tasks)
-    taken = [len(scene.joining.next_for_batch(54)) for _ in range(8)]
-    assert taken == [0, 0, 0, 1] * 2
+    taken = [len(scene.joining.next_for_batch(54)) for _ in range(64)]
+    assert taken == ([0] * 31 + [2]) * 2
 
 
-def test_a_batch_with_room_is_filled_up(request_of: MakeRequest) -> None:
+def test_a_batch_with_room_for_one_takes_what_is_encoded_together(request_of: MakeRequest) -> None:
     scene = Scene()
     scene.run(request_of(*[4] * 30).tasks)
     scene.scheduler.add(request_of(*[4] * 54).tasks)
-    assert len(scene.joining.next_for_batch(30)) == 24
+    assert len(scene.joining.next_for_batch(30)) == 26  # all slots but those for short work
+
+
+def test_few_source_tokens_are_encoded_between_two_steps(request_of: MakeRequest) -> None:
+    scene = Scene()
+    scene.policy.cost = StepCost(24.0, 1.0, 0.0, 24.0, 20.0)
+    scene.run(request_of(*[4] * 30).tasks)
+    scene.scheduler.add(request_of(*[4] * 54).tasks)
+    taken = scene.joining.next_for_batch(30)
+    num_tokens = sum(task.num_tokens for task in taken)
+    assert 0 < num_tokens <= scene.policy.most_source_tokens == 10
 
 
 def test_the_last_slots_are_for_short_work(request_of: MakeRequest) -> None:

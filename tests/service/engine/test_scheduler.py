@@ -96,20 +96,20 @@ def test_one_that_comes_alone_is_taken_at_once(request_of: MakeRequest) -> None:
 
 
 def test_short_work_is_admitted_first_and_long_work_not_last(request_of: MakeRequest) -> None:
-    """Every fourth step takes one task of the level that has waited longest."""
-    scheduler, long, short = Scheduler(1000), request_of(*[4] * 200), request_of(*[1] * 12)
+    """Every 32nd step takes tasks of the level that has waited longest."""
+    scheduler, long, short = Scheduler(1000), request_of(*[4] * 200), request_of(*[1] * 80)
     scheduler.add(long.tasks)
     scheduler.add(short.tasks)
-    assert scheduler.lowest_level == 1
-    taken = [scheduler.take(1, 99)[0].request for _ in range(8)]
-    assert [request is long for request in taken] == [False, False, False, True] * 2
+    assert scheduler.lowest_level < long.tasks[0].level
+    taken = [scheduler.take(1, 99)[0].request for _ in range(64)]
+    assert [request is long for request in taken] == ([False] * 31 + [True]) * 2
 
 
 def test_long_work_is_admitted_though_short_work_leaves_no_room(request_of: MakeRequest) -> None:
     scheduler, long = Scheduler(1000), request_of(*[4] * 200)
     scheduler.add(long.tasks)
-    taken = [scheduler.take(9, 99, num_running=50, num_wanted=0) for _ in range(8)]
-    assert taken == [[], [], [], [long.tasks[0]], [], [], [], [long.tasks[1]]]
+    taken = [scheduler.take(9, 99, num_running=50, num_wanted=0) for _ in range(64)]
+    assert [len(tasks) for tasks in taken] == ([0] * 31 + [9]) * 2
 
 
 def test_steps_without_a_free_slot_pass_nobody_over(request_of: MakeRequest) -> None:
@@ -123,12 +123,12 @@ def test_steps_without_a_free_slot_pass_nobody_over(request_of: MakeRequest) -> 
 
 def test_the_oldest_level_is_not_passed_over_for_long(request_of: MakeRequest) -> None:
     scheduler = Scheduler(1000)
-    requests = [request_of(*[4] * count) for count in (100, 30, 6)]
+    requests = [request_of(*[4] * count) for count in (1000, 300, 40)]
     for seconds, request in zip((2.0, 1.0, 3.0), requests, strict=True):
         request.arrived_seconds = seconds
         scheduler.add(request.tasks)
-    taken = [scheduler.take(1, 9)[0].request for _ in range(4)]
-    assert taken == [requests[2]] * 3 + [requests[1]]
+    taken = [scheduler.take(1, 9)[0].request for _ in range(32)]
+    assert taken == [requests[2]] * 31 + [requests[1]]
 
 
 def test_short_work_is_taken_ahead_up_to_its_level(request_of: MakeRequest) -> None:

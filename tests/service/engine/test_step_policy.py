@@ -122,7 +122,7 @@ def test_no_task_waits_longer_than_the_stated_bound_though_short_work_never_ends
         assert taken is not None
         waits = {task: 0 if task in taken else wait + 1 for task, wait in waits.items()}
         most = max(most, *waits.values())
-    assert 0 < most <= bound < 40
+    assert 0 < most <= bound < 60
 
 
 def test_steps_of_short_work_alone_take_at_most_a_third_of_the_time(
