@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import httpx
 
 from benchmarks.sentences import ROOT
 
-HOST, PORT = "127.0.0.1", 8765
+HOST, PORT = "127.0.0.1", int(os.environ.get("BENCHMARK_PORT", "8765"))
 URL = f"http://{HOST}:{PORT}"
 BIN = Path(sys.executable).parent
 _POLL_SECONDS = 0.05
