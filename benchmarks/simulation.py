@@ -154,7 +154,7 @@ class Simulation:
         self._policy, self._cost, self._beam_size = policy, cost, beam_size
         self.runner = SimulatedRunner(cost, max_slots=policy.max_slots)
         self.runner.max_rows = beam_size * policy.max_slots
-        self._batch_loop = BatchLoop(
+        self.batch_loop = BatchLoop(
             self.runner,
             Scheduler(1024),
             AdmissionControl(10**9, 10**9),
@@ -168,20 +168,21 @@ class Simulation:
     def serve(self, arrivals: Sequence[Arrival]) -> list[Served]:
         """Serve all of them to their end, in order of arrival."""
         waiting = list(reversed(arrivals))
-        while waiting or not self._batch_loop.is_idle:
-            if self._batch_loop.is_idle:
+        while waiting or not self.batch_loop.is_idle:
+            if self.batch_loop.is_idle:
                 self.runner.now = max(self.runner.now, waiting[-1].seconds)
             while waiting and waiting[-1].seconds <= self.runner.now:
-                self._add(waiting.pop())
-            self._batch_loop.step(1)
-            for request, update in self._batch_loop.take_updates():
+                self.add(waiting.pop())
+            self.batch_loop.step(1)
+            for request, update in self.batch_loop.take_updates():
                 served = self._requests[request]
                 served.num_open -= update.outcome is not None
                 served.ended = self.runner.now
         self._loop.close()
         return list(self._requests.values())
 
-    def _add(self, arrival: Arrival) -> None:
+    def add(self, arrival: Arrival) -> None:
+        """Queue a request now; `serve` does so at its moment."""
         future: asyncio.Future[list[SentenceOutcome]] = self._loop.create_future()
         request = EngineRequest(future, arrival.seconds, len(arrival.num_source_tokens))
         options = DecodingOptions(beam_size=self._beam_size)
@@ -195,7 +196,7 @@ class Simulation:
             request.expected_work = self._policy.expected_work(arrival, self._beam_size)
         alone = seconds_alone(arrival, self._cost, self._beam_size)
         self._requests[request] = Served(arrival, alone, num_open=len(request.tasks))
-        self._batch_loop.add(request.tasks)
+        self.batch_loop.add(request.tasks)
 
 
 def random_arrivals(count: int, rate: float, seed: int) -> list[Arrival]:

@@ -73,6 +73,7 @@ def _make_engine(
         {
             "workers": lambda: engine.num_workers,
             "running": lambda: engine.num_running,
+            "set_aside": lambda: engine.num_set_aside,
             "slots": lambda: settings.max_slots,
             "rows_used": lambda: engine.num_rows,
             "rows": lambda: settings.max_rows,

@@ -52,6 +52,7 @@ class BatchLoop:
         self._step_times = StepTimes(metrics)
         self._encode_seconds = 0.0
         self._updates: Updates = []
+        self._num_left_out = 0
 
     @property
     def is_idle(self) -> bool:
@@ -60,6 +61,11 @@ class BatchLoop:
     @property
     def num_running(self) -> int:
         return len(self._running)
+
+    @property
+    def num_set_aside(self) -> int:
+        """Running tasks that the last step left out."""
+        return min(self._num_left_out, len(self._running))
 
     def add(self, tasks: Sequence[SentenceTask]) -> None:
         """Queue the tasks for admission."""
@@ -200,6 +206,7 @@ class BatchLoop:
         num_rows = self._runner.max_rows - self._runner.num_free_rows
         if taken is not None:
             num_rows = sum(task.num_rows for task in taken)
+        self._num_left_out = 0 if taken is None else len(self._running) - len(taken)
         self._metrics.step_rows.observe(num_rows)
         try:
             result = self._runner.step(_handles(taken))

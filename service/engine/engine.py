@@ -93,6 +93,11 @@ class Engine:
         return sum(worker.num_running for worker in self._workers)
 
     @property
+    def num_set_aside(self) -> int:
+        """Running sentences that the last step of their worker left out."""
+        return sum(worker.num_set_aside for worker in self._workers)
+
+    @property
     def num_cached_bytes(self) -> int:
         """Estimated bytes of the cache of finished sentences."""
         return self._shared.cache.num_bytes if self._shared else 0

@@ -111,6 +111,11 @@ class Worker:
         return batch_loop.num_running if batch_loop else 0
 
     @property
+    def num_set_aside(self) -> int:
+        batch_loop = self._batch_loop
+        return batch_loop.num_set_aside if batch_loop else 0
+
+    @property
     def num_rows(self) -> int:
         """Hypotheses in the batch."""
         batch_loop = self._batch_loop

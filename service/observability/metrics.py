@@ -32,6 +32,7 @@ _ROW_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 ENGINE_GAUGES = {
     "workers": "Batches that are decoded side by side.",
     "running": "Sentences in the batches; each takes a slot.",
+    "set_aside": "Sentences in the batches that the last step left out.",
     "slots": "Sentences that fit into the batches.",
     "rows_used": "Hypotheses in the batches.",
     "rows": "Hypotheses that fit into the batches.",
