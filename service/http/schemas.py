@@ -18,7 +18,7 @@ from service.http.request_model import RequestModel
 from service.translation.alignment import AlignmentLink
 from service.translation.checks import Check, Kind
 from service.translation.confidence import WordConfidence
-from service.translation.job import TextFormat, TranslationJob
+from service.translation.job import SplitSentences, TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 from service.translation.results import (
     PivotTranslation,
@@ -109,6 +109,13 @@ class TranslateRequest(RequestModel):
         description=f"Strings that stay as they are, {_MAX_KEPT} at most, of at most "
         f"{_MAX_KEPT_CHARACTERS} characters each.",
     )
+    split_sentences: SplitSentences = Field(
+        True,
+        description='Where sentences end. true: at their marks and at line breaks; "nonewlines": '
+        "single line breaks in plain text are spaces; false: as nonewlines, and a paragraph is one "
+        "sentence. What is longer than the model takes is always cut.",
+        json_schema_extra={"enum": [True, False, "nonewlines"]},
+    )
     alternatives: int = Field(
         0, ge=0, le=15, description="How many more translations to give, at most."
     )
@@ -189,6 +196,7 @@ class TranslateRequest(RequestModel):
             format=self.format,
             keep=listed(self.keep),
             preferred_languages=listed(self.preferred_languages),
+            split_sentences=self.split_sentences,
         )
 
 

@@ -136,7 +136,8 @@ class Dispatcher:
         self, job: TranslationJob, route: Route, work: ModelJob
     ) -> list[TranslationResult]:
         if len(route) > 1:
-            route[-1].translator.engine.require_room(1)
+            if not work.is_admitted:
+                route[-1].translator.engine.require_room(1)
             work = await self._translate_to_pivot(job, route, work)
         return await route[-1].translator.translate(work)
 
@@ -196,7 +197,8 @@ class Dispatcher:
     async def _route_all(self, job: TranslationJob) -> list[_RoutedJob]:
         """The job's texts by route; no routes for an empty job with source "auto"."""
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        self._pool.require_room(cost_of(len(job.texts), sum(map(len, job.texts))))
+        if not job.is_admitted:
+            self._pool.require_room(cost_of(len(job.texts), sum(map(len, job.texts))))
         detections = await self._detect_sources(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
@@ -234,8 +236,10 @@ class Dispatcher:
             is_aligned=job.is_aligned,
             is_inspected=job.is_inspected,
             is_checked=job.is_checked,
+            is_admitted=job.is_admitted,
             format=job.format,
             keep=job.keep,
+            split_sentences=job.split_sentences,
         )
 
     async def _detect_sources(self, job: TranslationJob) -> Sequence[Detection | None]:

@@ -192,7 +192,7 @@ def _spellings(flow: Flow, span: Span) -> dict[str, str]:
     """The characters that the sentence always writes in one other way, as entities."""
     written: dict[str, list[str]] = {}
     for char, spelling in flow.odd_between(*span):
-        if char not in (MARK, " "):
+        if char not in (MARK, " ") and not spelling.startswith(char):
             written.setdefault(char, []).append(spelling)
     return {
         char: spellings[0]

@@ -127,6 +127,11 @@ class FlowBuilder:
             self._written[self._length] = written
         self.add(char)
 
+    def add_unread(self, written: str) -> None:
+        """Add to the last character what the source has after it and a reader does not see."""
+        last = self._written.get(self._length - 1, self._parts[-1][-1])
+        self._written[self._length - 1] = last + written
+
     def add_kept(self, written: str, text: str) -> None:
         """Add a string to keep."""
         self._kept[self._length] = Kept(written, text)

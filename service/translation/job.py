@@ -14,6 +14,9 @@ from service.translation.results import PivotTranslation
 AUTO = "auto"
 TextFormat = Literal["text", "html", "auto"]
 """How texts are written: plain, as HTML or XML, or each as it seems to be."""
+SplitSentences = bool | Literal["nonewlines"]
+"""Where sentences end: True, at their marks and at line breaks; "nonewlines", a single line break
+of a plain text is a space; False, as "nonewlines", and a paragraph is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class TranslationJob:
     alignment; `is_inspected`: whether its only sentence gets the attention of the network;
     `is_checked`: whether sentences are compared with their translations;
     `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
-    "auto".
+    "auto"; `is_admitted`: never refused for lack of room, because it continues an accepted
+    request.
     """
 
     texts: Sequence[str]
@@ -46,6 +50,8 @@ class TranslationJob:
     format: TextFormat = "text"
     keep: Sequence[str] = ()
     preferred_languages: Sequence[str] = ()
+    split_sentences: SplitSentences = True
+    is_admitted: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class ModelJob:
     is_checked: bool = False
     format: TextFormat = "text"
     keep: Sequence[str] = ()
+    split_sentences: SplitSentences = True
 
     @property
     def deadline_seconds(self) -> float | None:

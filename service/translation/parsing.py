@@ -13,7 +13,7 @@ from service.translation.job import ModelJob, TextFormat
 from service.translation.markup.elements import is_html
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
-from service.translation.segmentation import Piece, cut_text, letters
+from service.translation.segmentation import Piece, cut_text, is_spaced, letters
 
 _LEAST_SPELLED = 0.5
 _SAMPLE = 2000
@@ -35,7 +35,9 @@ class Parser:
             return Document([text])
         if is_written_as_html(text, self._work.format):
             return Document(self._cutter.items(take_apart(text, self._work.keep)))
-        return Document(self._cutter.items([text_flow(text, self._work.keep)]))
+        joins_lines = self._work.split_sentences is not True
+        flow = text_flow(text, self._work.keep, joins_lines, is_spaced(self._work.source))
+        return Document(self._cutter.items([flow]))
 
     def carry(self, sentence: MarkedSentence, text: str) -> CarriedText | None:
         """A text of the sentence for the network; None if it has too many kept strings."""
@@ -47,7 +49,14 @@ class Parser:
         def count(part: str) -> int:
             return self._count(part, is_in_caps)
 
-        return cut_text(text, self._work.source, self._max_tokens, count, self._is_spellable)
+        return cut_text(
+            text,
+            self._work.source,
+            self._max_tokens,
+            count,
+            self._is_spellable,
+            is_split=self._work.split_sentences is not False,
+        )
 
     def _count(self, text: str, is_in_caps: bool) -> int:
         """The source ids of a sentence, as the network will get it."""

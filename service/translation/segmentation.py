@@ -49,14 +49,17 @@ def cut_text(
     max_tokens: int,
     count_tokens: CountTokens,
     is_translatable: Callable[[str], bool] | None = None,
+    *,
+    is_split: bool = True,
 ) -> list[Piece]:
     """Cut one text. Joined, the pieces are the text. A sentence has letters, no white space around
-    it, and at most `max_tokens`.
+    it, and at most `max_tokens`. Unless `is_split`, only lines and emoji end a sentence.
 
     A single character of more tokens is kept untranslated, and so are sentences that are not
     translatable; by default all that have letters are.
     """
-    cutter = _Cutter(language, max_tokens, count_tokens, is_translatable or has_letters)
+    accepts = is_translatable or has_letters
+    cutter = _Cutter(language, max_tokens, count_tokens, accepts, is_split)
     return list(_merge(cutter.cut(text)))
 
 
@@ -95,6 +98,7 @@ class _Cutter:
     max_tokens: int
     count_tokens: CountTokens
     is_translatable: Callable[[str], bool]
+    is_split: bool
 
     def cut(self, text: str) -> Iterator[Piece]:
         position = 0
@@ -109,7 +113,7 @@ class _Cutter:
         if not has_letters(stretch):
             yield Piece(stretch, is_sentence=False)
             return
-        for sentence in _segment(stretch, self.language):
+        for sentence in _segment(stretch, self.language) if self.is_split else (stretch,):
             if not (has_letters(sentence) and self.is_translatable(sentence)):
                 yield Piece(sentence, is_sentence=False)
             elif self.count_tokens(sentence.strip()) <= self.max_tokens:

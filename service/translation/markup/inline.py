@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 import regex
@@ -10,20 +11,39 @@ from service.translation.flow import Flow, FlowBuilder
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token
 
+_LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
 _TAG = regex.compile(r"<(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>")
 
 
-def text_flow(text: str, keep: Sequence[str]) -> Flow:
+def text_flow(
+    text: str, keep: Sequence[str], joins_lines: bool = False, is_spaced: bool = True
+) -> Flow:
     """The flow of a plain text. Other tags than pairs around something stay in the text, where
-    they are kept strings."""
+    they are kept strings. If it `joins_lines`, a single line break is read as a space, or as
+    nothing unless the language `is_spaced`."""
     builder = FlowBuilder({}, keep)
+    add = functools.partial(_add_joined, builder, is_spaced) if joins_lines else builder.add
     position = 0
     for number, (token, partner) in enumerate(_pairs(text)):
-        builder.add(text[position : token.start])
+        add(text[position : token.start])
         builder.add_tag((text[token.start : token.end],), number, partner)
         position = token.end
-    builder.add(text[position:])
+    add(text[position:])
     return builder.build()
+
+
+def _add_joined(builder: FlowBuilder, is_spaced: bool, text: str) -> None:
+    """Add text with its single line breaks read as spaces, or not at all."""
+    position = 0
+    for match in _LINE_BREAK.finditer(text):
+        builder.add(text[position : match.start()])
+        beside = text[match.start() - 1], text[match.end()]
+        if is_spaced or any(char.isascii() for char in beside):
+            builder.add_written(" ", match.group())
+        else:
+            builder.add_unread(match.group())
+        position = match.end()
+    builder.add(text[position:])
 
 
 def _pairs(text: str) -> Iterator[tuple[Token, int]]:

@@ -12,9 +12,10 @@ from service.errors import InvalidField, MissingField, NotOffered, UnknownGlossa
 from service.http.request_model import RequestModel
 from service.http.routes.deepl.ignored_tags import IgnoredTags, parse_tags
 from service.http.schemas import TranslateRequest, check_texts
-from service.translation.job import AUTO
+from service.translation.job import AUTO, SplitSentences
 
 _WITHOUT_EFFECT = {"context", "outline_detection", "splitting_tags", "non_splitting_tags"}
+_SPLIT: dict[str, SplitSentences] = {"0": False, "1": True, "nonewlines": "nonewlines"}
 _LATENCY, _QUALITY = "latency_optimized", "quality_optimized"
 
 
@@ -85,9 +86,7 @@ class TextRequest(DeepLRequest):
         return _LATENCY if self.model_type == _LATENCY else _QUALITY
 
     def without_effect(self) -> list[str]:
-        given = self.model_fields_set
-        is_split_otherwise = {"split_sentences"} if self.split_sentences != "1" else set()
-        return sorted(given & (_WITHOUT_EFFECT | is_split_otherwise))
+        return sorted(self.model_fields_set & _WITHOUT_EFFECT)
 
     def require_offered(self) -> None:
         super().require_offered()
@@ -112,6 +111,7 @@ class TextRequest(DeepLRequest):
             "source": self.source,
             "target": self.target_lang,
             "format": "html" if self.tag_handling else "text",
+            "split_sentences": _SPLIT[self.split_sentences],
             "beam_size": 1 if self.model_type == _LATENCY else None,
         }
         return TranslateRequest.from_json(given)

@@ -58,7 +58,7 @@ HONOURED: dict[str, list[tuple[Any, dict[str, Any]]]] = {
     "target_lang": [("DE", {})],
     "source_lang": [("EN", {})],
     "auth_key": [("k", {})],
-    "split_sentences": [("1", {}), (1, {}), (True, {})],
+    "split_sentences": [*((value, {}) for value in ("1", 1, True, "0", 0, False, "nonewlines"))],
     "preserve_formatting": [(True, {}), (0, {}), ("1", {}), ("false", {})],
     "formality": [("default", {}), ("prefer_more", {}), ("prefer_less", {})],
     "show_billed_characters": [
@@ -74,7 +74,6 @@ HONOURED: dict[str, list[tuple[Any, dict[str, Any]]]] = {
 }
 WITHOUT_EFFECT: dict[str, list[Any]] = {
     "context": ["A letter."],
-    "split_sentences": ["0", 0, False, "nonewlines"],
     "outline_detection": [False, "0", 1],
     "splitting_tags": ["", []],
     "non_splitting_tags": [""],
