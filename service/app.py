@@ -27,6 +27,7 @@ from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.translation.files import FileTranslator
 from service.wiring import wire
 
 _DRAIN_POLL_SECONDS = 0.01
@@ -52,6 +53,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         for engine in state.engines.values():
             engine.stop()
         state.text_pool.close()
+        state.file_translator.close()
         state.request_log.close()
 
     app = FastAPI(
@@ -108,6 +110,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
         max_texts=settings.max_texts,
+        max_document_bytes=settings.max_document_bytes,
         max_beam_size=settings.max_beam_size,
         max_streams=settings.max_streams,
         stream_idle_seconds=settings.stream_idle_seconds,
@@ -123,6 +126,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         limits,
         AllowedOrigins(frozenset(settings.cors_origins)),
         FileStore(),
+        FileTranslator(dispatcher, settings.max_document_characters),
     )
 
 

@@ -4,6 +4,7 @@
     ├─ InvalidHttp               400 invalid_http
     ├─ InvalidJson               400 invalid_json
     ├─ InvalidText               400 invalid_text
+    ├─ InvalidDocument           400 invalid_document
     ├─ InvalidMessage            400 invalid_message (websocket)
     ├─ MissingField              400 missing_field
     ├─ NotOffered                400 not_offered
@@ -16,6 +17,7 @@
     ├─ UnknownGlossary           404 unknown_glossary
     ├─ RequestTimeout            408 request_timeout
     ├─ BodyTooLarge              413 body_too_large
+    ├─ DocumentTooLarge          413 document_too_large
     ├─ TextTooLong               413 text_too_long
     ├─ TooManyTexts              413 too_many_texts
     ├─ UnsupportedMediaType      415 unsupported_media_type
@@ -77,6 +79,12 @@ class InvalidText(ServiceError):
     """The body is not UTF-8, or the form is not valid."""
 
     status, code = 400, "invalid_text"
+
+
+class InvalidDocument(ServiceError):
+    """A file is not what its name says, or is damaged."""
+
+    status, code = 400, "invalid_document"
 
 
 class InvalidMessage(ServiceError):
@@ -154,6 +162,12 @@ class BodyTooLarge(ServiceError):
     """The body is over a limit of bytes, values or fields."""
 
     status, code = 413, "body_too_large"
+
+
+class DocumentTooLarge(ServiceError):
+    """A file is over a limit of bytes, members or characters."""
+
+    status, code = 413, "document_too_large"
 
 
 class TextTooLong(ServiceError):

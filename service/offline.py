@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from tqdm import tqdm
 
@@ -19,6 +19,7 @@ from service.errors import ServiceError
 from service.loading import load_models
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.translation.files import FileJob, FileTranslator, Progress, TranslatedFile
 from service.translation.job import AUTO, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
 from service.wiring import wire
@@ -27,6 +28,8 @@ _BATCHES_AHEAD = 4
 """Batches submitted beyond the awaited one; they keep the slots full."""
 _TEXTS_IN_A_BATCH = 64
 _UNLIMITED = 10**9
+_PARTS_OF_A_FILE = 8
+_Result = TypeVar("_Result")
 _Translations = Future[list[TranslationResult]]
 
 
@@ -56,6 +59,7 @@ class OfflineTranslator:
         settings = _settings(paths, options)
         wired = wire(settings, load_models(settings), Metrics())
         self._engines, self._dispatcher, self._text_pool = wired
+        self._files = FileTranslator(self._dispatcher, _UNLIMITED, _PARTS_OF_A_FILE)
         self._beam_size = options.beam_size
         penalty = options.length_penalty
         self._decoding_options = {} if penalty is None else {"length_penalty": penalty}
@@ -75,6 +79,7 @@ class OfflineTranslator:
         for engine in self._engines.values():
             engine.stop()
         self._text_pool.close()
+        self._files.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -120,6 +125,21 @@ class OfflineTranslator:
         for (translation,) in self._translate_each(([part] for part in remaining), source, target):
             yield translation.text
 
+    def translate_file(
+        self,
+        path: Path,
+        source: str,
+        target: str,
+        *,
+        replaces: bool,
+        on_progress: Progress | None = None,
+    ) -> TranslatedFile:
+        """Translate a file of a known format as the server does, without its limits."""
+        job = FileJob(path.name, path.read_bytes(), self._job([], source, target), replaces)
+        return self._result(
+            asyncio.run_coroutine_threadsafe(self._files.translate(job, on_progress), self._loop)
+        )
+
     def _translate_each(
         self,
         batches: Iterable[Sequence[str]],
@@ -135,7 +155,13 @@ class OfflineTranslator:
         self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
     ) -> _Translations:
         """Submit a request as a client would; every request has the same decoding options."""
-        job = TranslationJob(
+        job = self._job(texts, source, target, text_format)
+        return asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
+
+    def _job(
+        self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
+    ) -> TranslationJob:
+        return TranslationJob(
             texts,
             source,
             target,
@@ -143,11 +169,10 @@ class OfflineTranslator:
             options=self._decoding_options,
             format=text_format,
         )
-        return asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
 
-    def _result(self, translations: _Translations) -> list[TranslationResult]:
+    def _result(self, future: Future[_Result]) -> _Result:
         try:
-            return translations.result()
+            return future.result()
         except ServiceError as error:
             raise ValueError(str(error)) from error
 

@@ -124,6 +124,12 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         1_048_576, ge=1024, le=2**31, description="Bytes of a request's body."
     )
+    max_document_bytes: int = Field(
+        10_485_760, ge=1024, le=2**31, description="Bytes of a file to translate."
+    )
+    max_document_characters: int = Field(
+        500_000, ge=1, le=10**9, description="Characters of a file's texts to translate."
+    )
     max_beam_size: int = Field(
         16, ge=1, le=64, description="Largest beam a request may ask for; at most max_rows."
     )

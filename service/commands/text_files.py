@@ -112,13 +112,17 @@ class Output:
 
     def write(self, text: str) -> None:
         """Raises BrokenPipeError if the reader is gone."""
+        self.write_bytes(text.encode("utf-8"))
+
+    def write_bytes(self, content: bytes) -> None:
+        """As `write`."""
         with self._naming_errors():
             self._begin()
             if self._file is None:
-                sys.stdout.buffer.write(text.encode("utf-8"))
+                sys.stdout.buffer.write(content)
                 sys.stdout.buffer.flush()
                 return
-            left = memoryview(text.encode("utf-8"))
+            left = memoryview(content)
             while left:
                 left = left[self._file.write(left) :]
 

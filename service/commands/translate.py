@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from tqdm import tqdm
 
 from model.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
+from service.commands.document_names import is_document, output_name
 from service.commands.failure import fail, importing
 from service.commands.text_files import Output, read_parts
 from service.settings import BUNDLED
@@ -45,11 +48,15 @@ if TYPE_CHECKING:
 @click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default: the checkpoint's.")
 @click.option("--max-slots", type=click.IntRange(1, 65536), default=64, show_default=True)
 @click.option(
+    "--replace", is_flag=True, help="Also what PO, XLIFF and TS files have a translation of."
+)
+@click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    type=click.Path(allow_dash=True, path_type=Path),
     default="-",
-    help="File to write to; it keeps what was translated before an error.",
+    help="File to write to; it keeps what was translated before an error. Or a directory, for a "
+    "file of its own from each of FILES.",
 )
 def translate(
     files: tuple[Path, ...],
@@ -61,28 +68,86 @@ def translate(
     beam_size: int | None,
     length_penalty: float | None,
     max_slots: int,
+    replace: bool,
     output: Path,
 ) -> None:
     """Translate FILES, or standard input, to standard output or to -o.
 
-    Lines stay lines: a text of a hundred lines gives a hundred lines. What is translated is written
-    at once, so that large files take little memory.
+    Formats such as .docx, .md or .po are known by the endings of names. Every other file is plain
+    text: a text of a hundred lines gives a hundred lines, and what is translated is written at
+    once, so that large files take little memory.
     """
-    inputs = files or (None,)
     try:
-        with Output(None if str(output) == "-" else output) as written:
-            for file in inputs:
-                written.require_other_than(file)
-            with importing():
-                from service.offline import OfflineOptions, OfflineTranslator
-            options = OfflineOptions(device, precision, max_slots, beam_size, length_penalty)
-            pair = None if source == "auto" else (source, target)
-            with OfflineTranslator(models, options, pair) as translator:
-                translator.check(source, target)
-                for text in _translated(translator, inputs, source, target):
-                    written.write(text)
+        with importing():
+            from service.offline import OfflineOptions, OfflineTranslator
+        options = OfflineOptions(device, precision, max_slots, beam_size, length_penalty)
+        pair = None if source == "auto" else (source, target)
+        with contextlib.ExitStack() as opened:
+            pieces = [
+                _Piece(opened.enter_context(Output(path)), inputs)
+                for path, inputs in _planned(files, None if str(output) == "-" else output)
+            ]
+            for piece in pieces:
+                for file in piece.inputs:
+                    piece.output.require_other_than(file)
+            translator = opened.enter_context(OfflineTranslator(models, options, pair))
+            translator.check(source, target)
+            for piece in pieces:
+                _translate(translator, piece, source, target, replaces=replace)
     except ValueError as error:
         fail(str(error))
+
+
+class _Piece(NamedTuple):
+    """An output, and what it gets the translation of: texts, or one file of another format."""
+
+    output: Output
+    inputs: Sequence[Path | None]
+
+
+def _planned(
+    files: Sequence[Path], output: Path | None
+) -> list[tuple[Path | None, Sequence[Path | None]]]:
+    """Each output with its inputs: of its own for every file in a directory, else one for all.
+
+    Raises ValueError.
+    """
+    if output is None or not output.is_dir():
+        if len(files) > 1 and any(map(is_document, files)):
+            raise ValueError("several files with a document among them need a directory for -o")
+        return [(output, files or (None,))]
+    if not files:
+        raise ValueError(f"{output} is a directory, which needs FILES")
+    paths = [output / output_name(file) for file in files]
+    name, count = Counter(path.name for path in paths).most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"{count} files would be written to {output / name}")
+    return [(path, [file]) for path, file in zip(paths, files, strict=True)]
+
+
+def _translate(
+    translator: OfflineTranslator, piece: _Piece, source: str, target: str, *, replaces: bool
+) -> None:
+    file = piece.inputs[0]
+    if file is None or not is_document(file):
+        for text in _translated(translator, piece.inputs, source, target):
+            piece.output.write(text)
+        return
+    with tqdm(desc=file.name, unit=" characters", unit_scale=True, disable=None) as bar:
+
+        def show(num_done: int, num_characters: int) -> None:
+            bar.total = num_characters
+            bar.update(num_done - bar.n)
+
+        try:
+            done = translator.translate_file(
+                file, source, target, replaces=replaces, on_progress=show
+            )
+        except OSError as error:
+            raise ValueError(f"cannot read {file}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
+    piece.output.write_bytes(done.content)
 
 
 def _translated(

@@ -19,10 +19,13 @@ _BYTES_OF_ENTRY = 1024
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A translated file; `key` is a second secret, `num_characters` the source's length."""
+    """A translated file; `key` is a second secret, `num_characters` the length of its source's
+    texts, `download_name` what the client may call it."""
 
     content: bytes
     num_characters: int
+    download_name: str
+    media_type: str
     stored_seconds: float
     key: str = field(default_factory=lambda: secrets.token_hex(_NAME_BYTES))
 
@@ -45,9 +48,12 @@ class FileStore:
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
         self._num_bytes = 0
 
-    def add(self, content: bytes, num_characters: int) -> tuple[str, StoredFile]:
+    def add(
+        self, content: bytes, num_characters: int, download_name: str, media_type: str
+    ) -> tuple[str, StoredFile]:
         """Store a file -> (its name, the file)."""
-        file = StoredFile(content, num_characters, self._clock())
+        now = self._clock()
+        file = StoredFile(content, num_characters, download_name, media_type, now)
         self._num_bytes += file.num_bytes
         name = secrets.token_hex(_NAME_BYTES)
         self._files[name] = file

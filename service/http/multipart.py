@@ -38,7 +38,7 @@ class MultipartForm:
     files: dict[str, SentFile] = field(default_factory=dict)
 
 
-async def read_multipart(request: Request, limits: Limits) -> MultipartForm:
+async def read_multipart(request: Request, limits: Limits, max_bytes: int) -> MultipartForm:
     """Read and parse the body, a slice at a time, so that the event loop stays free.
 
     Raises BodyTooLarge, InvalidText or ClientGone.
@@ -47,7 +47,7 @@ async def read_multipart(request: Request, limits: Limits) -> MultipartForm:
     num_bytes = 0
     try:
         parser = _make_parser(request, form)
-        async for chunk in body_chunks(request, limits.max_body_bytes):
+        async for chunk in body_chunks(request, max_bytes):
             num_bytes += len(chunk)
             for piece in _slices(chunk):
                 parser.write(piece)

@@ -62,18 +62,22 @@ class RequestFields:
 
 
 async def read_fields(
-    request: Request, limits: Limits, allowed: Collection[str] = FIELD_TYPES
+    request: Request,
+    limits: Limits,
+    allowed: Collection[str] = FIELD_TYPES,
+    max_form_bytes: int | None = None,
 ) -> RequestFields:
     """Read JSON, a form, a multipart form, or the query string if these have no field.
 
-    `allowed`: media types. Raises a ServiceError.
+    `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
+    a ServiceError.
     """
     media_type = media_type_of(request, tuple(allowed))
     query = parse_form(request.scope["query_string"], limits)
     if media_type == NO_BODY:
         return RequestFields(strings=query)
     if media_type == MULTIPART:
-        form = await read_multipart(request, limits)
+        form = await read_multipart(request, limits, max_form_bytes or limits.max_body_bytes)
         if not form.fields and not form.files:
             return RequestFields(strings=query)
         return RequestFields(strings=form.fields, unused=query, files=form.files)

@@ -17,6 +17,7 @@ from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
 from service.translation.dispatcher import Dispatcher
+from service.translation.files import FileTranslator
 from service.translation.job import TranslationJob
 from service.translation.text_pool import TextPool
 
@@ -28,6 +29,7 @@ class Limits:
     max_body_bytes: int
     max_characters: int
     max_texts: int
+    max_document_bytes: int
     max_beam_size: int
     max_streams: int
     stream_idle_seconds: float
@@ -65,6 +67,7 @@ class ServerState:
     limits: Limits
     origins: AllowedOrigins
     files: FileStore
+    file_translator: FileTranslator
 
     def job(self, wanted: TranslateRequest) -> TranslationJob:
         """Check the limits and make the job. Raises a ServiceError."""

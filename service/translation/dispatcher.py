@@ -87,9 +87,14 @@ class Dispatcher:
             cost, lambda: [self._detector.detect(sample, codes, expected) for sample in samples]
         )
 
+    async def detect_source(self, job: TranslationJob) -> str:
+        """The language of the job's only text, among those that have a route to its target."""
+        (found,) = await self._detect_sources(job)
+        return job.source if found is None else found.language
+
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        with self._counted():
+        with self.in_progress():
             routed = await self._route_all(job)
             placed: dict[int, TranslationResult] = {}
             for (_, work), results in zip(routed, await self._run_all(job, routed), strict=True):
@@ -102,15 +107,15 @@ class Dispatcher:
 
         A text's joined pieces are its translation. Raises as `translate`.
         """
-        with self._counted():
+        with self.in_progress():
             routed = await self._route_all(job)
             async with contextlib.AsyncExitStack() as streams:
                 begun = [await self._begin(route, work, streams) for route, work in routed]
                 yield self._follow(job, routed, begun, streams)
 
     @contextlib.contextmanager
-    def _counted(self) -> Iterator[None]:
-        """Count the job as in progress while it may still use an engine."""
+    def in_progress(self) -> Iterator[None]:
+        """Count a job as in progress while it may still use an engine."""
         self.num_in_progress += 1
         try:
             yield

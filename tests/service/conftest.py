@@ -37,6 +37,12 @@ def runner() -> FakeRunner:
 @pytest.fixture
 def client(runner: FakeRunner) -> Iterator[TestClient]:
     """A server with small limits, started and stopped around the test."""
-    settings = Settings(max_characters=1000, max_texts=5, max_waiting_sentences=50)
+    settings = Settings(
+        max_characters=1000,
+        max_texts=5,
+        max_waiting_sentences=50,
+        max_document_bytes=1_050_000,
+        max_document_characters=2000,
+    )
     with TestClient(create_app(settings, [fake_model(runner)])) as client:
         yield client

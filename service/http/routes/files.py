@@ -6,54 +6,69 @@ which a schema cannot describe.
 
 from __future__ import annotations
 
+import posixpath
 import re
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from service.http.request_body import MULTIPART
-from service.http.request_fields import read_fields
+from service.http.file_store import StoredFile
 from service.http.request_model import RequestModel
 from service.http.schemas import TranslateRequest
 from service.http.state import StateDep, server_state
-from service.http.text_files import FILE_SUFFIX, sent_text, translate_file
+from service.http.uploads import read_upload, sent_file, translate_upload
 
 PATH = "/translate_file"
 DOWNLOADS = "/download_file/"
 _QUIET = ("api_key", "secret", "format")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
 router = APIRouter(include_in_schema=False)
 
 
 class FileRequest(RequestModel):
-    """The languages of an uploaded file."""
+    """The languages of an uploaded file. `replace`: also translate what is translated in it."""
 
     source: str
     target: str
+    replace: bool = False
 
 
 @router.post(PATH)
 async def translate_uploaded(request: Request) -> dict[str, str]:
-    """Translate a text file -> the address of its translation."""
-    fields = await read_fields(request, server_state(request).limits, (MULTIPART,))
-    text = sent_text(fields)
+    """Translate a file -> the address of its translation."""
+    fields = await read_upload(request)
+    file = sent_file(request, fields)
     wanted = fields.parse(request, FileRequest, _QUIET)
-    given = {"q": text, "source": wanted.source, "target": wanted.target}
-    name, _ = await translate_file(request, TranslateRequest.from_json(given))
-    return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{FILE_SUFFIX}"}
+    given = {"q": "", "source": wanted.source, "target": wanted.target}
+    job = server_state(request).job(TranslateRequest.from_json(given))
+    name, stored = await translate_upload(request, file, job, replaces=wanted.replace)
+    suffix = posixpath.splitext(stored.download_name)[1]
+    return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"}
 
 
 @router.get(DOWNLOADS + "{name}")
 @router.head(DOWNLOADS + "{name}")
 async def download(name: str, state: StateDep) -> Response:
     """A translated file, until it expires."""
-    file = state.files.get(name.removesuffix(FILE_SUFFIX))
+    file = state.files.get(name.partition(".")[0])
     headers = {
-        "Content-Disposition": f'attachment; filename="translated{FILE_SUFFIX}"',
+        "Content-Disposition": _disposition(file),
         "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
-    return Response(file.content, headers=headers, media_type="text/plain")
+    return Response(file.content, headers=headers, media_type=file.media_type)
+
+
+def _disposition(file: StoredFile) -> str:
+    """The name as it is if that is safe, else as RFC 6266 spells it."""
+    if _PLAIN_NAME.fullmatch(file.download_name):
+        return f'attachment; filename="{file.download_name}"'
+    suffix = posixpath.splitext(file.download_name)[1]
+    spelled = quote(file.download_name, safe="")
+    return f"attachment; filename=\"translated{suffix}\"; filename*=UTF-8''{spelled}"
 
 
 def _base_url(request: Request) -> str:

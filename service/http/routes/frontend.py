@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from service.http.languages import language_name
 from service.http.state import StateDep
-from service.http.text_files import FILE_SUFFIX
+from service.translation.documents.formats import FORMATS
 
 router = APIRouter()
 
@@ -60,7 +60,7 @@ async def frontend_settings(state: StateDep) -> FrontendSettings:
         keyRequired=False,
         suggestions=False,
         filesTranslation=True,
-        supportedFilesFormat=[FILE_SUFFIX],
+        supportedFilesFormat=list(FORMATS),
         language=DefaultLanguages(
             source=NamedLanguage(code="auto", name="Auto Detect"),
             target=NamedLanguage(code=target, name=language_name(target)),

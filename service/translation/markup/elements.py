@@ -59,6 +59,11 @@ def is_known(name: str) -> bool:
     return name in _INLINE or name in _BLOCK
 
 
+def is_block(name: str) -> bool:
+    """Whether HTML's element of this name ends the text before it."""
+    return name in _BLOCK
+
+
 def is_void(name: str) -> bool:
     """Whether HTML's element of this name has no end tag."""
     return name in _VOID

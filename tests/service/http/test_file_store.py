@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.errors import UnknownFile
-from service.http.file_store import FileStore
+from service.http.file_store import FileStore, StoredFile
 
 
 class Clock:
@@ -14,6 +14,10 @@ class Clock:
 
     def __call__(self) -> float:
         return self.seconds
+
+
+def add(store: FileStore, content: bytes, num_characters: int) -> tuple[str, StoredFile]:
+    return store.add(content, num_characters, "a_de.txt", "text/plain")
 
 
 def has(store: FileStore, name: str) -> bool:
@@ -27,8 +31,8 @@ def has(store: FileStore, name: str) -> bool:
 def test_a_file_is_found_by_its_name_until_it_expires() -> None:
     clock = Clock()
     store = FileStore(max_seconds=600, clock=clock)
-    name, file = store.add(b"a", 7)
-    other, _ = store.add(b"b", 7)
+    name, file = add(store, b"a", 7)
+    other, _ = add(store, b"b", 7)
     assert (store.get(name).content, store.get(name).num_characters) == (b"a", 7)
     assert len({name, other, file.key}) == 3
     clock.seconds = 600
@@ -39,26 +43,26 @@ def test_a_file_is_found_by_its_name_until_it_expires() -> None:
 
 def test_the_oldest_are_dropped_if_all_together_are_too_many_bytes() -> None:
     store = FileStore(max_bytes=10_000)
-    names = [store.add(b"a" * 2000, 1)[0] for _ in range(5)]
+    names = [add(store, b"a" * 2000, 1)[0] for _ in range(5)]
     assert [has(store, name) for name in names] == [False, False, True, True, True]
-    largest, _ = store.add(b"b" * 50_000, 1)  # the newest stays, however large
+    largest, _ = add(store, b"b" * 50_000, 1)  # the newest stays, however large
     assert has(store, largest)
     assert not any(has(store, name) for name in names)
 
 
 def test_files_without_content_are_bounded_too() -> None:
     store = FileStore(max_bytes=10_000)
-    names = [store.add(b"", 0)[0] for _ in range(100)]
+    names = [add(store, b"", 0)[0] for _ in range(100)]
     assert sum(has(store, name) for name in names) == 9
 
 
 def test_a_removed_file_makes_room() -> None:
     store = FileStore(max_bytes=10_000)
-    first, _ = store.add(b"a" * 3900, 1)
-    second, _ = store.add(b"a" * 3900, 1)
+    first, _ = add(store, b"a" * 3900, 1)
+    second, _ = add(store, b"a" * 3900, 1)
     store.remove(first)
     store.remove(first)
-    third, _ = store.add(b"a" * 3900, 1)
+    third, _ = add(store, b"a" * 3900, 1)
     assert [has(store, name) for name in (first, second, third)] == [False, True, True]
 
 

@@ -17,7 +17,7 @@ from service.errors import BodyTooLarge, ClientGone, InvalidText, ServiceError
 from service.http.multipart import MultipartForm, SentFile, read_multipart
 from service.http.state import Limits
 
-LIMITS = Limits(2**20, 20_000, 500, 16, 64, 300.0, None)
+LIMITS = Limits(2**20, 20_000, 500, 2**21, 16, 64, 300.0, None)
 KIND = b"multipart/form-data; boundary=B"
 END = b"--B--\r\n"
 
@@ -42,7 +42,7 @@ def request_with(chunks: Sequence[bytes], kind: bytes = KIND) -> Request:
 
 
 def read(*chunks: bytes, kind: bytes = KIND, limits: Limits = LIMITS) -> MultipartForm:
-    return asyncio.run(read_multipart(request_with(chunks, kind), limits))
+    return asyncio.run(read_multipart(request_with(chunks, kind), limits, limits.max_body_bytes))
 
 
 def test_fields_are_strings_repeated_ones_lists_and_files_apart() -> None:
@@ -130,7 +130,7 @@ def test_a_client_that_leaves_in_the_middle_is_gone() -> None:
 
     request = Request(request.scope, leave)
     with pytest.raises(ClientGone):
-        asyncio.run(read_multipart(request, LIMITS))
+        asyncio.run(read_multipart(request, LIMITS, LIMITS.max_body_bytes))
 
 
 HOSTILE = {
@@ -159,7 +159,7 @@ def test_no_slice_of_a_hostile_form_blocks_the_event_loop(name: str) -> None:
 
     async def longest_ms() -> float:
         request = request_with([HOSTILE[name][i : i + 65_536] for i in range(0, 2**20, 65_536)])
-        reading = asyncio.ensure_future(read_multipart(request, LIMITS))
+        reading = asyncio.ensure_future(read_multipart(request, LIMITS, LIMITS.max_body_bytes))
         longest, last = 0.0, time.thread_time()
         while not reading.done():
             await asyncio.sleep(0)

@@ -1,7 +1,8 @@
-"""/v2/document: a text file is translated while it is uploaded, and waits for its download."""
+"""/v2/document: a file is translated while it is uploaded, and waits for its download."""
 
 from __future__ import annotations
 
+import posixpath
 import secrets
 from typing import Any
 
@@ -10,11 +11,10 @@ from starlette.responses import Response
 
 from service.errors import UnknownFile
 from service.http.file_store import StoredFile
-from service.http.request_body import MULTIPART
 from service.http.request_fields import read_fields
 from service.http.routes.deepl.fields import DocumentKey, DocumentRequest
 from service.http.state import server_state
-from service.http.text_files import sent_text, translate_file
+from service.http.uploads import read_upload, sent_file, translate_upload
 
 PATH = "/v2/document"
 router = APIRouter(include_in_schema=False)
@@ -22,12 +22,14 @@ router = APIRouter(include_in_schema=False)
 
 @router.post(PATH)
 async def upload(request: Request) -> dict[str, str]:
-    """Translate a text file -> the id and the key of its translation."""
-    fields = await read_fields(request, server_state(request).limits, (MULTIPART,))
+    """Translate a file -> the id and the key of its translation."""
+    fields = await read_upload(request)
     asked = fields.parse(request, DocumentRequest)
     asked.require_offered()
-    text = sent_text(fields, asked.filename)
-    name, file = await translate_file(request, asked.wanted(text))
+    sent = sent_file(request, fields, asked.filename)
+    asked.require_same_format(sent.name)
+    job = server_state(request).job(asked.wanted())
+    name, file = await translate_upload(request, sent, job)
     return {"document_id": name, "document_key": file.key}
 
 
@@ -48,7 +50,8 @@ async def result(document_id: str, request: Request) -> Response:
     """The translation. As DeepL does, the server forgets it afterwards."""
     file = await _find(document_id, request)
     server_state(request).files.remove(document_id)
-    headers = {"Content-Disposition": 'attachment; filename="translated.txt"'}
+    suffix = posixpath.splitext(file.download_name)[1]
+    headers = {"Content-Disposition": f'attachment; filename="translated{suffix}"'}
     return Response(file.content, headers=headers, media_type="application/octet-stream")
 
 

@@ -12,6 +12,7 @@ from service.errors import InvalidField, MissingField, NotOffered, UnknownGlossa
 from service.http.request_model import RequestModel
 from service.http.routes.deepl.ignored_tags import IgnoredTags, parse_tags
 from service.http.schemas import TranslateRequest, check_texts
+from service.translation.documents.formats import format_of
 from service.translation.job import AUTO, SplitSentences
 
 _WITHOUT_EFFECT = {"context", "outline_detection", "splitting_tags", "non_splitting_tags"}
@@ -123,14 +124,16 @@ class DocumentRequest(DeepLRequest):
     filename: str | None = None
     output_format: str | None = None
 
-    def require_offered(self) -> None:
-        super().require_offered()
-        if self.output_format not in (None, "txt"):
-            raise NotOffered("output_format must be txt")
+    def require_same_format(self, name: str) -> None:
+        """Raises NotOffered if a file of this name does not give the format that is asked for."""
+        given = format_of(name).suffix.removeprefix(".")
+        own = name.rpartition(".")[2].lower()
+        if (self.output_format or own).lower() != given:
+            raise NotOffered(f"output_format must be {given} for a .{own} file")
 
-    def wanted(self, text: str) -> TranslateRequest:
-        """The same as a translation request for this text. Raises InvalidField."""
-        given = {"q": text, "source": self.source, "target": self.target_lang}
+    def wanted(self) -> TranslateRequest:
+        """The same as a translation request without a text. Raises InvalidField."""
+        given = {"q": "", "source": self.source, "target": self.target_lang}
         return TranslateRequest.from_json(given)
 
 

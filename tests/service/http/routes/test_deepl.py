@@ -305,7 +305,8 @@ def test_a_document_needs_its_key(client: TestClient, key: dict[str, str]) -> No
         ("a.txt", b"a", {"glossary_id": "x"}, 404),
         ("a.txt", b"a", {"output_format": "pdf"}, 400),
         ("a.txt", b"a", {"target_lang": "XX"}, 400),
-        ("a.txt", b"a" * 1001, {}, 413),
+        ("a.txt", b"a" * 2001, {}, 413),
+        ("a.pdf", b"%PDF-", {}, 400),
         ("a.txt", b"a" * 2_000_000, {}, 413),
     ],
 )

@@ -13,6 +13,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from service.app import create_app
 from service.settings import Settings, read_settings
+from service.translation.documents.formats import FORMATS
 from tests.service.fakes import FakeRunner, fake_model
 
 FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
@@ -149,7 +150,7 @@ def test_the_page_and_clients_get_their_settings(client: TestClient) -> None:
         "keyRequired": False,
         "suggestions": False,
         "filesTranslation": True,
-        "supportedFilesFormat": [".txt"],
+        "supportedFilesFormat": list(FORMATS),
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": "en", "name": "English"},
@@ -181,22 +182,27 @@ def test_a_text_file_is_translated_and_downloaded(client: TestClient) -> None:
     url = answer.json()["translatedFileUrl"]
     assert re.fullmatch(r"http://testserver/download_file/[0-9a-f]{48}\.txt", url)
     file = client.get(url)
-    assert file.content.decode() == "HI.\n\nBYE, ZOË.\n"
+    assert file.content.decode() == "\ufeffHI.\n\nBYE, ZOË.\n"
     assert file.headers["Content-Type"] == "text/plain; charset=utf-8"
-    assert file.headers["Content-Disposition"] == 'attachment; filename="translated.txt"'
+    assert file.headers["Content-Disposition"] == 'attachment; filename="Letter_de.txt"'
     assert file.headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "fields", "status", "code"),
     [
-        ("a.pdf", b"a", {}, 400, "unsupported_file"),
+        ("a.pdf", b"a", {}, 400, "invalid_document"),
+        ("a.exe", b"a", {}, 400, "unsupported_file"),
         ("", b"a", {}, 400, "missing_field"),
         ("a", b"a", {}, 400, "unsupported_file"),
         ("a.txt/../../b", b"a", {}, 400, "unsupported_file"),
-        ("a.txt", b"caf\xe9", {}, 400, "invalid_text"),
-        ("a.txt", b"a" * 1001, {}, 413, "text_too_long"),
-        ("a.txt", b"a" * 1_100_000, {}, 413, "body_too_large"),
+        ("a.txt", b"caf\xe9", {}, 400, "invalid_document"),
+        ("a.txt", b"a" * 2001, {}, 413, "document_too_large"),
+        ("a.txt", b"a" * 1_100_000, {}, 413, "document_too_large"),
+        ("a.txt", b"a" * 1_300_000, {}, 413, "body_too_large"),
+        ("a.txt", b"a", {"replace": "maybe"}, 422, "invalid_field"),
+        ("a.txt", b"1", {"target": "zz"}, 400, "unsupported_language"),
+        ("a.txt", b"", {"target": "zz"}, 400, "unsupported_language"),
         ("a.txt", b"a", {"target": "zz"}, 400, "unsupported_language"),
         ("a.txt", b"a", {"source": "x" * 65}, 422, "invalid_field"),
     ],

@@ -1,0 +1,65 @@
+"""Translate an uploaded file and store its translation for the download."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from service.errors import DocumentTooLarge, MissingField
+from service.http.file_store import StoredFile
+from service.http.multipart import SentFile
+from service.http.request_body import MULTIPART, until_disconnected
+from service.http.request_fields import RequestFields, read_fields
+from service.http.state import server_state
+from service.translation.documents.formats import format_of
+from service.translation.files import FileJob
+from service.translation.job import TranslationJob
+
+_FORM_BYTES = 65_536
+"""What a form with a file may have beside the file."""
+_NAME_CHARACTERS = 80
+
+
+async def read_upload(request: Request) -> RequestFields:
+    """The fields of a multipart form whose file may be larger than other bodies."""
+    limits = server_state(request).limits
+    most = max(limits.max_body_bytes, limits.max_document_bytes + _FORM_BYTES)
+    return await read_fields(request, limits, (MULTIPART,), most)
+
+
+def sent_file(request: Request, fields: RequestFields, given_name: str | None = None) -> SentFile:
+    """The file in the field `file`; `given_name` replaces its own name.
+
+    Raises MissingField, UnsupportedFile or DocumentTooLarge.
+    """
+    file = fields.files.get("file")
+    if file is None:
+        raise MissingField("Invalid request: missing file parameter")
+    file = SentFile(given_name or file.name, file.content)
+    format_of(file.name)
+    most = server_state(request).limits.max_document_bytes
+    if len(file.content) > most:
+        raise DocumentTooLarge(
+            f"the file has {len(file.content)} bytes, at most {most} are allowed"
+        )
+    return file
+
+
+async def translate_upload(
+    request: Request, file: SentFile, job: TranslationJob, *, replaces: bool = False
+) -> tuple[str, StoredFile]:
+    """Translate a file unless the client disconnects, and store it -> (its stored name, the file).
+
+    Raises a ServiceError.
+    """
+    state = server_state(request)
+    work = state.file_translator.translate(FileJob(file.name, file.content, job, replaces))
+    done = await until_disconnected(request, work)
+    name = _download_name(file.name, job.target, done.format.suffix)
+    return state.files.add(done.content, done.num_characters, name, done.format.media_type)
+
+
+def _download_name(name: str, target: str, suffix: str) -> str:
+    """The file's own name with the language, without path and control characters."""
+    own = name.replace("\\", "/").rpartition("/")[2]
+    stem = "".join(char for char in own.rpartition(".")[0] if char.isprintable() and char != '"')
+    return f"{stem[:_NAME_CHARACTERS] or 'translated'}_{target}{suffix}"

@@ -1,0 +1,1 @@
+"""Files to translate: each format is taken apart into segments, and written back around them."""

@@ -1,0 +1,129 @@
+"""Files that are ZIP archives of texts and other members. Archives within them are not opened."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+
+from service.errors import DocumentTooLarge, InvalidDocument
+from service.translation.documents.segments import PlacedText, Segment, invalid
+
+_MAX_MEMBERS = 10_000
+_MAX_TOTAL_BYTES = 128 * 2**20
+_MAX_TEXT_BYTES = 24 * 2**20
+_MAX_RATIO, _SMALL_BYTES = 100, 2**20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_READ_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
+    *(ValueError, OSError, KeyError),
+)
+
+
+class Archive:
+    """A ZIP archive within bounds. Raises InvalidDocument or DocumentTooLarge."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self._num_text_bytes = content, 0
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as opened:
+                self._members = opened.infolist()
+        except _READ_ERRORS as error:
+            raise invalid("as a ZIP archive", error) from None
+        self.names = [member.filename for member in self._members]
+        _require_harmless(self._members, len(content))
+        self._require_intact()
+
+    def _require_intact(self) -> None:
+        """Read every member once, so that damage is known before anything is translated."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(self.content)) as opened:
+                damaged = opened.testzip()
+        except _READ_ERRORS as error:
+            raise invalid("as a ZIP archive", error) from None
+        if damaged is not None:
+            raise invalid("as a ZIP archive", f"{damaged} is damaged")
+
+    def read(self, name: str) -> bytes:
+        """A member that is to be parsed."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(self.content)) as opened:
+                self._num_text_bytes += opened.getinfo(name).file_size
+                if self._num_text_bytes > _MAX_TEXT_BYTES:
+                    raise DocumentTooLarge(
+                        f"the file's texts have more than {_MAX_TEXT_BYTES} bytes when unpacked"
+                    )
+                return opened.read(name)
+        except _READ_ERRORS as error:
+            raise invalid("as a ZIP archive", f"{name}: {error}") from None
+
+    def replace(self, members: Mapping[str, bytes]) -> bytes:
+        """The archive with other contents of some members; the others keep theirs."""
+        written = io.BytesIO()
+        try:
+            with (
+                zipfile.ZipFile(io.BytesIO(self.content)) as opened,
+                zipfile.ZipFile(written, "w") as archive,
+            ):
+                for member in self._members:
+                    name = member.filename
+                    own = members[name] if name in members else opened.read(member)
+                    archive.writestr(_like(member), own)
+        except _READ_ERRORS as error:
+            raise invalid("as a ZIP archive", error) from None
+        return written.getvalue()
+
+
+class ArchiveFile:
+    """An archive of which some members are placed texts."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        texts: Mapping[str, tuple[PlacedText, Callable[[str], bytes]]],
+    ) -> None:
+        """`texts`: by the names of their members, with what spells them as bytes."""
+        self._archive, self._texts = archive, texts
+        self.segments: Sequence[Segment] = [
+            segment for text, _ in texts.values() for segment in text.segments
+        ]
+        self._own = [segment.text for segment in self.segments]
+
+    def write(self, translations: Sequence[str]) -> bytes:
+        if list(translations) == self._own:
+            return self._archive.content
+        members, position = {}, 0
+        for name, (text, encode) in self._texts.items():
+            end = position + len(text.segments)
+            members[name] = encode(text.join(translations[position:end]))
+            position = end
+        return self._archive.replace(members)
+
+
+def _require_harmless(members: Sequence[zipfile.ZipInfo], num_bytes: int) -> None:
+    if len(members) > _MAX_MEMBERS:
+        raise DocumentTooLarge(
+            f"the file has {len(members)} members, at most {_MAX_MEMBERS} are allowed"
+        )
+    total = sum(member.file_size for member in members)
+    if total > min(_MAX_TOTAL_BYTES, max(_MAX_RATIO * num_bytes, _SMALL_BYTES)):
+        raise DocumentTooLarge(
+            f"the file has {total} bytes when unpacked; at most {_MAX_TOTAL_BYTES} are allowed, "
+            f"and at most {_MAX_RATIO} times as many as packed"
+        )
+    if len({member.filename for member in members}) < len(members):
+        raise InvalidDocument("the file has two members of one name")
+    for member in members:
+        if member.flag_bits & 0x1:
+            raise InvalidDocument("the file is encrypted")
+        if member.compress_type not in _METHODS:
+            raise InvalidDocument("the file is packed in another way than by deflate")
+
+
+def _like(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """A new member's record: name, time, packing and attributes of the old one."""
+    new = zipfile.ZipInfo(member.filename, member.date_time)
+    new.compress_type, new.external_attr = member.compress_type, member.external_attr
+    new.create_system, new.comment = member.create_system, member.comment
+    return new

@@ -1,0 +1,209 @@
+"""The text of one block of Markdown, with its emphasis, links and HTML as codes.
+
+markdown-it tells no offsets within a block, so this reads what a translation has to carry through.
+Marks that do not pair are text, as in CommonMark.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+import regex
+from markdown_it.common.utils import normalizeReference
+
+from service.translation.documents.inline import InlineText, events
+
+_TARGET = (
+    r"""\((?:\s*+(?:<[^<>\n\0]*+>|(?:[^\s()\\\0]++|\\.|\((?:[^\s()\\\0]|\\.)*+\))*+)"""
+    r"""(?:\s++(?:"(?:[^"\\\0]|\\.)*+"|'(?:[^'\\\0]|\\.)*+'|\((?:[^()\\\0]|\\.)*+\)))?\s*+)\)"""
+)
+_LABEL = r"\[[^\[\]\0]{0,500}+\]"
+_PART = regex.compile(
+    r"(?P<code>(?<!`)(?P<ticks>`++)(?:[^`\0]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks))"
+    r"|(?P<escape>\\[!-/:-@\[-`{-~])"
+    r"|(?P<tag><(?:/?[A-Za-z][\w-]*+(?:\s[^<>\0]*+)?/?|!--(?:[^-\0]|-(?!->))*+--)>)"
+    r"|(?P<entity>&(?:[A-Za-z]\w{1,31}|\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6});)"
+    rf"|(?P<image>!{_LABEL}(?:{_TARGET}|{_LABEL})|\[\^[^\]\s\0]++\])"
+    rf"|(?P<open>\[)|(?P<close>\](?P<target>{_TARGET}|{_LABEL})?+)"
+    r"|(?P<mark>\*++|_++|~~)"
+    r"|(?P<break>\0)",
+    regex.DOTALL,
+)
+_NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
+_VOID = frozenset({"br", "hr", "img", "input", "wbr", "source", "area", "col", "embed"})
+_NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
+_MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|[>=]|~~~|```)")
+_ESCAPE = regex.compile(r"&#(\d{2,3});")
+_REFERENCE = regex.compile(r"&#x(26|3c|3e);")
+_CODES = {"&amp;": "&#x26;", "&lt;": "&#x3c;", "&gt;": "&#x3e;"}
+_NAMES = {code[3:-1]: name for name, code in _CODES.items()}
+_HARD_BREAK = regex.compile(r"(?:\\|[ ]{2,})\Z")
+
+
+class _Code(NamedTuple):
+    """What a code, or the two ends of a pair, are written as."""
+
+    written: str
+    closing: str = ""
+
+
+class MarkdownText:
+    """The lines of one block as one segment, and the way back to Markdown."""
+
+    def __init__(
+        self, source: str, lines: Sequence[tuple[int, int]], labels: Collection[str]
+    ) -> None:
+        """`lines`: where they stand in the source; `labels`: of the links that it defines."""
+        self.inline = InlineText()
+        self._codes: list[_Code] = []
+        text, breaks = _joined(source, lines)
+        parts = list(_PART.finditer(text))
+        pairs = _Pairs(text, parts, labels).found
+        position, remaining = 0, iter(breaks)
+        for number, part in enumerate(parts):
+            self._add_text(text[position : part.start()])
+            self._add_part(part, number, pairs, remaining)
+            position = part.end()
+        self._add_text(text[position:])
+
+    def write(self, translation: str) -> str:
+        """The translation as Markdown. Its beginning is not a mark of a block."""
+        written = "".join(
+            _unescaped(event.text)
+            if event.kind == "text"
+            else self._codes[event.number][event.kind == "close"]
+            for event in events(translation)
+        )
+        written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
+        return "\\" + written if _MARKED.match(written) else written
+
+    def _add_part(
+        self,
+        part: regex.Match[str],
+        number: int,
+        pairs: dict[int, tuple[int, str]],
+        breaks: Iterator[str],
+    ) -> None:
+        kind, written = part.lastgroup, part.group()
+        if number in pairs:
+            partner, closing = pairs[number]
+            if partner > number:
+                self.inline.open()
+                self._codes.append(_Code(written, closing))
+            else:
+                self.inline.close()
+        elif part["break"]:
+            self.inline.stop()
+            self._codes.append(_Code(next(breaks)))
+        elif part["escape"]:
+            self.inline.add(f"&#{ord(written[1])};")
+        elif part["entity"]:
+            self.inline.add(_CODES.get(written, written))
+        elif part["tag"] or part["image"]:
+            is_break = part["tag"] and written[1:3].lower() == "br"
+            _ = self.inline.stop() if is_break else self.inline.single()
+            self._codes.append(_Code(written))
+        else:
+            assert kind
+            self._add_text(written)
+
+    def _add_text(self, text: str) -> None:
+        self.inline.add(html.escape(text, quote=False))
+
+
+class _Pairs:
+    """Finds which marks belong together. Linear time: what is passed over is never looked at
+    again."""
+
+    def __init__(
+        self, text: str, parts: Sequence[regex.Match[str]], labels: Collection[str]
+    ) -> None:
+        self._text, self._parts, self._labels = text, parts, labels
+        self._opened: list[tuple[str, int]] = []
+        self._counts: Counter[str] = Counter()
+        self.found: dict[int, tuple[int, str]] = {}
+        """Each paired part's partner, and how the pair is closed."""
+        for number, part in enumerate(parts):
+            if part["mark"]:
+                self._mark(number, part)
+            elif part["open"]:
+                self._open("[", number)
+            elif part["close"]:
+                self._bracket(number, part)
+            elif part["tag"]:
+                self._tag(number, part.group())
+
+    def _open(self, key: str, number: int) -> None:
+        self._opened.append((key, number))
+        self._counts[key] += 1
+
+    def _close(self, key: str) -> int | None:
+        """The last part that opened `key`; those after it are text."""
+        if not self._counts[key]:
+            return None
+        while True:
+            opened, number = self._opened.pop()
+            self._counts[opened] -= 1
+            if opened == key:
+                return number
+
+    def _pair(self, start: int, end: int, closing: str) -> None:
+        self.found[start], self.found[end] = (end, closing), (start, closing)
+
+    def _mark(self, number: int, part: regex.Match[str]) -> None:
+        mark = part.group()
+        before = self._text[part.start() - 1 : part.start()] or " "
+        after = self._text[part.end() : part.end() + 1] or " "
+        is_inside_word = mark[0] == "_" and before.isalnum() and after.isalnum()
+        if is_inside_word:
+            return
+        if not before.isspace() and (start := self._close(mark)) is not None:
+            self._pair(start, number, mark)
+        elif not (after.isspace() or after == "\0"):
+            self._open(mark, number)
+
+    def _bracket(self, number: int, part: regex.Match[str]) -> None:
+        start = self._close("[")
+        if start is None:
+            return
+        own = self._text[self._parts[start].end() : part.start()]
+        target = part["target"] or ""
+        if target.startswith("("):
+            self._pair(start, number, part.group())
+        elif normalizeReference(target[1:-1] or own) in self._labels:
+            self._pair(start, number, f"][{target[1:-1] or own}]")
+
+    def _tag(self, number: int, tag: str) -> None:
+        name = _NAME.match(tag)
+        if name is None or name[2].lower() in _VOID or tag.endswith("/>"):
+            return
+        key = f"<{name[2].lower()}"
+        if not name[1]:
+            self._open(key, number)
+        elif (start := self._close(key)) is not None:
+            self._pair(start, number, tag)
+
+
+def _joined(source: str, lines: Sequence[tuple[int, int]]) -> tuple[str, list[str]]:
+    """The lines as one, with a zero character for each hard break, and how these are written."""
+    parts, breaks = [], []
+    for (start, end), (following, _) in zip(lines, [*lines[1:], (0, 0)], strict=True):
+        line, between = source[start:end], source[end:following] if following else ""
+        ending = between.partition("\n")[0].rstrip("\r")
+        if following and _HARD_BREAK.search(line + ending):
+            is_escaped = line.endswith("\\")
+            parts += [line[:-1] if is_escaped else line, "\0"]
+            breaks.append(("\\" if is_escaped else "") + between)
+        else:
+            parts += [line, " " if following else ""]
+    return "".join(parts), breaks
+
+
+def _unescaped(text: str) -> str:
+    """Text as Markdown writes it, from text as HTML writes it."""
+    text = _ESCAPE.sub(lambda match: "\\" + chr(int(match[1])), text)
+    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return _REFERENCE.sub(lambda match: _NAMES[match[1]], text)

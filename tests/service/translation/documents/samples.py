@@ -1,0 +1,271 @@
+"""A small file of every format, with what a reader of the translated file must find."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+from service.translation.documents.formats import parse_file
+from service.translation.documents.segments import FileOptions
+
+OPTIONS = FileOptions("en", "de")
+
+TXT = b"Hello world.\r\n\r\n  The sea is blue. It is deep.\r\n"
+MARKDOWN = b"""---
+title: Keep me
+---
+# The *old* house #
+
+Some **bold text** and a [link to it](https://a.b/c "A title"), see `code here`.
+It goes on \\* here & there &copy; [ref][r] and [r].
+
+- first item
+- [ ] second `x` item<br>more
+
+> A quote that
+> goes on.
+
+| Name | Meaning |
+|------|:-------:|
+| sea  | The water |
+
+```python
+print("keep me")
+```
+
+    indented code
+
+<p align="center">Some <b>page</b> text</p>
+
+![A picture](a.png)
+
+Setext heading
+==============
+
+[r]: https://ref.example "Title"
+"""
+HTML = (
+    b"<!DOCTYPE html><title>A page</title><p class=x>Hello <b>big</b> world.</p><pre>keep</pre>\n"
+)
+SRT = b"""1
+00:00:01,000 --> 00:00:02,500
+<i>The old man went</i>
+down to the sea
+
+2
+00:00:02,600 --> 00:00:04,000
+and looked at the water.
+
+3
+00:00:10,000 --> 00:00:12,000
+{\\an8}- Who is it?
+- It is me & you.
+
+"""
+VTT = b"""WEBVTT - a title
+
+NOTE keep this note
+
+STYLE
+::cue { color: lime }
+
+one
+00:01.000 --> 00:03.000 align:start position:10%
+<v Roger>The sea &amp; the sky
+are <b>blue</b>.
+
+00:00:04.000 --> 00:00:05.000
+Bye
+"""
+PO = b"""# Translators' comment
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\\n"
+
+#: a.c:1
+msgid "Open the file"
+msgstr ""
+
+#, c-format
+msgctxt "menu"
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+
+#, fuzzy
+msgid "Close the window"
+msgstr "Alt"
+
+msgid ""
+"A long text\\n"
+"in two lines with \\"quotes\\"\\n"
+msgstr ""
+
+#~ msgid "gone"
+#~ msgstr ""
+"""
+XLIFF_1 = b"""<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file source-language="en" datatype="plaintext" original="a">
+<body>
+  <trans-unit id="1">
+    <source>The <g id="1">big</g> house<x id="2"/> &amp; garden</source>
+  </trans-unit>
+  <trans-unit id="2"><source>Done</source><target>Fertig</target></trans-unit>
+  <trans-unit id="3" translate="no"><source>Keep</source></trans-unit>
+  <trans-unit id="4"><source>Empty</source><target state="new"/></trans-unit>
+</body></file></xliff>
+"""
+XLIFF_2 = b"""<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+ <file id="f"><unit id="u">
+  <segment><source>Press <pc id="1">the button</pc> now</source></segment>
+  <segment><source>Wait</source><target></target></segment>
+ </unit></file>
+</xliff>
+"""
+QT = b"""<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1">
+<context><name>Main</name>
+    <message><source>Open &lt;b&gt;this&lt;/b&gt; file</source>
+        <translation type="unfinished"></translation></message>
+    <message numerus="yes"><source>%n file(s)</source>
+        <translation><numerusform></numerusform><numerusform></numerusform></translation></message>
+    <message><source>Done</source><translation>Fertig</translation></message>
+    <message><source>Gone</source><translation type="vanished"></translation></message>
+</context>
+</TS>
+"""
+JSON = b"""{ "title" : "Hello world",
+  "@meta": {"description": "keep"}, "n": 1.50, "list": ["one \\"two\\"", true, null, {}, []],
+\t"nested": {"deep": "The sea\\nis {name}", "id": "42"} }
+"""
+PROPERTIES = b"""# A comment: keep
+title = Hello world
+! another
+long: The first part \\
+      and the second
+path\\ with\\:space=It''s {0}
+empty=
+number=42
+"""
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+DOCX = (
+    f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n<w:document {W}><w:body>'
+    '<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>The ti</w:t></w:r><w:proofErr '
+    'w:type="spellStart"/><w:r w:rsidR="1"><w:rPr><w:lang w:val="en-US"/></w:rPr><w:t>tle</w:t>'
+    "</w:r></w:p>"
+    '<w:p><w:r><w:t xml:space="preserve">A </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>bold'
+    '</w:t></w:r><w:r><w:t xml:space="preserve"> word &amp; a </w:t></w:r><w:hyperlink r:id="r1" '
+    'xmlns:r="r"><w:r><w:t>link</w:t></w:r></w:hyperlink><w:r><w:br/><w:t>next line</w:t></w:r>'
+    "</w:p>"
+    '<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText> PAGE </w:instrText>'
+    '</w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>page</w:t></w:r><w:r>'
+    '<w:fldChar w:fldCharType="end"/></w:r></w:p>'
+    "<w:p><w:r><w:t>before</w:t></w:r><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>in the box"
+    "</w:t></w:r></w:p></w:txbxContent></w:pict></w:r><w:r><w:t>after</w:t></w:r></w:p>"
+    "<w:p><w:r><w:t>42</w:t></w:r></w:p></w:body></w:document>"
+).encode()
+A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+SLIDE = (
+    f"<p:sld {A} xmlns:p='p'><a:p><a:pPr/><a:r><a:rPr lang='en-US' dirty=\"0\"/><a:t>The </a:t>"
+    '</a:r><a:r><a:rPr lang="de-DE" b="1"/><a:t>big</a:t></a:r><a:br/><a:r><a:t>house</a:t></a:r>'
+    "<a:endParaRPr/></a:p></p:sld>"
+).encode()
+ODT = (
+    b'<office:document-content xmlns:office="o" xmlns:text="t" xmlns:draw="d"><text:h>The title'
+    b'</text:h><text:p>A <text:span text:style-name="T1">big</text:span> house<text:note><text:note'
+    b"-citation>1</text:note-citation><text:note-body><text:p>the note</text:p></text:note-body>"
+    b"</text:note> here<text:line-break/>and there</text:p></office:document-content>"
+)
+CONTAINER = b"""<container><rootfiles><rootfile full-path="OEBPS/a.opf"/></rootfiles></container>"""
+PACKAGE = b"""<package><manifest><item href="one%20page.xhtml" media-type="application/xhtml+xml"/>
+<item href="toc.ncx" media-type="application/x-dtbncx+xml"/></manifest></package>"""
+PAGE = b"""<?xml version="1.0"?>
+<html xmlns="h"><body><h1>One</h1><p>The <i>sea</i>.</p></body></html>"""
+NCX = b"<ncx><navMap><navLabel><text>Chapter one</text></navLabel></navMap></ncx>"
+
+
+def archive(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as opened:
+        for name, content in members.items():
+            how = zipfile.ZIP_STORED if name == "mimetype" else method
+            opened.writestr(zipfile.ZipInfo(name, (2020, 1, 2, 3, 4, 6)), content, how)
+    return written.getvalue()
+
+
+def pdf(*lines: str) -> bytes:
+    """A page with these lines, as small as a reader takes it."""
+    shown = "".join(f"({line}) Tj T* " for line in lines)
+    stream = f"BT /F1 12 Tf 14 TL 72 720 Td {shown}ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    written, offsets = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(written))
+        written += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    start = len(written)
+    written += b"xref\n0 6\n0000000000 65535 f \n" + table
+    return written + b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % start
+
+
+SAMPLES: dict[str, bytes] = {
+    "a.txt": TXT,
+    "a.md": MARKDOWN,
+    "a.html": HTML,
+    "a.srt": SRT,
+    "a.vtt": VTT,
+    "a.po": PO,
+    "a.xlf": XLIFF_1,
+    "b.xliff": XLIFF_2,
+    "a.ts": QT,
+    "a.json": JSON,
+    "a.properties": PROPERTIES,
+    "a.docx": archive(
+        {"[Content_Types].xml": b"<Types/>", "word/document.xml": DOCX, "x.bin": b"\0"}
+    ),
+    "a.pptx": archive({"ppt/presentation.xml": b"<p/>", "ppt/slides/slide1.xml": SLIDE}),
+    "a.odt": archive({"mimetype": b"application/vnd.oasis.opendocument.text", "content.xml": ODT}),
+    "a.epub": archive(
+        {
+            "mimetype": b"application/epub+zip",
+            "META-INF/container.xml": CONTAINER,
+            "OEBPS/a.opf": PACKAGE,
+            "OEBPS/one page.xhtml": PAGE,
+            "OEBPS/toc.ncx": NCX,
+        }
+    ),
+}
+
+
+def texts_of(name: str, content: bytes, options: FileOptions = OPTIONS) -> list[str]:
+    return [segment.text for segment in parse_file(content, name, options).segments]
+
+
+def capitals(text: str) -> str:
+    """The text in capitals, but for tags and references."""
+    import regex
+
+    return regex.sub(r"(<[^<>]*>|&[#\w]+;)|([^<&]+)", lambda m: m[1] or m[2].upper(), text)
+
+
+def translated(name: str, content: bytes, options: FileOptions = OPTIONS) -> bytes:
+    """The file with every segment in capitals."""
+    parsed = parse_file(content, name, options)
+    return parsed.write([capitals(segment.text) for segment in parsed.segments])
+
+
+def member(content: bytes, name: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(content)) as opened:
+        return opened.read(name)

@@ -1,0 +1,307 @@
+"""What holds for every format: nothing but the segments changes, and no input breaks a parser."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
+from service.translation.documents.formats import FORMATS, format_of, parse_file
+from tests.service.translation.documents.samples import (
+    OPTIONS,
+    SAMPLES,
+    archive,
+    capitals,
+    member,
+    pdf,
+    texts_of,
+    translated,
+)
+
+TEXTS = [name for name, content in SAMPLES.items() if not content.startswith(b"PK")]
+ARCHIVES = [name for name in SAMPLES if name not in TEXTS]
+REFUSALS = (InvalidDocument, DocumentTooLarge)
+
+
+def test_every_format_has_a_sample() -> None:
+    suffixes = {"." + name.rpartition(".")[2] for name in SAMPLES}
+    parsers = {FORMATS[suffix].parse for suffix in suffixes}
+    assert {known.parse for known in FORMATS.values()} - parsers == {FORMATS[".pdf"].parse}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_without_a_translation_not_a_byte_changes(name: str) -> None:
+    parsed = parse_file(SAMPLES[name], name, OPTIONS)
+    assert parsed.segments
+    assert parsed.write([segment.text for segment in parsed.segments]) == SAMPLES[name]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_translation_can_be_parsed_again(name: str) -> None:
+    again = translated(name, SAMPLES[name])
+    assert again != SAMPLES[name]
+    if name.rpartition(".")[2] not in ("po", "xlf", "xliff", "ts"):  # there nothing is left to do
+        assert len(texts_of(name, again)) == len(texts_of(name, SAMPLES[name]))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks_are_read_and_stay(name: str, encoding: str) -> None:
+    text = SAMPLES[name].decode().replace('encoding="UTF-8"', "").replace('encoding="utf-8"', "")
+    content = text.encode(encoding)
+    parsed = parse_file(content, name, OPTIONS)
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+    assert translated(name, content).decode(encoding) == translated(name, text.encode()).decode()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_file_cut_anywhere_is_refused_or_kept(name: str) -> None:
+    content = SAMPLES[name]
+    for part in range(20):
+        cut = content[: len(content) * part // 20]
+        try:
+            parsed = parse_file(cut, name, OPTIONS)
+        except REFUSALS:
+            continue
+        assert parsed.write([segment.text for segment in parsed.segments]) == cut
+        parsed.write([capitals(segment.text) for segment in parsed.segments])
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_a_member_cut_anywhere_is_refused_or_kept(name: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(SAMPLES[name])) as opened:
+        members = {one: opened.read(one) for one in opened.namelist()}
+    for damaged in members:
+        for part in range(10):
+            cut = members[damaged][: len(members[damaged]) * part // 10]
+            content = archive({**members, damaged: cut})
+            try:
+                parsed = parse_file(content, name, OPTIONS)
+            except REFUSALS:
+                continue
+            assert parsed.write([segment.text for segment in parsed.segments]) == content
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_changed_bytes_are_refused_or_kept(name: str, data: st.DataObject) -> None:
+    content = bytearray(SAMPLES[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    try:
+        parsed = parse_file(bytes(content), name, OPTIONS)
+    except REFUSALS:
+        return
+    assert parsed.write([segment.text for segment in parsed.segments]) == bytes(content)
+    parsed.write([capitals(segment.text) for segment in parsed.segments])
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(
+    "content", [b"", b"\0", b"\xff\xfe\xfd", b"\x80abc", b"PK\x03\x04", b"<" * 99]
+)
+def test_what_is_no_such_file_is_refused_or_has_no_text(name: str, content: bytes) -> None:
+    try:
+        parsed = parse_file(content, name, OPTIONS)
+    except REFUSALS:
+        return
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+@pytest.mark.parametrize("other", SAMPLES)
+def test_another_format_under_the_name_of_an_archive_is_refused(name: str, other: str) -> None:
+    if other != name:
+        with pytest.raises(InvalidDocument):
+            parse_file(SAMPLES[other], name, OPTIONS)
+
+
+@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsx"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(UnsupportedFile, match=r"must be .txt, .md, "):
+        format_of(name)
+
+
+def test_the_case_of_a_name_does_not_matter() -> None:
+    assert format_of("A.B.DocX").suffix == ".docx"
+
+
+XML_NAMES = ["a.xlf", "a.ts"]
+BOMB = b"<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>%s]><xliff version='1.2'>&j;</xliff>" % b"".join(
+    b"<!ENTITY %c '&%c;&%c;&%c;&%c;&%c;&%c;&%c;&%c;&%c;&%c;'>" % (one + 1, *[one] * 10)
+    for one in range(ord("a"), ord("j"))
+)
+EXTERNAL = b"<!DOCTYPE x [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><TS><name>&a;</name></TS>"
+PARAMETER = b"<!DOCTYPE x [<!ENTITY % a SYSTEM 'file:///etc/passwd'> %a;]><TS/>"
+
+
+@pytest.mark.parametrize("name", [*XML_NAMES, *ARCHIVES])
+@pytest.mark.parametrize("content", [BOMB, EXTERNAL, PARAMETER])
+def test_entities_are_never_resolved(name: str, content: bytes) -> None:
+    with pytest.raises(InvalidDocument, match="entities"):
+        parse_file(_with_xml(name, content), name, OPTIONS)
+
+
+@pytest.mark.parametrize("name", [*XML_NAMES, *ARCHIVES])
+def test_deep_xml_is_refused(name: str) -> None:
+    content = b"<a>" * 100_000 + b"</a>" * 100_000
+    with pytest.raises(InvalidDocument, match="deeper"):
+        parse_file(_with_xml(name, content), name, OPTIONS)
+
+
+def _with_xml(name: str, content: bytes) -> bytes:
+    """The content as a file of this name, in an archive as its text."""
+    if name in TEXTS:
+        return content
+    inner = {
+        "a.docx": "word/document.xml",
+        "a.pptx": "ppt/slides/slide1.xml",
+        "a.odt": "content.xml",
+        "a.epub": "OEBPS/one page.xhtml",
+    }
+    with zipfile.ZipFile(io.BytesIO(SAMPLES[name])) as opened:
+        members = {one: opened.read(one) for one in opened.namelist()}
+    return archive({**members, inner[name]: content})
+
+
+def test_a_zip_bomb_is_refused_before_it_is_unpacked() -> None:
+    bomb = archive({"word/document.xml": b" " * 2**26})
+    assert len(bomb) < 2**17
+    started = time.process_time()
+    with pytest.raises(DocumentTooLarge, match="when unpacked"):
+        parse_file(bomb, "a.docx", OPTIONS)
+    assert time.process_time() - started < 1
+
+
+def test_a_bomb_in_an_untouched_member_is_refused() -> None:
+    members = {"word/document.xml": b"<a/>", "media.bin": b" " * 2**26}
+    with pytest.raises(DocumentTooLarge, match="when unpacked"):
+        parse_file(archive(members), "a.docx", OPTIONS)
+
+
+def test_many_members_are_refused() -> None:
+    members = {f"m{number}": b"" for number in range(10_001)}
+    with pytest.raises(DocumentTooLarge, match="10001 members"):
+        parse_file(archive(members, zipfile.ZIP_STORED), "a.odt", OPTIONS)
+
+
+def test_a_member_that_lies_about_its_size_is_refused() -> None:
+    honest = archive({"word/document.xml": b"<a>" + b" " * 100_000 + b"</a>"})
+    lying = honest.replace((100_007).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    assert lying != honest
+    with pytest.raises(InvalidDocument):
+        parse_file(lying, "a.docx", OPTIONS)
+
+
+def test_two_members_of_one_name_are_refused() -> None:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as opened:
+        opened.writestr("content.xml", "<a/>")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            opened.writestr("content.xml", "<b/>")
+    with pytest.raises(InvalidDocument, match="two members of one name"):
+        parse_file(written.getvalue(), "a.odt", OPTIONS)
+
+
+def test_an_archive_in_an_archive_stays_closed() -> None:
+    inner = archive({"x": b" " * 1000})
+    members = {"content.xml": b"<office:text xmlns:office='o'/>", "Object 1": inner}
+    content = archive(members)
+    assert parse_file(content, "a.odt", OPTIONS).write([]) == content
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_other_members_keep_their_bytes_and_records(name: str) -> None:
+    done = translated(name, SAMPLES[name])
+    with (
+        zipfile.ZipFile(io.BytesIO(SAMPLES[name])) as before,
+        zipfile.ZipFile(io.BytesIO(done)) as after,
+    ):
+        assert before.namelist() == after.namelist()
+        for old, new in zip(before.infolist(), after.infolist(), strict=True):
+            assert (old.date_time, old.compress_type) == (new.date_time, new.compress_type)
+    if name == "a.docx":
+        assert member(done, "x.bin") == b"\0"
+
+
+BIG = 300_000
+HOSTILE = {
+    "brackets.md": b"[" * BIG,
+    "links.md": b"[a](" * (BIG // 4),
+    "stars.md": b"*a_" * (BIG // 3),
+    "ticks.md": b"`a``" * (BIG // 4),
+    "tags.md": b"<a " * (BIG // 3),
+    "quotes.md": b">" * BIG,
+    "images.md": b"![" * (BIG // 2),
+    "lists.md": b"- " * (BIG // 2),
+    "cells.md": b"|a|b|\n|-|-|\n" + b"|x" * (BIG // 2),
+    "lines.txt": b"\n" * BIG,
+    "line.txt": b"a" * BIG,
+    "words.txt": b"a " * BIG,
+    "open.html": b"<p>" * (BIG // 3),
+    "deep.html": b"<div><b>" * (BIG // 8) + b"x",
+    "cue.srt": b"00:00:01,000 --> 00:00:02,000\n" + b"a " * BIG,
+    "cues.srt": b"00:00:01,000 --> 00:00:02,000\na\n\n" * (BIG // 33),
+    "times.srt": b"00:00:01,000 --> " * (BIG // 17),
+    "tags.vtt": b"WEBVTT\n\n00:01.000 --> 00:02.000\n" + b"<b>" * 600 + b"\n\n",
+    "lines.po": b'msgid ""\n' + b'"a"\n' * (BIG // 40) + b'msgstr ""\n',
+    "slashes.po": b'msgid "' + b"\\\\" * (BIG // 2) + b'"\nmsgstr ""\n',
+    "array.json": b"[" * BIG,
+    "strings.json": b"[" + b'"a",' * (BIG // 4) + b'"a"]',
+    "number.json": b"1" * BIG,
+    "quote.json": b'"' + b'\\"' * (BIG // 2),
+    "keys.properties": b"a\\ b\\\n" * (BIG // 6),
+    "slashes.properties": b"\\" * BIG,
+    "attributes.ts": b"<TS " + b'a="b" ' * (BIG // 6) + b"/>",
+    "units.xlf": b"<xliff version='1.2'>"
+    + b"<trans-unit><source>" * 90
+    + b"</source></trans-unit>" * 90
+    + b"</xliff>",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_content_takes_bounded_time(name: str) -> None:
+    """About 300 kB that would take a quadratic parser minutes; the bound is generous."""
+    started = time.thread_time()
+    try:
+        parsed = parse_file(HOSTILE[name], name, OPTIONS)
+        assert parsed.write([one.text for one in parsed.segments]) == HOSTILE[name]
+    except REFUSALS:
+        pass
+    assert time.thread_time() - started < 30
+
+
+def test_the_text_of_a_pdf_becomes_a_text() -> None:
+    content = pdf("The sea is", "blue.")
+    (segment,) = parse_file(content, "a.pdf", OPTIONS).segments
+    assert segment.text == "The sea is\nblue."
+    assert segment.split_sentences == "nonewlines"
+    assert format_of("a.pdf").suffix == ".txt"
+    assert translated("a.pdf", content) == b"THE SEA IS\nBLUE.\n"
+
+
+@pytest.mark.parametrize("part", range(1, 20, 3))
+def test_a_pdf_cut_anywhere_is_refused_or_read(part: int) -> None:
+    content = pdf("The sea is", "blue.")
+    cut = content[: len(content) * part // 20]
+    try:
+        texts = texts_of("a.pdf", cut)
+    except REFUSALS:
+        return
+    assert texts == ["The sea is\nblue."]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"%PDF-1.4", b"%PDF-1.7\n1 0 obj<</Type/Catalog>>", pdf()]
+)
+def test_a_pdf_without_text_is_refused(content: bytes) -> None:
+    with pytest.raises(InvalidDocument):
+        parse_file(content, "a.pdf", OPTIONS)

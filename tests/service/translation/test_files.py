@@ -1,0 +1,195 @@
+"""Files through the engine: in parts, beside others, cancelled, refused and counted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.errors import (
+    DeadlineExceeded,
+    DocumentTooLarge,
+    Draining,
+    InvalidDocument,
+    Overloaded,
+    TranslationFailed,
+    UnsupportedFile,
+    UnsupportedLanguage,
+)
+from service.observability.metrics import Metrics
+from service.settings import Settings
+from service.translation.files import FileJob, FileTranslator
+from service.translation.job import TranslationJob
+from service.wiring import wire
+from tests.service.fakes import FakeRunner, eventually, fake_model
+from tests.service.translation.documents.samples import SAMPLES, member
+
+Test = Callable[..., Coroutine[Any, Any, None]]
+
+
+def in_event_loop(test: Test) -> Callable[..., None]:
+    @functools.wraps(test)
+    def run(*arguments: Any, **named: Any) -> None:
+        asyncio.run(test(*arguments, **named))
+
+    return run
+
+
+JOB = TranslationJob([], "en", "de")
+
+
+class Wired:
+    """A translator of files on the fake model."""
+
+    def __init__(self, runner: FakeRunner, max_characters: int, max_waiting: int) -> None:
+        settings = Settings(max_waiting_sentences=max_waiting)
+        engines, self.dispatcher, self.pool = wire(settings, [fake_model(runner)], Metrics())
+        (self.engine,) = engines.values()
+        self.runner = runner
+        self.files = FileTranslator(self.dispatcher, max_characters)
+
+
+@contextlib.asynccontextmanager
+async def running(max_characters: int = 100_000, max_waiting: int = 500) -> AsyncIterator[Wired]:
+    wired = Wired(FakeRunner(), max_characters, max_waiting)
+    wired.engine.start()
+    try:
+        yield wired
+    finally:
+        wired.runner.gate.set()
+        wired.engine.stop()
+        wired.pool.close()
+        wired.files.close()
+
+
+def file(content: bytes, name: str = "a.txt", job: TranslationJob = JOB) -> FileJob:
+    return FileJob(name, content, job)
+
+
+LINES = "".join(f"line {number} is here\n" for number in range(300)).encode()
+
+
+@in_event_loop
+async def test_a_file_comes_back_with_its_progress() -> None:
+    seen: list[tuple[int, int]] = []
+    async with running() as wired:
+        done = await wired.files.translate(file(LINES), lambda n, of: seen.append((n, of)))
+    assert done.content == LINES.upper()
+    assert done.num_characters == len(LINES)
+    assert seen[-1] == (len(LINES), len(LINES))
+    assert len(seen) > 2
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@in_event_loop
+async def test_every_format_passes_the_engine(name: str) -> None:
+    async with running() as wired:
+        done = await wired.files.translate(file(SAMPLES[name], name))
+    content = member(done.content, "word/document.xml") if name == "a.docx" else done.content
+    assert content != SAMPLES[name]
+    if name == "a.docx":
+        assert b"<w:t>THE TITLE</w:t>" in content
+        assert b"<w:rPr><w:b/></w:rPr><w:t>BOLD</w:t>" in content
+    if name == "a.md":
+        assert b"SOME **BOLD TEXT** AND A [LINK TO IT](https://a.b/c" in content
+        assert b"SEE `code here`." in content
+
+
+@in_event_loop
+async def test_the_language_is_detected_once_for_a_file() -> None:
+    text = b"Das ist ein deutscher Satz, der lang genug ist.\n\nok\n"
+    job = TranslationJob([], "auto", "de")
+    async with running() as wired:
+        done = await wired.files.translate(file(text, job=job))
+    assert done.content == text  # German to German
+
+
+@in_event_loop
+async def test_a_short_request_does_not_wait_for_a_file() -> None:
+    async with running() as wired:
+        long = asyncio.ensure_future(wired.files.translate(file(LINES * 20)))
+        await eventually(lambda: wired.runner.num_steps > 5)
+        (short,) = await wired.dispatcher.translate(replace(JOB, texts=["hi"]))
+        assert short.text == "HI"
+        assert not long.done()
+        assert wired.engine.num_waiting < 600
+        long.cancel()
+        await eventually(lambda: not wired.runner.running)
+    assert wired.dispatcher.num_in_progress == 0
+
+
+@in_event_loop
+async def test_a_file_that_is_accepted_is_not_refused_later() -> None:
+    async with running(max_waiting=40) as wired:
+        long = asyncio.ensure_future(wired.files.translate(file(LINES)))
+        await eventually(lambda: wired.runner.num_steps > 3)
+        wired.engine.refuse_new_work()
+        with pytest.raises(Draining):
+            await wired.files.translate(file(b"another"))
+        assert (await long).content == LINES.upper()
+
+
+@in_event_loop
+async def test_a_bad_sentence_fails_the_file_and_frees_the_engine() -> None:
+    async with running() as wired:
+        wired.runner.poison = ord("q")
+        with pytest.raises(TranslationFailed):
+            await wired.files.translate(file(LINES + b"a q b\n" + LINES))
+        await eventually(lambda: not wired.runner.running)
+
+
+@in_event_loop
+async def test_the_deadline_counts_for_the_whole_file() -> None:
+    async with running() as wired:
+        wired.runner.gate.clear()
+        job = replace(JOB, deadline_seconds=0.2)
+        with pytest.raises(DeadlineExceeded):
+            await wired.files.translate(file(LINES, job=job))
+
+
+@in_event_loop
+async def test_too_many_characters_are_refused_before_the_engine() -> None:
+    async with running(max_characters=len(LINES) - 1) as wired:
+        with pytest.raises(DocumentTooLarge, match="at most 4989 are allowed"):
+            await wired.files.translate(file(LINES))
+        assert not wired.runner.num_admitted
+
+
+@in_event_loop
+async def test_too_many_files_at_once_are_refused() -> None:
+    async with running() as wired:
+        wired.runner.gate.clear()
+        begun = [
+            asyncio.ensure_future(wired.files.translate(file(b"a%d" % number)))
+            for number in range(16)
+        ]
+        await eventually(lambda: wired.engine.num_running + wired.engine.num_waiting >= 4)
+        with pytest.raises(Overloaded, match="16 files"):
+            await wired.files.translate(file(b"b"))
+        wired.runner.gate.set()
+        await asyncio.gather(*begun)
+        assert (await wired.files.translate(file(b"b"))).content == b"B"
+
+
+@pytest.mark.parametrize(
+    ("work", "error"),
+    [
+        (file(b"a", "a.exe"), UnsupportedFile),
+        (file(b"a", "a.docx"), InvalidDocument),
+        (file(b"", job=replace(JOB, target="zz")), UnsupportedLanguage),
+        (file(b"a", job=replace(JOB, target="zz")), UnsupportedLanguage),
+        (file(b"", job=replace(JOB, source="auto", target="zz")), UnsupportedLanguage),
+    ],
+)
+@in_event_loop
+async def test_what_cannot_be_translated_is_refused(work: FileJob, error: type[Exception]) -> None:
+    async with running() as wired:
+        with pytest.raises(error):
+            await wired.files.translate(work)
+        assert wired.dispatcher.num_in_progress == 0
