@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import math
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from service.loading import load_models
 from service.settings import Settings
 from tests.service.fakes import until
 from tests.service.served import Served, served
+from tests.service.translation.documents.samples import W, archive
 
 MAX_MILLISECONDS = 5.0
 REFERENCE_MILLISECONDS = 4.5
@@ -192,6 +195,12 @@ QUIET = [f"12 34 {i:033d}" for i in range(500)]
 UNKNOWN = [f"How are you today? {i:021d}" for i in range(500)]
 LANGUAGES = [("source", (None, "en")), ("target", (None, "de"))]
 PARTS = [*(("q", (None, text)) for text in QUIET), *LANGUAGES]
+ENGLISH = {"source": "en", "target": "de"}
+PARAGRAPHS = "".join(f"<w:p><w:r><w:t>{number}</w:t></w:r></w:p>" for number in range(50_000))
+QUIET_WORD = archive({"word/document.xml": f"<w:document {W}>{PARAGRAPHS}</w:document>".encode()})
+QUIET_JSON = json.dumps([str(number) for number in range(200_000)]).encode()
+QUIET_ODT = archive({"content.xml": b"<a/>", "picture": random.Random(1).randbytes(9_000_000)})
+"""Files as large as are allowed, without a word."""
 OTHER_APIS: dict[str, tuple[str, dict[str, Any]]] = {
     "a multipart form": ("/translate", {"files": PARTS}),
     "a form": ("/translate", {"data": {"q": QUIET, "source": "en", "target": "de"}}),
@@ -199,6 +208,12 @@ OTHER_APIS: dict[str, tuple[str, dict[str, Any]]] = {
         "/translate_file",
         {"data": {"source": "en", "target": "de"}, "files": {"file": ("a.txt", "\n".join(QUIET))}},
     ),
+    "a document": ("/translate_file", {"data": ENGLISH, "files": {"file": ("a.docx", QUIET_WORD)}}),
+    "a catalogue": (
+        "/translate_file",
+        {"data": ENGLISH, "files": {"file": ("a.json", QUIET_JSON)}},
+    ),
+    "an archive": ("/translate_file", {"data": ENGLISH, "files": {"file": ("a.odt", QUIET_ODT)}}),
     "detection": ("/detect", {"json": {"q": " ".join(UNKNOWN)[:MOST]}}),
     "DeepL": ("/v2/translate", {"json": {"text": QUIET, "source_lang": "EN", "target_lang": "DE"}}),
     "DeepL by form": (

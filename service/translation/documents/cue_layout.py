@@ -85,7 +85,7 @@ class CueLayout:
         lines = _LINES.split(body)
         is_talk = any(line.lstrip()[:1] in ("-", "–", "—") for line in lines)
         self._add_body(body if is_talk else " ".join(lines))
-        return _Cue(head, tail, max(1, len(body)))
+        return _Cue(head, tail, max(1, len(_TAG.sub("", body))))
 
     def _add_body(self, body: str) -> None:
         """Add a cue's text. Its line breaks, if any are left, are between two speakers."""

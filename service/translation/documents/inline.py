@@ -1,7 +1,8 @@
 """Text with inline codes, such as runs and links, spelled as HTML for the tag engine.
 
-A pair of codes becomes `<span i="0">...</span>`, a code by itself `<wbr i="1">`, and one that ends
-a sentence and keeps its place `<br i="2">`. The tag engine places the first two by alignment.
+A pair of codes becomes `<span i="0">...</span>`, a code by itself `<wbr i="1">`, one that ends a
+sentence and keeps its place `<br i="2">`, and one that reads as a word `<code i="3">...</code>`.
+The tag engine places the first two by alignment, and keeps the last as a placeholder.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from typing import Literal, NamedTuple
 
 import regex
 
-_TAG = regex.compile(r'<(?:(?P<end>/span)|(?P<name>span|wbr|br) i="(?P<number>\d++)")>')
+_TAG = regex.compile(
+    r'<(?:(?P<end>/span)|(?P<name>span|wbr|br) i="(?P<number>\d++)")>'
+    r'|<code i="(?P<word>\d++)">[^<>]*+</code>'
+)
 _LETTER = regex.compile(r"\p{L}")
 _REFERENCE = regex.compile(r"&[#\w]++;")
 
@@ -62,6 +66,12 @@ class InlineText:
         """Add a code between two sentences -> its number."""
         return self._code("br")
 
+    def word(self, escaped: str) -> int:
+        """Add a code that reads as a word of the sentence -> its number."""
+        number = self._code("code")
+        self._parts.append(f"{escaped}</code>")
+        return number
+
     def _code(self, name: str) -> int:
         number = self._num_codes
         self._num_codes += 1
@@ -83,6 +93,6 @@ def events(text: str) -> Iterator[Event]:
             opened.append(int(match["number"]))
             yield Event("open", number=opened[-1])
         else:
-            yield Event("code", number=int(match["number"]))
+            yield Event("code", number=int(match["number"] or match["word"]))
     if position < len(text):
         yield Event("text", text[position:])

@@ -35,7 +35,7 @@ _LETTER = regex.compile(r"\p{L}")
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """Only what RFC 8259 allows. A key that begins with `@` or `$` keeps its value."""
     text, encode = decode(content)
-    is_ascii = text.isascii()
+    is_ascii = text.isascii() and "\\u" in text
     places = []
     for start, end in _Scanner(text).values():
         value = json.loads(text[start:end])
@@ -45,7 +45,7 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
 
 
 class _Spelling:
-    """Writes a translation as a JSON string; in a file of ASCII with escapes only."""
+    """Writes a translation as a JSON string; in ASCII if the file spells its letters so."""
 
     def __init__(self, is_ascii: bool) -> None:
         self._is_ascii = is_ascii

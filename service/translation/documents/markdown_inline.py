@@ -24,6 +24,7 @@ _LABEL = r"\[[^\[\]\0]{0,500}+\]"
 _PART = regex.compile(
     r"(?P<code>(?<!`)(?P<ticks>`++)(?:[^`\0]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks))"
     r"|(?P<escape>\\[!-/:-@\[-`{-~])"
+    r"|(?P<link><(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\0]*+|[\w.+-]++@[\w.-]++)>)"
     r"|(?P<tag><(?:/?[A-Za-z][\w-]*+(?:\s[^<>\0]*+)?/?|!--(?:[^-\0]|-(?!->))*+--)>)"
     r"|(?P<entity>&(?:[A-Za-z]\w{1,31}|\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6});)"
     rf"|(?P<image>!{_LABEL}(?:{_TARGET}|{_LABEL})|\[\^[^\]\s\0]++\])"
@@ -98,6 +99,9 @@ class MarkdownText:
         elif part["break"]:
             self.inline.stop()
             self._codes.append(_Code(next(breaks)))
+        elif part["code"] or part["link"]:
+            self.inline.word(html.escape(written, quote=False))
+            self._codes.append(_Code(written))
         elif part["escape"]:
             self.inline.add(f"&#{ord(written[1])};")
         elif part["entity"]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from service.http.routes.deepl.fields import TextRequest
 from service.http.routes.deepl.ignored_tags import IgnoredTags, parse_tags
 from tests.service.fakes import FakeRunner
+from tests.service.translation.documents.samples import SAMPLES, pdf
 
 KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
 FIELDS: dict[str, Any] = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
@@ -282,6 +283,22 @@ def test_a_document_is_translated_and_downloaded_once(client: TestClient) -> Non
     assert result.content.decode() == "HI.\nZOË.\n"
     assert result.headers["Content-Type"] == "application/octet-stream"
     refused(client.post(f"{path}/result", json=key), 404)
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.html", "a.srt", "a.xlf", "a.json"])
+def test_documents_of_other_formats(client: TestClient, name: str) -> None:
+    handle = upload(client, name, SAMPLES[name]).json()
+    path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    result = client.post(f"{path}/result", json=key)
+    assert result.headers["Content-Disposition"] == f'attachment; filename="translated{name[1:]}"'
+    assert result.content != SAMPLES[name]
+
+
+def test_a_pdf_becomes_a_text_only_if_asked_for(client: TestClient) -> None:
+    refused(upload(client, "a.pdf", pdf("Hi.")), 400)
+    handle = upload(client, "a.pdf", pdf("Hi."), output_format="txt").json()
+    path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    assert client.post(f"{path}/result", json=key).content == b"HI.\n"
 
 
 @pytest.mark.parametrize("key", [{}, {"document_key": "x"}, {"document_key": "é\x00"}])

@@ -15,6 +15,7 @@ from service.app import create_app
 from service.settings import Settings, read_settings
 from service.translation.documents.formats import FORMATS
 from tests.service.fakes import FakeRunner, fake_model
+from tests.service.translation.documents.samples import SAMPLES, pdf
 
 FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
 EMPTY_MULTIPART = (b"--B--\r\n", "multipart/form-data; boundary=B")
@@ -186,6 +187,46 @@ def test_a_text_file_is_translated_and_downloaded(client: TestClient) -> None:
     assert file.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert file.headers["Content-Disposition"] == 'attachment; filename="Letter_de.txt"'
     assert file.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_file_of_every_format_comes_back_under_its_own_name(
+    client: TestClient, name: str
+) -> None:
+    suffix = "." + name.rpartition(".")[2]
+    url = upload(client, f"Ein Haus{suffix}", SAMPLES[name]).json()["translatedFileUrl"]
+    assert url.endswith(suffix)
+    file = client.get(url)
+    named = f'attachment; filename="Ein Haus_de{suffix}"'
+    assert file.headers["Content-Disposition"] == named
+    assert file.headers["Content-Type"].partition(";")[0] == FORMATS[suffix].media_type
+    assert file.content != SAMPLES[name]
+    assert client.head(url).headers["Content-Length"] == str(len(file.content))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("größe.txt", "filename*=UTF-8''gr%C3%B6%C3%9Fe_de.txt"),
+        ("../../etc/a.txt", 'filename="a_de.txt"'),
+        ("C:\\x\\a.txt", 'filename="a_de.txt"'),
+        (".txt", 'filename="translated_de.txt"'),
+        ("a'b;c.txt", "filename*=UTF-8''a%27b%3Bc_de.txt"),
+        ("x" * 500 + ".txt", f'filename="{"x" * 80}_de.txt"'),
+        ("a.pdf", 'filename="a_de.txt"'),
+    ],
+)
+def test_the_name_of_a_download_is_safe(client: TestClient, name: str, expected: str) -> None:
+    content = pdf("a") if name == "a.pdf" else b"a"
+    url = upload(client, name, content).json()["translatedFileUrl"]
+    assert client.get(url).headers["Content-Disposition"].endswith(expected)
+
+
+def test_what_a_catalogue_has_is_translated_if_asked_for(client: TestClient) -> None:
+    content = b'msgid "a"\nmsgstr "b"\n'
+    for replace, expected in (("false", content), ("true", content.replace(b'"b"', b'"A"'))):
+        url = upload(client, "a.po", content, replace=replace).json()["translatedFileUrl"]
+        assert client.get(url).content == expected
 
 
 @pytest.mark.parametrize(

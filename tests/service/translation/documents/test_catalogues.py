@@ -1,0 +1,178 @@
+"""PO, XLIFF, TS, JSON and .properties: what is asked for is filled in, all else stays."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import polib
+import pytest
+
+from service.errors import InvalidDocument
+from tests.service.translation.documents.samples import (
+    OPTIONS,
+    PO,
+    XLIFF_1,
+    parse_file,
+    texts_of,
+    translated,
+)
+
+ALL = replace(OPTIONS, replaces=True)
+
+
+def test_with_replaces_what_is_translated_is_translated_too() -> None:
+    assert len(texts_of("a.po", PO, ALL)) == len(texts_of("a.po", PO)) + 1
+    assert len(texts_of("a.xlf", XLIFF_1, ALL)) == len(texts_of("a.xlf", XLIFF_1)) + 1
+
+
+def test_gettext_and_polib_read_a_translated_catalogue(tmp_path: Path) -> None:
+    path = tmp_path / "a.po"
+    path.write_bytes(translated("a.po", PO.replace(b"%d", b"")))
+    entries = {entry.msgid: entry for entry in polib.pofile(str(path))}
+    assert entries[" file"].msgstr_plural == {0: " FILE", 1: " FILES"}
+    assert entries[" file"].msgctxt == "menu"
+    assert entries["Close the window"].fuzzy
+    assert entries["gone"].obsolete
+    if msgfmt := shutil.which("msgfmt"):
+        subprocess.run([msgfmt, "--check-format", "-o", "/dev/null", str(path)], check=True)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_long_and_many_lines_are_wrapped_as_gettext_does(line_end: str) -> None:
+    source = f'msgid "a"{line_end}msgstr ""{line_end}'
+    parsed = parse_file(source.encode(), "a.po", OPTIONS)
+    text = 'say "x" \\ y\n' + "word " * 40 + "\tend\n"
+    done = parsed.write([text]).decode()
+    assert polib.pofile(done)[0].msgstr == text
+    assert max(map(len, done.splitlines())) <= 80
+    assert done.count(line_end) == done.count("\n")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'msgid "a',
+        'msgid "a"\nmsgstr "',
+        'msgid "a"\n',
+        'msgid "a" x\nmsgstr ""',
+        'msgstr ""\nmsgstr ""',
+        "text",
+        "/etc/passwd",
+    ],
+)
+def test_what_is_no_catalogue_is_refused(content: str) -> None:
+    with pytest.raises(InvalidDocument):
+        parse_file(content.encode(), "a.po", OPTIONS)
+
+
+def test_a_file_named_in_a_catalogue_is_not_opened(tmp_path: Path) -> None:
+    path = tmp_path / "secret\n"
+    path.write_text('msgid "secret"\nmsgstr ""\n')
+    for content in (str(path), str(path).rstrip()):
+        with pytest.raises(InvalidDocument):
+            parse_file(content.encode(), "a.po", OPTIONS)
+
+
+XLIFF = "<xliff version='1.2'><file><trans-unit>{}</trans-unit></file></xliff>"
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("<source>a</source>", "<source>a</source><target>A</target>"),
+        ("<source>a</source><target/>", "<source>a</source><target>A</target>"),
+        ("<source>a</source><target x='y' />", "<source>a</source><target x='y'>A</target>"),
+        ("<source>a</source><target> </target>", "<source>a</source><target>A</target>"),
+        (
+            "<source>a <bpt id='1'>&lt;b></bpt>b<ept id='1'>&lt;/b></ept></source>",
+            "<source>a <bpt id='1'>&lt;b></bpt>b<ept id='1'>&lt;/b></ept></source>"
+            "<target>A <bpt id='1'>&lt;b></bpt>B<ept id='1'>&lt;/b></ept></target>",
+        ),
+        (
+            "<source>a</source><seg-source>a</seg-source><note>n</note>",
+            "<source>a</source><seg-source>a</seg-source><target>A</target><note>n</note>",
+        ),
+        ("<source>42</source>", "<source>42</source>"),
+        ("<source/>", "<source/>"),
+        (
+            "<source><mrk translate='no'>x</mrk> a</source>",
+            "<source><mrk translate='no'>x</mrk> a</source>"
+            "<target><mrk translate='no'>x</mrk> A</target>",
+        ),
+    ],
+)
+def test_targets_are_written_from_sources(unit: str, expected: str) -> None:
+    done = translated("a.xlf", XLIFF.format(unit).encode()).decode()
+    assert done.replace(' target-language="de"', "") == XLIFF.format(expected)
+    assert ("target-language" in done) == (unit != expected)
+
+
+@pytest.mark.parametrize("version", ["1.0", "3.0", ""])
+def test_other_versions_of_xliff_are_refused(version: str) -> None:
+    with pytest.raises(InvalidDocument, match="version"):
+        parse_file(XLIFF.replace("1.2", version).encode(), "a.xlf", OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("{", "[1,]", '{"a":}', '{"a" 1}', "{1: 2}", '["a"', '"a', '["\\x"]', "[01]", "nul", ""),
+        *('["a"] 1', "[1 2]", '{"a":1,}', "NaN", '["a\nb"]', "[" * 501 + "]" * 501, "}", ","),
+    ],
+)
+def test_what_is_no_json_is_refused(content: str) -> None:
+    with pytest.raises(InvalidDocument):
+        parse_file(content.encode(), "a.json", OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["a", {"a": ["b", {"c": "d"}, []], "e": {}}, [[[]], {"": "x"}], '\u00e9\n"\\/', "😀 a", 1.5],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_is_written_as_it_was(value: object, indent: int | None) -> None:
+    for is_ascii in (True, False):
+        content = json.dumps(value, indent=indent, ensure_ascii=is_ascii)
+        done = translated("a.json", content.encode()).decode()
+        assert json.loads(done) == _upper(value)
+        assert done.isascii() or not is_ascii
+        assert len(done.splitlines()) == len(content.splitlines())
+
+
+def _upper(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _upper(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_upper(one) for one in value]
+    return value.upper() if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "translation", "expected"),
+    [
+        ("a=b", "b", "c", "a=c"),
+        ("a = b c ", "b c ", "ü", "a = \\u00fc"),
+        ("a: \\u00fc\\tb", "ü\tb", "😀", "a: \\ud83d\\ude00"),
+        ("a b", "b", " x", "a \\ x"),
+        ("a\\ b\\==c", "c", "d", "a\\ b\\==d"),
+        ("a=b\\\n   c", "bc", "d\ne", "a=d\\ne"),
+        ("a={0} it''s", "{0} it's", "{0} l'a", "a={0} l''a"),
+        ("a=it's", "it's", "l'a", "a=l'a"),
+        ("ä=ö", "ö", "ü", "ä=ü"),
+    ],
+)
+def test_values_of_properties(line: str, text: str, translation: str, expected: str) -> None:
+    content = f"# c = d\n\n{line}\nn=1\n"
+    parsed = parse_file(content.encode(), "a.properties", OPTIONS)
+    assert [segment.text for segment in parsed.segments] == [text]
+    assert parsed.write([translation]).decode() == content.replace(line, expected)
+
+
+def test_properties_in_latin_1() -> None:
+    parsed = parse_file(b"a=caf\xe9\n", "a.properties", OPTIONS)
+    assert parsed.segments[0].text == "café"
+    assert parsed.write(["é €"]) == b"a=\xe9 \\u20ac\n"

@@ -1,0 +1,74 @@
+"""Markdown: blocks and marks stay, texts are translated whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
+
+PARTS = {
+    "a *b* c": "A *B* C",
+    "a **b *c* d** e": "A **B *C* D** E",
+    "snake_case_name and _one_": "SNAKE_CASE_NAME AND _ONE_",
+    "2 * 3 * 4 is": "2 * 3 * 4 IS",
+    "a ~~b~~ c": "A ~~B~~ C",
+    "unpaired ** here": "UNPAIRED ** HERE",
+    "see [the page](http://a.b/(c) 'T') now": "SEE [THE PAGE](http://a.b/(c) 'T') NOW",
+    "see [a [b] c](d)": "SEE [A [B] C](d)",
+    "[no link] here": "[NO LINK] HERE",
+    "an ![image](a.png) here": "AN ![image](a.png) HERE",
+    "[![badge](a.png)](b) text": "[![badge](a.png)](b) TEXT",
+    "run `code *x*` now": "RUN `code *x*` NOW",
+    "run ``a ` b`` now": "RUN ``a ` b`` NOW",
+    "at <https://a.b/c> or <a@b.c>": "AT <https://a.b/c> OR <a@b.c>",
+    "a<br>b <b>c</b> <img src=x>d": "A<br>B <b>C</b> <img src=x>D",
+    "\\*a\\* &amp; b & c &lt;d&gt; < e": "\\*A\\* &amp; B & C &lt;D&gt; < E",
+    "note[^1] here": "NOTE[^1] HERE",
+    "a <!-- comment --> b": "A <!-- comment --> B",
+}
+BLOCKS = {
+    "# Title #\n": "# TITLE #\n",
+    "Title\n---\n": "TITLE\n---\n",
+    "one\ntwo\r\nthree\n": "ONE TWO THREE\n",
+    "one  \ntwo\\\nthree": "ONE  \nTWO\\\nTHREE",
+    "> one\n> two\n>\n> - three\n>   four\n": "> ONE TWO\n>\n> - THREE FOUR\n",
+    "- [x] done\n- [ ] not\n": "- [x] DONE\n- [ ] NOT\n",
+    "1. one\n\n   two\n": "1. ONE\n\n   TWO\n",
+    "|a|b|\n|-|-|\n|a|a|\n| c | `d` |\n": "|A|B|\n|-|-|\n|A|A|\n| C | `d` |\n",
+    "```\ncode\n```\ntext\n": "```\ncode\n```\nTEXT\n",
+    "~~~ sh\ncode\n": "~~~ sh\ncode\n",
+    "    code\n\ntext": "    code\n\nTEXT",
+    "<div>\n<p>one</p>\n</div>\n\ntwo": "<div>\n<p>ONE</p>\n</div>\n\nTWO",
+    "---\na: b\n---\ntext": "---\na: b\n---\nTEXT",
+    "+++\na = 1\n+++\ntext": "+++\na = 1\n+++\nTEXT",
+    "[a]: b 'c'\n\nsee [a]": "[a]: b 'c'\n\nSEE [A][a]",
+    "see [x][a] [a][]\n\n[a]: b": "SEE [X][a] [A][a]\n\n[a]: b",
+    "***\n\n---\n": "***\n\n---\n",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("source", [*PARTS, *BLOCKS])
+def test_only_texts_change(source: str) -> None:
+    expected = {**PARTS, **BLOCKS}[source]
+    assert translated("a.md", source.encode()).decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("translation", "expected"),
+    [
+        ("3. Mai", "3\\. Mai\n"),
+        ("- dash", "\\- dash\n"),
+        ("# sharp", "\\# sharp\n"),
+        ("&gt; more", "\\> more\n"),
+        ("+49 is", "+49 is\n"),
+        ("3.5 is", "3.5 is\n"),
+    ],
+)
+def test_a_translation_does_not_begin_another_block(translation: str, expected: str) -> None:
+    parsed = parse_file(b"text\n", "a.md", OPTIONS)
+    assert parsed.write([translation]).decode() == expected
+
+
+def test_hard_line_breaks_are_joined_to_sentences() -> None:
+    assert texts_of("a.md", b"The sea\nis blue.\nIt is deep.") == ["The sea is blue. It is deep."]

@@ -1,0 +1,154 @@
+"""DOCX, PPTX, ODT and EPUB: runs are merged, links and fields stay whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.errors import InvalidDocument
+from tests.service.translation.documents.samples import (
+    OPTIONS,
+    A,
+    W,
+    archive,
+    member,
+    parse_file,
+    texts_of,
+    translated,
+)
+
+
+def word(*paragraphs: str) -> bytes:
+    body = "".join(f"<w:p>{paragraph}</w:p>" for paragraph in paragraphs)
+    return archive({"word/document.xml": f"<w:document {W}>{body}</w:document>".encode()})
+
+
+def run(text: str, properties: str = "") -> str:
+    look = f"<w:rPr>{properties}</w:rPr>" if properties else ""
+    return f'<w:r>{look}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def field(code: str, result: str) -> str:
+    def char(kind: str) -> str:
+        return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+    instruction = f"<w:r><w:instrText>{code}</w:instrText></w:r>"
+    return char("begin") + instruction + char("separate") + result + char("end")
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "text"),
+    [
+        (run("one ") + run("two"), "one two"),
+        (run("one") + "<w:proofErr/>" + run("two", '<w:lang w:val="en-US"/>'), "onetwo"),
+        (run("one ") + run("two", "<w:noProof/>"), "one two"),
+        (run("one ", "<w:b/>") + run("two", "<w:b/>"), "one two"),
+        (run("one ") + run("two", "<w:b/>") + run(" three"), 'one <span i="0">two</span> three'),
+        (
+            run("x", "<w:b/>") + run(" is the longer one"),
+            '<span i="0">x</span> is the longer one',
+        ),
+        (
+            run("see ") + f'<w:hyperlink w:anchor="a">{run("this", "<w:u/>")}</w:hyperlink>',
+            'see <span i="0"><span i="1">this</span></span>',
+        ),
+        (run("a ") + field("HYPERLINK x", run("link")), 'a <span i="0">link</span>'),
+        (run("a ") + "<w:ins>" + run("b") + "</w:ins>", 'a <span i="0">b</span>'),
+        (
+            "<w:sdt><w:sdtPr><w:id/></w:sdtPr><w:sdtContent>"
+            + run("a")
+            + "</w:sdtContent></w:sdt>",
+            '<span i="0">a</span>',
+        ),
+        (run("a") + "<w:r><w:tab/></w:r>" + run("b"), 'a<br i="0">b'),
+        (run("a") + "<w:r><w:noBreakHyphen/></w:r>" + run("b"), "a\u2011b"),
+        (run("a") + '<w:bookmarkStart w:id="1"/>' + run("b"), 'a<wbr i="0">b'),
+    ],
+)
+def test_runs_become_one_text_and_runs_again(paragraph: str, text: str) -> None:
+    content = word(paragraph)
+    assert texts_of("a.docx", content) == [text]
+    done = translated("a.docx", content)
+    assert [one.lower() for one in texts_of("a.docx", done)] == [text]
+
+
+def test_a_field_over_paragraphs_keeps_its_runs_in_order() -> None:
+    whole = field("TOC", run("one") + "</w:p><w:p>" + run("two"))
+    first, second = whole.split("</w:p><w:p>")
+    content = word(first, second)
+    assert [text.count("<br") for text in texts_of("a.docx", content)] == [2, 1]
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    kinds = [part.partition('"')[0] for part in xml.split('fldCharType="')[1:]]
+    assert kinds == ["begin", "separate", "end"]
+
+
+def test_a_text_box_and_the_text_around_it_are_three_texts() -> None:
+    box = f"<w:r><w:pict><w:p>{run('inside')}</w:p></w:pict></w:r>"
+    content = word(run("before") + box + run("after"))
+    assert texts_of("a.docx", content) == ["before", "inside", "after"]
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    assert box.replace(run("inside"), "<w:r><w:t>INSIDE</w:t></w:r>") in xml
+
+
+def test_spaces_at_the_ends_of_runs_stay() -> None:
+    xml = member(translated("a.docx", word(run("a ") + run("b", "<w:i/>"))), "word/document.xml")
+    assert b'<w:t xml:space="preserve">A </w:t>' in xml
+
+
+def test_headers_and_notes_are_translated_and_styles_are_not() -> None:
+    part = f"<w:x {W}><w:p>{run('a')}</w:p></w:x>".encode()
+    names = ["document", "header1", "footer2", "footnotes", "endnotes", "comments", "styles"]
+    content = archive({f"word/{name}.xml": part for name in names})
+    assert len(texts_of("a.docx", content)) == 6
+    assert member(translated("a.docx", content), "word/styles.xml") == part
+
+
+def test_slides_notes_and_diagrams_are_translated() -> None:
+    part = f"<x {A}><a:p><a:r><a:t>a</a:t></a:r><a:fld><a:t>1</a:t></a:fld></a:p></x>".encode()
+    names = ["slides/slide1", "notesSlides/notesSlide1", "diagrams/data1", "slideMasters/m1"]
+    members = {"presentation": b"<p/>", **dict.fromkeys(names, part)}
+    content = archive({f"ppt/{name}.xml": one for name, one in members.items()})
+    assert texts_of("a.pptx", content) == ['a<wbr i="0">'] * 3
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "texts"),
+    [
+        ("a <text:span>b</text:span> c", ['a <span i="0">b</span> c']),
+        ("a<text:s text:c='2'/>b", ['a<wbr i="0">b']),
+        ("a<text:tab/>b", ['a<br i="0">b']),
+        ("<text:a>x</text:a>", ['<span i="0">x</span>']),
+        (
+            "a <text:span>b<text:note><text:p>n</text:p></text:note>c</text:span> d",
+            ['a <br i="0">b', "n", 'c<br i="0"> d'],
+        ),
+        ("<![CDATA[a < b]]> &amp; c", ["a &lt; b &amp; c"]),
+        ("42", []),
+    ],
+)
+def test_paragraphs_of_opendocument(paragraph: str, texts: list[str]) -> None:
+    xml = f"<x xmlns:text='t'><text:p>{paragraph}</text:p></x>"
+    content = archive({"content.xml": xml.encode()})
+    assert texts_of("a.odt", content) == texts
+    assert len(texts_of("a.odt", translated("a.odt", content))) == len(texts)
+
+
+@pytest.mark.parametrize("damaged", ["META-INF/container.xml", "a.opf", "p.xhtml"])
+def test_a_book_needs_its_package_and_pages(damaged: str) -> None:
+    members = {
+        "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
+        "a.opf": b'<p><item href="p.xhtml" media-type="application/xhtml+xml"/>'
+        b'<item href="../../etc/passwd" media-type="application/xhtml+xml"/></p>',
+        "p.xhtml": b"<html><p>a</p></html>",
+    }
+    assert texts_of("a.epub", archive(members)) == ["<html><p>a</p></html>"]
+    with pytest.raises(InvalidDocument):
+        parse_file(archive({**members, damaged: b"<c>"}), "a.epub", OPTIONS)
+
+
+def test_a_protected_book_is_refused() -> None:
+    members = {
+        "META-INF/container.xml": b"<c/>",
+        "META-INF/encryption.xml": b"<e URI='a.xhtml'/>",
+    }
+    with pytest.raises(InvalidDocument, match="protected"):
+        parse_file(archive(members), "a.epub", OPTIONS)

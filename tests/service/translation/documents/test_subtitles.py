@@ -1,0 +1,115 @@
+"""Subtitles: sentences run through cues, and translations are laid back over them."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.errors import InvalidDocument
+from service.translation.documents.segments import FileOptions
+from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of
+
+
+def srt(*texts: str, gap: int = 0) -> bytes:
+    """A cue of a second for each text, `gap` seconds apart."""
+    step = 1 + gap
+    return "\n".join(
+        f"{n + 1}\n00:00:{n * step:02},000 --> 00:00:{n * step + 1:02},000\n{text}\n"
+        for n, text in enumerate(texts)
+    ).encode()
+
+
+def shown(content: bytes) -> list[str]:
+    """The text of each cue."""
+    blocks = content.decode().strip("\n").split("\n\n")
+    return [block.split("\n", 2)[2] if block.count("\n") > 1 else "" for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("texts", "gap", "expected"),
+    [
+        (["The old man", "went home."], 0, ["The old man went home."]),
+        (["He came.", "He went."], 0, ["He came.", "He went."]),
+        (["He came", "and went."], 3, ["He came", "and went."]),
+        (["- Who?", "- Me."], 0, ["- Who?", "- Me."]),
+        (["one"] * 8, 0, ["one one one one one one", "one one"]),
+        (["<i>One", "two.</i>", "Three"], 0, ['<wbr i="0">One two.<wbr i="1">', "Three"]),
+        (["42", "a"], 0, ["a"]),
+        (["♪ la la", "la ♪"], 0, ["♪ la la", "la ♪"]),
+    ],
+)
+def test_cues_are_joined_into_sentences(texts: list[str], gap: int, expected: list[str]) -> None:
+    assert texts_of("a.srt", srt(*texts, gap=gap)) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "translation", "target", "expected"),
+    [
+        (["aaaa aaaa", "bbbb"], "one two, three", "de", ["one two,", "three"]),
+        (["aaaa", "bbbb"], "one", "de", ["one", ""]),
+        (["aaaa", "bbbb"], "这是一本很好的书", "zh", ["这是一本", "很好的书"]),
+        (["aaaa", "bbbb"], "这是一本书，很好的", "zh", ["这是一本书，", "很好的"]),
+        (
+            ["a"],
+            "this is one long line that has more than forty two letters",
+            "de",
+            ["this is one long line that has\nmore than forty two letters"],
+        ),
+        (["a"], "字" * 30, "zh", ["字" * 15 + "\n" + "字" * 15]),
+        (["a"], "x" * 60, "de", ["x" * 60]),
+        (
+            ["<i>a</i> b", "c c c"],
+            '<span i="0">one two</span> x',
+            "de",
+            ["<i>one</i>", "<i>two</i> x"],
+        ),
+        (["<b>a</b>", "c"], "one two", "de", ["<b>one</b>", "two"]),
+        (["{\\an8}a & <c"], "x &amp; &lt;y", "de", ["{\\an8}x & <y"]),
+        (["- a\n- b"], '- x<br i="0">- y', "de", ["- x\n- y"]),
+    ],
+)
+def test_translations_are_laid_back(
+    texts: list[str], translation: str, target: str, expected: list[str]
+) -> None:
+    parsed = parse_file(srt(*texts), "a.srt", FileOptions("en", target))
+    assert len(parsed.segments) == 1
+    done = parsed.write([translation])
+    assert shown(done) == expected
+    assert [line for line in done.splitlines() if b"-->" in line] == [
+        line for line in srt(*texts).splitlines() if b"-->" in line
+    ]
+
+
+def test_every_line_is_bounded_and_no_word_is_lost() -> None:
+    words = " ".join(f"word{number}" for number in range(120))
+    parsed = parse_file(srt("a b", "c d", "e f"), "a.srt", OPTIONS)
+    done = shown(parsed.write([words]))
+    assert " ".join(done).split() == words.split()
+    assert max(len(line) for text in done for line in text.splitlines()) <= 42
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\r"])
+def test_line_ends_are_those_of_the_file(line_end: str) -> None:
+    content = srt("one\ntwo three").replace(b"\n", line_end.encode())
+    parsed = parse_file(content, "a.srt", OPTIONS)
+    long = "a line that is a good deal longer than one that can be shown"
+    assert b"\n" not in parsed.write([long]).replace(line_end.encode(), b"")
+
+
+def test_settings_and_notes_of_webvtt_stay() -> None:
+    content = (
+        "WEBVTT - x\n\nNOTE\nkeep --> me\n\nid\n01:00.000 --> 01:01.000 line:0 align:end\n"
+        "<v Ann>&lt;Hi&gt; <00:00.500>there</v>\n"
+    )
+    parsed = parse_file(content.encode(), "a.vtt", OPTIONS)
+    (segment,) = parsed.segments
+    assert segment.text == '&lt;Hi&gt; <wbr i="0">there'
+    done = parsed.write(['&lt;Hallo&gt; <wbr i="0">da']).decode()
+    assert done == content.replace("Hi", "Hallo").replace("there", "da")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.srt", b"just text"), ("a.vtt", b"00:01.000 --> 00:02.000\na\n")]
+)
+def test_other_texts_are_refused(name: str, content: bytes) -> None:
+    with pytest.raises(InvalidDocument):
+        parse_file(content, name, OPTIONS)
