@@ -271,3 +271,38 @@ def test_an_interrupted_training_goes_on_from_what_it_saved(tmp_path: Path) -> N
         until(lambda: state.stat().st_mtime_ns > saved, process)
         interrupted(process)
     assert len(log.read_text().splitlines()) >= num_lines
+
+
+def test_files_of_other_formats_are_known_by_their_names(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.md", tmp_path / "b.po"
+    first.write_bytes(b"# I like coffee.\n\n```\nI like coffee.\n```\n")
+    second.write_bytes(b'msgid "I like coffee."\nmsgstr ""\n')
+    out = tmp_path / "out"
+    out.mkdir()
+    result = run(*TRANSLATE, str(first), str(second), "-o", str(out))
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""  # a progress bar only on a terminal
+    assert (out / "a.md").read_text() == "# 我喜欢咖啡。\n\n```\nI like coffee.\n```\n"
+    assert (out / "b.po").read_text() == 'msgid "I like coffee."\nmsgstr "我喜欢咖啡。"\n'
+
+
+def test_one_document_may_go_to_standard_output(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"I like coffee.": "I like coffee."}')
+    assert run(*TRANSLATE, str(path)).stdout == '{"I like coffee.": "我喜欢咖啡。"}'
+
+
+def test_a_command_with_documents_says_what_is_wrong(tmp_path: Path) -> None:
+    document, text, out = tmp_path / "a.docx", tmp_path / "a.txt", tmp_path / "out"
+    document.write_bytes(b"not a document")
+    text.write_text("a")
+    (out / "in").mkdir(parents=True)
+    again = out / "in" / "a.docx"
+    again.write_bytes(b"")
+    assert_one_line(run(*TRANSLATE, str(document), "-o", str(out / "b")), "a.docx", "ZIP archive")
+    assert not (out / "b").exists()
+    assert_one_line(run(*TRANSLATE, str(document), str(text)), "need a directory for -o")
+    assert_one_line(run(*TRANSLATE, str(document), "-o", str(tmp_path)), "is the output too")
+    assert_one_line(run(*TRANSLATE, str(document), str(again), "-o", str(out)), "2 files")
+    assert_one_line(run(*TRANSLATE, "-o", str(out)), "needs FILES")
+    assert document.read_bytes() == b"not a document"
