@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.served import Served
+from tests.service.translation.documents.samples import SAMPLES, pdf
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the clients' own
 GERMAN = "Das ist ein Satz in deutscher Sprache."
@@ -90,6 +91,31 @@ def test_deepl(server: Served, tmp_path: Path) -> None:
     source.write_text("Hi.\nBye.\n", encoding="utf-8")
     client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
     assert target.read_text(encoding="utf-8") == "HI.\nBYE.\n"
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.html", "a.srt", "a.xlf"])
+def test_deepls_documents(server: Served, tmp_path: Path, name: str) -> None:
+    import deepl
+
+    client = deepl.DeepLClient("key", server_url=server.url)
+    source, target = tmp_path / name, tmp_path / f"translated-{name}"
+    source.write_bytes(SAMPLES[name])
+    client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
+    assert target.read_bytes() not in (b"", SAMPLES[name])
+
+
+def test_deepls_pdf_becomes_a_text(server: Served, tmp_path: Path) -> None:
+    import deepl
+
+    client = deepl.DeepLClient("key", server_url=server.url)
+    source, target = tmp_path / "a.pdf", tmp_path / "a.txt"
+    source.write_bytes(pdf("Hi."))
+    client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
+    assert target.read_bytes() == b"HI.\n"
+    with pytest.raises(deepl.DeepLException, match="output_format must be txt"):
+        client.translate_document_from_filepath(
+            source, tmp_path / "b.pdf", source_lang="EN", target_lang="DE"
+        )
 
 
 def test_google_cloud_translate(server: Served) -> None:

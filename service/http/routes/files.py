@@ -28,11 +28,13 @@ router = APIRouter(include_in_schema=False)
 
 
 class FileRequest(RequestModel):
-    """The languages of an uploaded file. `replace`: also translate what is translated in it."""
+    """The languages of an uploaded file. `replace`: also translate what is translated in it;
+    `keep`: strings that stay."""
 
     source: str
     target: str
     replace: bool = False
+    keep: str | list[str] | None = None
 
 
 @router.post(PATH)
@@ -41,7 +43,8 @@ async def translate_uploaded(request: Request) -> dict[str, str]:
     fields = await read_upload(request)
     file = sent_file(request, fields)
     wanted = fields.parse(request, FileRequest, _QUIET)
-    given = {"q": "", "source": wanted.source, "target": wanted.target}
+    languages = {"source": wanted.source, "target": wanted.target}
+    given = {"q": "", **languages, "keep": wanted.keep}
     job = server_state(request).job(TranslateRequest.from_json(given))
     name, stored = await translate_upload(request, file, job, replaces=wanted.replace)
     suffix = posixpath.splitext(stored.download_name)[1]

@@ -172,7 +172,7 @@ def test_suggestions_are_switched_off(client: TestClient, way: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "suggestions_off")
 
 
-def upload(client: TestClient, name: str, content: bytes, **fields: str) -> Any:
+def upload(client: TestClient, name: str, content: bytes, **fields: Any) -> Any:
     data = {"source": "en", "target": "de", **fields}
     return client.post("/translate_file", data=data, files={"file": (name, content)})
 
@@ -220,6 +220,14 @@ def test_the_name_of_a_download_is_safe(client: TestClient, name: str, expected:
     content = pdf("a") if name == "a.pdf" else b"a"
     url = upload(client, name, content).json()["translatedFileUrl"]
     assert client.get(url).headers["Content-Disposition"].endswith(expected)
+
+
+def test_named_strings_stay_in_a_file(client: TestClient) -> None:
+    content = b'["the Blue Sky is", "primary"]'
+    url = upload(client, "a.json", content, keep=["Blue Sky", "primary"]).json()
+    assert client.get(url["translatedFileUrl"]).content == b'["THE Blue Sky IS", "primary"]'
+    answer = upload(client, "a.json", content, keep="")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_field")
 
 
 def test_what_a_catalogue_has_is_translated_if_asked_for(client: TestClient) -> None:
