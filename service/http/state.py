@@ -29,11 +29,11 @@ class Limits:
     max_body_bytes: int
     max_characters: int
     max_texts: int
-    max_document_bytes: int
     max_beam_size: int
     max_streams: int
     stream_idle_seconds: float
     deadline_seconds: float | None
+    max_document_bytes: int = 10_485_760
 
 
 def check_limits(wanted: TranslateRequest, limits: Limits) -> None:

@@ -17,7 +17,7 @@ from service.errors import BodyTooLarge, ClientGone, InvalidText, ServiceError
 from service.http.multipart import MultipartForm, SentFile, read_multipart
 from service.http.state import Limits
 
-LIMITS = Limits(2**20, 20_000, 500, 2**21, 16, 64, 300.0, None)
+LIMITS = Limits(2**20, 20_000, 500, 16, 64, 300.0, None)
 KIND = b"multipart/form-data; boundary=B"
 END = b"--B--\r\n"
 

@@ -22,6 +22,7 @@ ALLOWED = {
     "preferred_languages": CODES,
     "format": '"text" or "html" or "auto"',
     "keep": "a string or a list of at most 100 strings, each of 1 to 200 characters",
+    "split_sentences": 'true or false or "nonewlines"',
     "alternatives": "a whole number from 0 to 15",
     "api_key": KEY,
     "secret": KEY,
@@ -74,6 +75,7 @@ def bad_values() -> list[tuple[str, Any, str]]:
         **dict.fromkeys(WHOLE, "whole"),
         **dict.fromkeys(NUMBERS, "numbers"),
         "details": "flag",
+        "split_sentences": "flag",
         "format": "format",
     }
     return [
