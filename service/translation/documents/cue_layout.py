@@ -116,10 +116,17 @@ class CueLayout:
 
     def _units(self, translation: str) -> Iterator[_Unit]:
         tags: tuple[int, ...] = ()
+        filled: set[int] = set()
         for event in events(translation):
             if event.kind == "open":
                 tags = (*tags, event.number)
-            elif event.kind == "close":
+                continue
+            if event.kind == "code" or event.text.strip():
+                filled.update(tags)
+            if event.kind == "close":
+                if event.number not in filled:
+                    yield _Unit("", tags, is_code=True)
+                    filled.update(tags)
                 tags = tags[:-1]
             elif event.kind == "code":
                 yield _Unit(self._codes[event.number][0], tags, is_code=True)

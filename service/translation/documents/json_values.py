@@ -19,6 +19,7 @@ from service.translation.documents.segments import (
     Segment,
     TextFile,
     invalid,
+    is_worded,
 )
 
 _MAX_DEPTH = 500
@@ -29,7 +30,6 @@ _TOKEN = regex.compile(
     r"""|(?P<other>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null))"""
 )
 _SPACE = regex.compile(r"[ \t\n\r]*+")
-_LETTER = regex.compile(r"\p{L}")
 
 
 def parse(content: bytes, options: FileOptions) -> TextFile:
@@ -39,7 +39,7 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
     places = []
     for start, end in _Scanner(text).values():
         value = json.loads(text[start:end])
-        if _LETTER.search(value) and not _has_surrogate(value):
+        if is_worded(value) and not _has_surrogate(value):
             places.append(Place(start, end, Segment(value), _Spelling(is_ascii)))
     return TextFile(PlacedText(text, places), encode)
 

@@ -16,6 +16,7 @@ from service.translation.documents.segments import (
     Segment,
     TextFile,
     invalid,
+    is_worded,
 )
 
 _LINE = regex.compile(r"(?:[^\\\n\r]++|\\(?:\r\n|[\s\S])|\\\Z)*+(?:\r\n|\n|\r|\Z)")
@@ -26,7 +27,6 @@ _KEY = regex.compile(
 _ESCAPE = regex.compile(r"\\(?:u([0-9a-fA-F]{4})|(\r\n|\n|\r)[ \t\f]*+|([\s\S]?))")
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = {"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"}
-_LETTER = regex.compile(r"\p{L}")
 _MESSAGE_FORMAT = regex.compile(r"\{\d")
 
 
@@ -54,7 +54,7 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
     for start, end in _values(text):
         value = _read(text[start:end])
         is_message = bool(_MESSAGE_FORMAT.search(value)) and "''" in value
-        if _LETTER.search(value):
+        if is_worded(value):
             read = value.replace("''", "'") if is_message else value
             places.append(Place(start, end, Segment(read), _Spelling(is_ascii, is_message)))
     return TextFile(PlacedText(text, places), encode)

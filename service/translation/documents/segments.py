@@ -10,8 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import regex
+
 from service.errors import InvalidDocument
 from service.translation.job import SplitSentences, TextFormat
+
+_LETTER = regex.compile(r"\p{L}")
+_LITERALS = frozenset({"true", "false", "null"})
 
 
 class Segment(NamedTuple):
@@ -101,6 +106,11 @@ class TextFile:
 
     def write(self, translations: Sequence[str]) -> bytes:
         return self._encode(self._text.join(translations))
+
+
+def is_worded(value: str) -> bool:
+    """Whether a value of a catalogue has letters and is not a value of a program."""
+    return _LETTER.search(value) is not None and value.strip().lower() not in _LITERALS
 
 
 def invalid(kind: str, reason: object) -> InvalidDocument:

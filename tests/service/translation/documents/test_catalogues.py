@@ -172,6 +172,11 @@ def test_values_of_properties(line: str, text: str, translation: str, expected: 
     assert parsed.write([translation]).decode() == content.replace(line, expected)
 
 
+def test_values_of_programs_stay() -> None:
+    assert texts_of("a.json", b'["true", "false", "null", "42", "True story"]') == ["True story"]
+    assert texts_of("a.properties", b"a=true\nb= False\nc=8080\nd=#fff\n") == ["#fff"]
+
+
 def test_properties_in_latin_1() -> None:
     parsed = parse_file(b"a=caf\xe9\n", "a.properties", OPTIONS)
     assert parsed.segments[0].text == "café"

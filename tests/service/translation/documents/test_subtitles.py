@@ -62,6 +62,7 @@ def test_cues_are_joined_into_sentences(texts: list[str], gap: int, expected: li
             "de",
             ["<i>one</i>", "<i>two</i> x"],
         ),
+        (["a <b></b>b"], 'x <span i="0"></span>y', "de", ["x <b></b>y"]),
         (["<b>a</b>", "c"], "one two", "de", ["<b>one</b>", "two"]),
         (["{\\an8}a & <c"], "x &amp; &lt;y", "de", ["{\\an8}x & <y"]),
         (["- a\n- b"], '- x<br i="0">- y', "de", ["- x\n- y"]),
