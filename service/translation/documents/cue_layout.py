@@ -121,7 +121,8 @@ class CueLayout:
             if event.kind == "open":
                 tags = (*tags, event.number)
                 continue
-            if event.kind == "code" or event.text.strip():
+            is_code = event.kind == "code" and self._codes[event.number][0] != self._line_end
+            if is_code or event.text.strip():
                 filled.update(tags)
             if event.kind == "close":
                 if event.number not in filled:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
 
@@ -72,3 +76,19 @@ def test_a_translation_does_not_begin_another_block(translation: str, expected: 
 
 def test_hard_line_breaks_are_joined_to_sentences() -> None:
     assert texts_of("a.md", b"The sea\nis blue.\nIt is deep.") == ["The sea is blue. It is deep."]
+
+
+PIECES = [
+    *"ab* _`[]()!<>&;\\~#-|\n",
+    *("<b>", "</b>", "](u)", "**", "\n\n", "[a]: u\n", "> ", "- ", "|a|b|\n|-|-|\n", "<a@b.c>"),
+    *("&amp;", "&lt;", "\r\n", "  \n", "\\\n"),
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+def test_no_mark_is_ever_lost(source: str) -> None:
+    """Links by label may get one more, and beginnings a backslash."""
+    done = translated("a.md", source.encode()).decode().lower()
+    lost = Counter(source) - Counter(done)
+    assert not lost.keys() & set("*_`[]()!<&;\\~#-")

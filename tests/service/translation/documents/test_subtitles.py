@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from service.errors import InvalidDocument
 from service.translation.documents.segments import FileOptions
-from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of
+from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
 
 
 def srt(*texts: str, gap: int = 0) -> bytes:
@@ -114,3 +116,22 @@ def test_settings_and_notes_of_webvtt_stay() -> None:
 def test_other_texts_are_refused(name: str, content: bytes) -> None:
     with pytest.raises(InvalidDocument):
         parse_file(content, name, OPTIONS)
+
+
+PIECES = [
+    *"ab <>/&;-{}\\\n♪",
+    *("<i>", "</i>", "<b>", "</b>", "{\\an8}", "\n\n", "<v Bob>", "</v>", "- a\n", "&amp;"),
+    "1\n00:00:01,000 --> 00:00:02,000\n",
+]
+
+
+@pytest.mark.parametrize("name", ["a.srt", "a.vtt"])
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+def test_no_tag_is_ever_lost(name: str, text: str) -> None:
+    head = "WEBVTT\n\n" if name == "a.vtt" else ""
+    content = f"{head}00:01.000 --> 00:02.000\n{text}".encode()
+    parsed = parse_file(content, name, OPTIONS)
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+    done = translated(name, content)
+    assert all(done.count(mark) >= content.count(mark) for mark in (b"/", b"{", b"}", b"-->"))
