@@ -12,7 +12,7 @@ from service.translation.documents.segments import PlacedText, Segment, invalid
 
 _MAX_MEMBERS = 10_000
 _MAX_TOTAL_BYTES = 128 * 2**20
-_MAX_TEXT_BYTES = 24 * 2**20
+_MAX_TEXT_BYTES = 12 * 2**20
 _MAX_RATIO, _SMALL_BYTES = 100, 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _READ_ERRORS = (

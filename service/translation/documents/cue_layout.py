@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import regex
 
-from service.translation.documents.inline import InlineText, events
+from service.translation.documents.inline import InlineText, events, joint
 from service.translation.segmentation import is_spaced
 
 _TAG = regex.compile(
@@ -52,7 +53,7 @@ class CueLayout:
         self._is_escaped, self._is_spaced = is_escaped, is_spaced(target)
         self._line_end = next((e for e in ("\r\n", "\n", "\r") if any(e in t for t in texts)), "\n")
         self._width = _LINE_WIDTH if self._is_spaced else _UNSPACED_LINE_WIDTH
-        self._inline = InlineText()
+        self._inline, self._last = InlineText(), ""
         self._codes: list[tuple[str, str]] = []
         self._cues = [self._add(text, is_first=not n) for n, text in enumerate(texts)]
 
@@ -80,11 +81,12 @@ class CueLayout:
             body, tail = body[: ending.start()], ending.group()
         if wrapped := _WRAPPED.fullmatch(body):
             head, body, tail = head + wrapped[1], wrapped[3], wrapped[4] + tail
-        if not is_first:
-            self._inline.add(" ")
         lines = _LINES.split(body)
+        if not is_first:
+            self._inline.add(joint(self._last, body))
+        self._last = body
         is_talk = any(line.lstrip()[:1] in ("-", "–", "—") for line in lines)
-        self._add_body(body if is_talk else " ".join(lines))
+        self._add_body(body if is_talk else functools.reduce(_joined, lines))
         return _Cue(head, tail, max(1, len(_TAG.sub("", body))))
 
     def _add_body(self, body: str) -> None:
@@ -201,6 +203,10 @@ class CueLayout:
             parts.append(written)
             opened = tags
         return "".join(parts)
+
+
+def _joined(text: str, line: str) -> str:
+    return text + joint(text, line) + line
 
 
 def _pairs(tags: Sequence[regex.Match[str]]) -> dict[int, int]:

@@ -16,8 +16,17 @@ _TAG = regex.compile(
     r'<(?:(?P<end>/span)|(?P<name>span|wbr|br) i="(?P<number>\d++)")>'
     r'|<code i="(?P<word>\d++)">[^<>]*+</code>'
 )
+_UNSPACED = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u3000-\u303f\uff00-\uff65]"
+)
 _LETTER = regex.compile(r"\p{L}")
 _REFERENCE = regex.compile(r"&[#\w]++;")
+
+
+def joint(before: str, after: str) -> str:
+    """What joins two lines of one sentence: nothing between letters of scripts without spaces."""
+    is_unspaced = _UNSPACED.match(before[-1:]) and _UNSPACED.match(after[:1])
+    return "" if is_unspaced else " "
 
 
 class Event(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import regex
 from markdown_it.common.utils import normalizeReference
 
-from service.translation.documents.inline import InlineText, events
+from service.translation.documents.inline import InlineText, events, joint
 
 _TARGET = (
     r"""\((?:\s*+(?:<[^<>\n\0]*+>|(?:[^\s()\\\0]++|\\.|\((?:[^\s()\\\0]|\\.)*+\))*+)"""
@@ -202,7 +202,7 @@ def _joined(source: str, lines: Sequence[tuple[int, int]]) -> tuple[str, list[st
             parts += [line[:-1] if is_escaped else line, "\0"]
             breaks.append(("\\" if is_escaped else "") + between)
         else:
-            parts += [line, " " if following else ""]
+            parts += [line, joint(line, source[following : following + 1]) if following else ""]
     return "".join(parts), breaks
 
 

@@ -76,6 +76,7 @@ def test_a_translation_does_not_begin_another_block(translation: str, expected: 
 
 def test_hard_line_breaks_are_joined_to_sentences() -> None:
     assert texts_of("a.md", b"The sea\nis blue.\nIt is deep.") == ["The sea is blue. It is deep."]
+    assert texts_of("a.md", "今天很好，\n我们去\nABC".encode()) == ["今天很好，我们去 ABC"]
 
 
 PIECES = [

@@ -36,6 +36,7 @@ def shown(content: bytes) -> list[str]:
         (["one"] * 8, 0, ["one one one one one one", "one one"]),
         (["<i>One", "two.</i>", "Three"], 0, ['<wbr i="0">One two.<wbr i="1">', "Three"]),
         (["42", "a"], 0, ["a"]),
+        (["<i>我和</i>", "朋友\n去了", "ABC"], 0, ["我和朋友去了 ABC"]),
         (["♪ la la", "la ♪"], 0, ["♪ la la", "la ♪"]),
     ],
 )
