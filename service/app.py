@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 
 from fastapi import FastAPI
@@ -11,17 +12,26 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
+from service.database import DatabaseError
+from service.http.access.access import Access
+from service.http.access.key_ring import KeyRing
+from service.http.access.key_store import KeyStore
+from service.http.access.keys import ClientLimits
+from service.http.access.middleware import AccessMiddleware
+from service.http.access.windows import MinuteWindows
 from service.http.early_refusals import EarlyRefusals
 from service.http.error_handlers import install_error_handlers
 from service.http.file_store import FileStore
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
+from service.http.metrics_port import MetricsPortMiddleware
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import describe_errors
 from service.http.origins import AllowedOrigins
 from service.http.protocols.early import EARLY_REFUSALS
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
-from service.http.route_table import ENDPOINTS, install_routes
+from service.http.route_table import ACCESS_PATHS, ENDPOINTS, install_routes
 from service.http.routes import page
+from service.http.security_headers import SecurityHeadersMiddleware
 from service.http.state import Limits, ServerState
 from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
@@ -49,7 +59,8 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, object]]:
         for engine in state.engines.values():
             engine.start()
-        yield {EARLY_REFUSALS: refusals}
+        async with state.access.running():
+            yield {EARLY_REFUSALS: refusals}
         for engine in state.engines.values():
             engine.stop()
         state.text_pool.close()
@@ -58,6 +69,9 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
 
     app = FastAPI(
         title="Dragoman",
+        docs_url="/docs" if settings.api_docs else None,
+        redoc_url="/redoc" if settings.api_docs else None,
+        openapi_url="/openapi.json" if settings.api_docs else None,
         version=__version__,
         description=_DESCRIPTION,
         lifespan=lifespan,
@@ -66,6 +80,11 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         responses=describe_errors(408, 431, 500),
     )
     app.state.server = state
+    app.add_middleware(
+        AccessMiddleware, access=state.access, paths=ACCESS_PATHS, metrics=state.metrics
+    )
+    if settings.metrics_port is not None:
+        app.add_middleware(MetricsPortMiddleware, port=settings.metrics_port)
     app.add_middleware(
         RequestMiddleware,
         request_log=state.request_log,
@@ -82,6 +101,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
             expose_headers=[REQUEST_ID_HEADER, IGNORED_FIELDS_HEADER, "Retry-After"],
         )
     app.add_middleware(UnreadBodyMiddleware)
+    app.add_middleware(SecurityHeadersMiddleware)
     install_error_handlers(app, state.metrics)
     install_routes(app, state)
     if settings.page:
@@ -127,7 +147,28 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         AllowedOrigins(frozenset(settings.cors_origins)),
         FileStore(),
         FileTranslator(dispatcher, settings.max_document_characters),
+        _make_access(settings),
     )
+
+
+def _make_access(settings: Settings) -> Access:
+    """Raises StartupError."""
+    limits = ClientLimits(
+        settings.requests_per_minute, settings.characters_per_minute, settings.concurrent_requests
+    )
+    url = settings.limits_url.get_secret_value() if settings.limits_url else None
+    try:
+        windows = MinuteWindows(url)
+    except ValueError as error:
+        raise StartupError(f"setting limits_url: {error}") from None
+    ring = None
+    if settings.api_keys != "off":
+        assert settings.database is not None  # the settings say so
+        try:
+            ring = KeyRing(KeyStore(settings.database))
+        except (DatabaseError, sqlite3.Error) as error:
+            raise StartupError(f"setting database: {error}") from error
+    return Access(ring, windows, limits, is_key_required=settings.api_keys == "required")
 
 
 def _make_tracer(settings: Settings) -> Tracer | None:

@@ -12,7 +12,10 @@
     ├─ UnknownId                 400 unknown_id (websocket)
     ├─ UnsupportedFile           400 unsupported_file
     ├─ UnsupportedLanguage       400 unsupported_language
+    ├─ KeyRequired               401 key_required
+    ├─ InvalidKey                403 invalid_key
     ├─ SuggestionsOff            403 suggestions_off
+    ├─ NotFound                  404 not_found
     ├─ UnknownFile               404 unknown_file
     ├─ UnknownGlossary           404 unknown_glossary
     ├─ RequestTimeout            408 request_timeout
@@ -23,6 +26,11 @@
     ├─ UnsupportedMediaType      415 unsupported_media_type
     ├─ InvalidField              422 invalid_field
     ├─ TooManyStreams            429 too_many_streams (websocket)
+    ├─ LimitExceeded             429, Retry-After
+    │  ├─ TooManyRequests        429 too_many_requests
+    │  ├─ TooManyCharacters      429 too_many_characters
+    │  ├─ TooManyAtOnce          429 too_many_at_once
+    │  └─ QuotaExceeded          429 quota_exceeded (456 in DeepL's API)
     ├─ HeadTooLarge              431 head_too_large
     ├─ Cancelled                 499 cancelled
     │  └─ ClientGone             499 cancelled (only counted, never sent)
@@ -47,7 +55,7 @@ _SHOWN_CHARACTERS = 60
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN_CHARACTERS
-_REJECTIONS = (413, 429, 503)
+_REJECTIONS = (401, 403, 413, 429, 456, 503)
 
 
 class ServiceError(Exception):
@@ -55,11 +63,11 @@ class ServiceError(Exception):
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
-    retry_after_seconds: ClassVar[int | None] = None
+    retry_after_seconds: int | None = None
 
     @property
     def is_rejection(self) -> bool:
-        """Whether the request was rejected for its size or because of load."""
+        """Whether the request was rejected for its client, its size or because of load."""
         return self.status in _REJECTIONS
 
 
@@ -134,10 +142,28 @@ class UnsupportedLanguage(ServiceError):
         self.language = language
 
 
+class KeyRequired(ServiceError):
+    """The request has no API key, and this server asks for one."""
+
+    status, code = 401, "key_required"
+
+
+class InvalidKey(ServiceError):
+    """The API key is unknown, wrong, revoked or expired."""
+
+    status, code = 403, "invalid_key"
+
+
 class SuggestionsOff(ServiceError):
     """This server does not store suggestions."""
 
     status, code = 403, "suggestions_off"
+
+
+class NotFound(ServiceError):
+    """There is nothing at this path."""
+
+    status, code = 404, "not_found"
 
 
 class UnknownFile(ServiceError):
@@ -198,6 +224,41 @@ class TooManyStreams(ServiceError):
     """Too many requests are in progress on the websocket."""
 
     status, code = 429, "too_many_streams"
+
+
+class LimitExceeded(ServiceError):
+    """The client has reached a limit of its own; send the request again later."""
+
+    status, code = 429, "limit_exceeded"
+
+    def __init__(self, message: str, retry_after_seconds: int) -> None:
+        """`message` names the limit."""
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class TooManyRequests(LimitExceeded):
+    """The client has sent too many requests in the last minute."""
+
+    code = "too_many_requests"
+
+
+class TooManyCharacters(LimitExceeded):
+    """The client has sent too many characters in the last minute."""
+
+    code = "too_many_characters"
+
+
+class TooManyAtOnce(LimitExceeded):
+    """Too many of the client's requests are in progress."""
+
+    code = "too_many_at_once"
+
+
+class QuotaExceeded(LimitExceeded):
+    """The key has used its characters of this month."""
+
+    code = "quota_exceeded"
 
 
 class HeadTooLarge(ServiceError):

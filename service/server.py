@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -34,19 +35,30 @@ def uvicorn_config(
     max_message_bytes: int,
     http: type[HttpProtocol] = HttpProtocol,
     websocket: type[WebSocketProtocol] = WebSocketProtocol,
+    trusted_proxies: Sequence[str] = (),
+    connections_per_address: int = 0,
 ) -> uvicorn.Config:
     """How uvicorn serves the app; the protocols enforce the limits of a connection.
 
-    uvicorn's access log is off because it would contain clients' URLs.
+    `trusted_proxies`: addresses and networks whose forwarded headers count and whose connections
+    do not; `connections_per_address`: at most so many of each other one, 0 is no limit. uvicorn's
+    access log is off because it would contain clients' URLs.
     """
+    limits = dataclasses.replace(
+        http.limits,
+        connections_per_address=connections_per_address,
+        proxies=tuple(trusted_proxies),
+    )
     return uvicorn.Config(
         app,
-        http=http,
+        http=type(http.__name__, (http,), {"limits": limits}),
         ws=websocket,
         log_config=None,
         access_log=False,
         ws_max_size=max_message_bytes,
         ws_per_message_deflate=False,
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
         timeout_keep_alive=int(http.limits.idle_seconds),
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )

@@ -7,6 +7,7 @@ service.app and service.commands read this record; everything else gets plain va
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import re
 import tomllib
 import warnings
@@ -182,6 +183,64 @@ class Settings(BaseSettings):
         description="SQLite file for what is kept between starts: API keys, glossaries and "
         "suggestions; created if it is missing. Without it none of them can be stored.",
     )
+    api_keys: Literal["off", "optional", "required"] = Field(
+        "off",
+        description="optional: who sends a key of `dragoman keys` has that key's limits, and a "
+        "wrong key is refused. required: nothing is translated without a key. off: keys that "
+        "clients send are ignored. Needs database.",
+    )
+    requests_per_minute: int = Field(
+        0,
+        ge=0,
+        le=10**9,
+        description="Requests of one client in any 60 seconds: of a key, or of an address without "
+        "one; beyond that the answer is 429. A key may have a limit of its own. 0: no limit.",
+    )
+    characters_per_minute: int = Field(
+        0,
+        ge=0,
+        le=10**12,
+        description="Characters of one client in any 60 seconds, as above; a request for wider "
+        "beams than usual counts as many times. At least max_characters, or longer texts cannot "
+        "be sent. 0: no limit.",
+    )
+    concurrent_requests: int = Field(
+        0,
+        ge=0,
+        le=10**6,
+        description="Requests of one client in progress at the same time, as above. 0: no limit.",
+    )
+    connections_per_address: int = Field(
+        0,
+        ge=0,
+        le=10**6,
+        description="Open connections of one address, or of one /64 network of IPv6, except for "
+        "trusted_proxies; further ones are closed. 0: no limit.",
+    )
+    limits_url: SecretStr | None = Field(
+        None,
+        description="Redis that counts the limits of a minute for several servers together, such "
+        "as redis://localhost:6379/0. Needs dragoman[redis]. Without it each server counts.",
+    )
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = Field(
+        (),
+        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto "
+        "tell the client's address and scheme, separated by commas, such as 10.0.0.0/8.",
+    )
+    metrics_port: int | None = Field(
+        None,
+        ge=1,
+        le=65535,
+        description="TCP port for /metrics and the probes alone; then the other port has no "
+        "/metrics.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="Address to listen on for metrics_port.")
+    api_docs: bool = Field(True, description="Serve /docs, /redoc, /openapi.json and /spec.")
+    suggestions: bool = Field(
+        False,
+        description="Store better translations that clients send to /suggest. `dragoman "
+        "suggestions approve` puts them into use. Needs database.",
+    )
     stream_idle_seconds: float = Field(
         300.0, gt=0, le=10**6, description="A websocket that asks nothing for this long is closed."
     )
@@ -231,12 +290,32 @@ class Settings(BaseSettings):
                 raise ValueError(f"an origin must be * or like https://example.org, not {origin!r}")
         return origins
 
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _a_proxy_is_an_address_or_a_network(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        for proxy in proxies:
+            try:
+                ipaddress.ip_network(proxy)
+            except ValueError:
+                raise ValueError(
+                    f"a proxy must be an address or a network, not {proxy!r}"
+                ) from None
+        return proxies
+
     @field_validator("max_source_tokens")
     @classmethod
     def _a_sentence_must_not_be_cut_to_nothing(cls, tokens: int) -> int:
         if 0 < tokens < LEAST_SOURCE_TOKENS:
             raise ValueError(f"must be 0 or at least {LEAST_SOURCE_TOKENS}")
         return tokens
+
+    @model_validator(mode="after")
+    def _what_is_stored_needs_a_database(self) -> Self:
+        if self.database is None and self.api_keys != "off":
+            raise ValueError(f"api_keys {self.api_keys} needs the setting database")
+        if self.database is None and self.suggestions:
+            raise ValueError("suggestions needs the setting database")
+        return self
 
     @model_validator(mode="after")
     def _beam_must_fit_into_the_rows(self) -> Self:

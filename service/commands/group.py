@@ -14,6 +14,7 @@ from service.commands.evaluate import evaluate
 from service.commands.export import export
 from service.commands.failure import failing_in_one_line
 from service.commands.import_ import import_
+from service.commands.keys import keys
 from service.commands.serve import serve
 from service.commands.train import train
 from service.commands.translate import translate
@@ -45,8 +46,20 @@ def dragoman() -> None:
     dragoman check DIRECTORY                     verify a checkpoint, and translate its self-test
     dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
     dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
+    dragoman keys create | list | change | revoke make and end API keys of a server
     """
 
 
-for _command in (serve, translate, train, evaluate, calibrate, average, check, import_, export):
+for _command in (
+    serve,
+    translate,
+    train,
+    evaluate,
+    calibrate,
+    average,
+    check,
+    import_,
+    export,
+    keys,
+):
     dragoman.add_command(_command)

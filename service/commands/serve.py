@@ -64,15 +64,22 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     configure_logs(settings.log_level, settings.log_format)
     try:
         models = load_models(settings)
-        listener = _bind(settings.host, settings.port)
+        listeners = [_bind(settings.host, settings.port)]
+        if settings.metrics_port is not None:
+            listeners.append(_bind(settings.metrics_host, settings.metrics_port))
         app = create_app(settings, models)
     except StartupError as error:
         fail(str(error))
-    config = uvicorn_config(app, settings.max_body_bytes)
-    host, port = listener.getsockname()[:2]
+    config = uvicorn_config(
+        app,
+        settings.max_body_bytes,
+        trusted_proxies=settings.trusted_proxies,
+        connections_per_address=settings.connections_per_address,
+    )
+    host, port = listeners[0].getsockname()[:2]
     served = ", ".join(f"{model.name} on {model.device}" for model in models)
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
-    Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=[listener])
+    Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=listeners)
 
 
 def _read_settings(flags: dict[str, Any]) -> Settings:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from service.errors import ClientGone, ServiceError
 from service.http.error_handlers import error_response
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, RequestRecord, sane_id
+from service.http.security_headers import SECURITY_HEADERS
 from service.observability.metrics import Metrics
 
 
@@ -24,7 +25,11 @@ class EarlyRefusal:
         """The status, the headers and the body, in the format of the path's API."""
         response = error_response(self._error, self.record.request_id, self._path)
         name = REQUEST_ID_HEADER.lower().encode()
-        headers = [*response.raw_headers, (name, self.record.request_id.encode())]
+        headers = [
+            *response.raw_headers,
+            *SECURITY_HEADERS,
+            (name, self.record.request_id.encode()),
+        ]
         self.record.status = response.status_code
         return response.status_code, headers, bytes(response.body)
 

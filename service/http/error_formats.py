@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from service.errors import InvalidField, InvalidJson, ServiceError, UnsupportedLanguage, printable
+from service.errors import (
+    InvalidField,
+    InvalidJson,
+    InvalidKey,
+    KeyRequired,
+    LimitExceeded,
+    QuotaExceeded,
+    ServiceError,
+    UnsupportedLanguage,
+    printable,
+)
 
 DEEPL, DEEPLX, GOOGLE = "/v2/", "/v1/", "/language/translate/v2"
 """Path prefixes of the other APIs."""
@@ -46,9 +56,10 @@ class Failure:
 
 def render_failure(path: str, failure: Failure) -> tuple[int, dict[str, object]]:
     """The status and the JSON body of the answer to a request for `path`."""
-    for prefix, render in _FORMATS.items():
+    for prefix, (render, statuses) in _FORMATS.items():
         if path.startswith(prefix):
-            status = _OTHER_STATUSES.get(failure.status, failure.status)
+            status = statuses.get(failure.code, failure.status)
+            status = InvalidJson.status if status == InvalidField.status else status
             return status, render(status, failure)
     return failure.status, _ours(failure)
 
@@ -73,15 +84,37 @@ def _deeplx(status: int, failure: Failure) -> dict[str, object]:
 
 def _google(status: int, failure: Failure) -> dict[str, object]:
     """Google's client fails on an `error` that is no object."""
-    message = failure.detail or failure.message
-    reason = {"message": message, "domain": "global", "reason": failure.code}
-    return {"error": {"code": status, "message": message, "errors": [reason]}}
+    message, reason = failure.detail or failure.message, failure.code
+    more: dict[str, object] = {}
+    if failure.code in _GOOGLE_REFUSALS:
+        name, reason, info, words = _GOOGLE_REFUSALS[failure.code]
+        message = words or message
+        more = {"status": name, "details": [{**_GOOGLE_ERROR_INFO, "reason": info}]}
+    elif failure.status == LimitExceeded.status:
+        reason, more = "rateLimitExceeded", {"status": "RESOURCE_EXHAUSTED"}
+    errors = [{"message": message, "domain": "global", "reason": reason}]
+    return {"error": {"code": status, "message": message, "errors": errors, **more}}
 
 
-_OTHER_STATUSES = {InvalidField.status: InvalidJson.status}
-"""The other APIs know no 422."""
-_FORMATS: Mapping[str, Callable[[int, Failure], dict[str, object]]] = {
-    DEEPL: _deepl,
-    DEEPLX: _deeplx,
-    GOOGLE: _google,
+_GOOGLE_ERROR_INFO = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    "domain": "googleapis.com",
 }
+_GOOGLE_REFUSALS = {
+    InvalidKey.code: (
+        *("INVALID_ARGUMENT", "badRequest", "API_KEY_INVALID"),
+        "API key not valid. Please pass a valid API key.",
+    ),
+    KeyRequired.code: (
+        *("PERMISSION_DENIED", "forbidden", "API_KEY_MISSING"),
+        "The request is missing a valid API key.",
+    ),
+    QuotaExceeded.code: ("RESOURCE_EXHAUSTED", "dailyLimitExceeded", "RATE_LIMIT_EXCEEDED", ""),
+}
+"""By code: Google's status, reason, reason in the details, and words if they are not ours."""
+_FORMATS: Mapping[str, tuple[Callable[[int, Failure], dict[str, object]], Mapping[str, int]]] = {
+    DEEPL: (_deepl, {KeyRequired.code: InvalidKey.status, QuotaExceeded.code: 456}),
+    DEEPLX: (_deeplx, {}),
+    GOOGLE: (_google, {KeyRequired.code: InvalidKey.status, InvalidKey.code: 400}),
+}
+"""By prefix: the body's format, and the statuses that differ from ours. None knows a 422."""

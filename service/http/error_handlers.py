@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from service.errors import ServiceError, printable, shown
+from service.errors import KeyRequired, ServiceError, printable, shown
 from service.http.error_formats import Failure, render_failure
 from service.observability.metrics import Metrics
 
@@ -19,7 +19,7 @@ _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 def error_response(error: ServiceError, request_id: str, path: str) -> Response:
     """The response to a failed request for `path`."""
-    headers = {}
+    headers = {"WWW-Authenticate": "Bearer"} if error.status == KeyRequired.status else {}
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
     return _json(path, Failure.of(error, request_id), headers)

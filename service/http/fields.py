@@ -10,6 +10,8 @@ from pydantic_core import ErrorDetails, to_json
 from service.errors import shown
 
 JsonSchema = Mapping[str, Any]
+_SECRETS = ("api_key", "auth_key", "secret", "document_key")
+"""Fields whose values no error shows."""
 
 
 def explain_invalid(
@@ -27,6 +29,8 @@ def explain_invalid(
     if first["type"] == "string_too_long":
         most = value_schema(properties[field])["maxLength"]
         return f"{field} must have at most {most} characters, got {len(first['input'])}"
+    if field in _SECRETS:
+        return f"{field} must be {allowed_values(properties[field])}"
     if first["msg"].startswith("must be"):  # an error of our own
         return f"{field} {first['msg']}, got {shown(first['input'])}"
     return f"{field} must be {allowed_values(properties[field])}, got {shown(first['input'])}"

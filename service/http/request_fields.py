@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from fastapi import Request
 
+from service.http.access.credentials import key_of_fields
 from service.http.ignored_fields import report_ignored
 from service.http.multipart import SentFile, read_multipart
 from service.http.request_body import (
@@ -67,11 +68,21 @@ async def read_fields(
     allowed: Collection[str] = FIELD_TYPES,
     max_form_bytes: int | None = None,
 ) -> RequestFields:
-    """Read JSON, a form, a multipart form, or the query string if these have no field.
+    """Read JSON, a form, a multipart form, or the query string if these have no field, and
+    identify the request's caller.
 
     `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
     a ServiceError.
     """
+    fields = await _read(request, limits, allowed, max_form_bytes)
+    values = fields.json if fields.strings is None else fields.strings
+    await request.state.caller.identify(key_of_fields(values))
+    return fields
+
+
+async def _read(
+    request: Request, limits: Limits, allowed: Collection[str], max_form_bytes: int | None
+) -> RequestFields:
     media_type = media_type_of(request, tuple(allowed))
     query = parse_form(request.scope["query_string"], limits)
     if media_type == NO_BODY:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from service.http.access.middleware import AccessPaths
 from service.http.middleware import Endpoints
 from service.http.openapi import describe_translate
 from service.http.routes import (
@@ -44,6 +45,18 @@ ENDPOINTS = Endpoints(
     prefixes=(page.FOLDER, files.DOWNLOADS, glossaries.PATH + "/", documents.PATH + "/"),
     work=_WORK,
 )
+ACCESS_PATHS = AccessPaths(
+    open=frozenset(
+        {
+            *("/languages", "/frontend/settings", "/spec", "/docs", "/redoc", "/openapi.json"),
+            *("/health", "/health/live", "/health/ready", "/metrics", page.ROOT),
+        }
+    ),
+    open_prefixes=(page.FOLDER, files.DOWNLOADS, "/docs/"),  # a file's name is a secret
+    key_in_body=_WORK | {"/detect", "/suggest", google.DETECT, google.LANGUAGES},
+    key_in_body_prefixes=(documents.PATH + "/",),
+)
+"""All other paths need a key if one is required, also those that do not exist."""
 _ROUTERS = (
     *(websocket.router, languages.router, health.router, metrics.router),
     *(frontend.router, suggest.router, files.router, immersive.router, deeplx.router),
@@ -61,3 +74,5 @@ def install_routes(app: FastAPI, state: ServerState) -> None:
     app.include_router(detect.make_router(state.limits.max_characters))
     for router in _ROUTERS:
         app.include_router(router)
+    if app.openapi_url is not None:
+        app.include_router(frontend.spec_router)

@@ -122,7 +122,7 @@ class TranslateRequest(RequestModel):
     api_key: str | None = Field(
         None,
         max_length=_MAX_KEY_CHARACTERS,
-        description="LibreTranslate's; accepted and ignored.",
+        description="An API key, where the server has keys; else ignored.",
     )
     secret: str | None = Field(
         None,
@@ -174,6 +174,11 @@ class TranslateRequest(RequestModel):
         if isinstance(self.q, list):
             raise InvalidField("target_prefix goes with one text, but q is a list")
         return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix
+
+    def weight(self, default_beam_size: int) -> float:
+        """How many times the hypotheses of a usual request it asks for, at least 1."""
+        num_hypotheses = max(self.beam_size or 1, self.alternatives + 1)
+        return max(1.0, num_hypotheses / default_beam_size)
 
     def job(self, default_deadline_seconds: float | None) -> TranslationJob:
         """The request as a job, with this deadline if it has none. Raises InvalidField."""
@@ -412,7 +417,14 @@ class ErrorMessage(BaseModel):
     type: Literal["error"] = "error"
     error: str
     code: str
+    retry_after: int | None = None
 
     @classmethod
     def of(cls, error: ServiceError, request_id: str | int | None) -> Self:
-        return cls(id=request_id, error=printable(str(error)), code=error.code)
+        """`retry_after` is in seconds, for clients of a stream have no header."""
+        return cls(
+            id=request_id,
+            error=printable(str(error)),
+            code=error.code,
+            retry_after=error.retry_after_seconds,
+        )

@@ -11,6 +11,8 @@ from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
 from service.errors import TextTooLong, TooManyTexts
+from service.http.access.access import Access
+from service.http.access.caller import Caller
 from service.http.file_store import FileStore
 from service.http.origins import AllowedOrigins
 from service.http.request_log import RequestLog
@@ -68,11 +70,21 @@ class ServerState:
     origins: AllowedOrigins
     files: FileStore
     file_translator: FileTranslator
+    access: Access
 
-    def job(self, wanted: TranslateRequest) -> TranslationJob:
-        """Check the limits and make the job. Raises a ServiceError."""
+    async def admit(
+        self, caller: Caller, wanted: TranslateRequest, num_characters: int | None = None
+    ) -> TranslationJob:
+        """Check the server's limits and the caller's, and make the job.
+
+        `num_characters`: what the caller is charged, by default the characters of its texts.
+        Raises a ServiceError.
+        """
         limits = self.limits
         check_limits(wanted, limits)
+        if num_characters is None:
+            num_characters = sum(map(len, wanted.texts))
+        await caller.charge(num_characters, wanted.weight(self.dispatcher.default_beam_size))
         return wanted.job(limits.deadline_seconds)
 
 

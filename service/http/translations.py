@@ -10,12 +10,15 @@ from service.http.state import server_state
 from service.translation.results import TranslationResult
 
 
-async def translate_texts(request: Request, wanted: TranslateRequest) -> list[TranslationResult]:
+async def translate_texts(
+    request: Request, wanted: TranslateRequest, num_characters: int | None = None
+) -> list[TranslationResult]:
     """Translate unless the client disconnects; store the results in the request's record.
 
-    Raises a ServiceError.
+    `num_characters`: see `ServerState.admit`. Raises a ServiceError.
     """
     state = server_state(request)
-    translations = await until_disconnected(request, state.dispatcher.translate(state.job(wanted)))
+    job = await state.admit(request.state.caller, wanted, num_characters)
+    translations = await until_disconnected(request, state.dispatcher.translate(job))
     request.state.record.translations = translations
     return translations

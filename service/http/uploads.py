@@ -9,10 +9,10 @@ from service.http.file_store import StoredFile
 from service.http.multipart import SentFile
 from service.http.request_body import MULTIPART, until_disconnected
 from service.http.request_fields import RequestFields, read_fields
+from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.translation.documents.formats import format_of
 from service.translation.files import FileJob
-from service.translation.job import TranslationJob
 
 _FORM_BYTES = 65_536
 """What a form with a file may have beside the file."""
@@ -45,15 +45,18 @@ def sent_file(request: Request, fields: RequestFields, given_name: str | None = 
 
 
 async def translate_upload(
-    request: Request, file: SentFile, job: TranslationJob, *, replaces: bool = False
+    request: Request, file: SentFile, wanted: TranslateRequest, *, replaces: bool = False
 ) -> tuple[str, StoredFile]:
     """Translate a file unless the client disconnects, and store it -> (its stored name, the file).
 
+    `wanted`: languages and options, without texts. The caller is charged for the texts of the file.
     Raises a ServiceError.
     """
-    state = server_state(request)
-    work = state.file_translator.translate(FileJob(file.name, file.content, job, replaces))
-    done = await until_disconnected(request, work)
+    state, caller = server_state(request), request.state.caller
+    job = await state.admit(caller, wanted, num_characters=0)
+    work = FileJob(file.name, file.content, job, replaces)
+    translation = state.file_translator.translate(work, on_counted=caller.charge)
+    done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)
     return state.files.add(done.content, done.num_characters, name, done.format.media_type)
 

@@ -39,6 +39,7 @@ class Dispatcher:
         """`max_beam_size`: the largest that a job may ask for."""
         self._translators, self._pool = list(translators), pool
         self._max_beam_size = max_beam_size
+        self.default_beam_size = max(t.decoding.beam_size for t in translators)
         self.num_in_progress = 0
         self._detector = LanguageDetector()
         self.languages = distinct(code for t in translators for code in t.languages)

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ _SAMPLE_CHARACTERS = 4000
 _MAX_FILES = 16
 Progress = Callable[[int, int], None]
 """Gets the number of characters that are translated, and of all."""
+Counted = Callable[[int], Awaitable[None]]
+"""Gets the number of characters to translate; an error that it raises refuses the file."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,12 @@ class FileTranslator:
     def close(self) -> None:
         self._pool.close()
 
-    async def translate(self, work: FileJob, on_progress: Progress | None = None) -> TranslatedFile:
+    async def translate(
+        self,
+        work: FileJob,
+        on_progress: Progress | None = None,
+        on_counted: Counted | None = None,
+    ) -> TranslatedFile:
         """Raises a ServiceError. The deadline counts from the call."""
         file_format = format_of(work.name)
         cost = cost_of(1, len(work.content))
@@ -67,12 +74,17 @@ class FileTranslator:
         self._num_files += 1
         try:
             with self._dispatcher.in_progress():
-                return await self._translate(work, file_format, cost, on_progress)
+                return await self._translate(work, file_format, cost, on_progress, on_counted)
         finally:
             self._num_files -= 1
 
     async def _translate(
-        self, work: FileJob, file_format: FileFormat, cost: int, on_progress: Progress | None
+        self,
+        work: FileJob,
+        file_format: FileFormat,
+        cost: int,
+        on_progress: Progress | None,
+        on_counted: Counted | None,
     ) -> TranslatedFile:
         run = _FileRun(self._dispatcher, work.job, self._num_parts, on_progress)
         options = FileOptions(work.job.source, work.job.target, work.replaces)
@@ -84,6 +96,8 @@ class FileTranslator:
                 f"the file has {num_characters} characters to translate, at most "
                 f"{self._max_characters} are allowed"
             )
+        if on_counted is not None:
+            await on_counted(num_characters)
         translations = await run.translate(parsed.segments, num_characters)
         write = functools.partial(parsed.write, translations)
         content = await self._pool.run(cost, write)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import uvicorn
@@ -40,8 +40,15 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(app: FastAPI) -> Iterator[Served]:
-    config = uvicorn_config(app, 2**20)
+def served(
+    app: FastAPI, trusted_proxies: Sequence[str] = (), connections_per_address: int = 0
+) -> Iterator[Served]:
+    config = uvicorn_config(
+        app,
+        2**20,
+        trusted_proxies=trusted_proxies,
+        connections_per_address=connections_per_address,
+    )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))

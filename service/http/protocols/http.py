@@ -14,10 +14,12 @@ from uvicorn.server import ServerState
 
 from service.errors import HeadTooLarge, InvalidHttp, RequestTimeout, ServiceError
 from service.http.error_handlers import error_response
+from service.http.protocols.connections import is_proxy, num_connections
 from service.http.protocols.early import EarlyProtocol, http_answer
 from service.http.protocols.input import PacedInput
 from service.http.protocols.limits import WireLimits
 from service.http.protocols.output import SendWatch
+from service.http.security_headers import SECURITY_HEADERS
 
 _PIECE_BYTES = 2048  # 100 pipelined requests or 1000 empty headers
 _logger = logging.getLogger(__name__)
@@ -61,6 +63,17 @@ class HttpProtocol(EarlyProtocol):
         )
         self._sends = SendWatch(transport, self.limits.send_seconds)
         self.flow = _PacedFlow(transport, self._input)
+        if self._is_one_too_many():
+            _logger.info("a connection was refused", extra={"code": "too_many_connections"})
+            self._is_refused = True
+            self._input.drop()
+            transport.abort()
+
+    def _is_one_too_many(self) -> bool:
+        most = self.limits.connections_per_address
+        if not most or self.client is None or is_proxy(self.client[0], self.limits.proxies):
+            return False
+        return num_connections(self.client[0], self.connections) > most
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._input.drop()
@@ -209,7 +222,8 @@ class HttpProtocol(EarlyProtocol):
         response = error_response(error, request_id, path="")
         body = bytes(response.body)
         headers = [*self.server_state.default_headers, *response.raw_headers]
-        headers += [(b"x-request-id", request_id.encode()), (b"connection", b"close")]
+        headers += [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
+        headers += [(b"connection", b"close")]
         return http_answer(error.status, headers, body)
 
 

@@ -24,3 +24,5 @@ class WireLimits:
     control_frames_per_second: int = 50
     spare_fragments: int = 64  # limit: this plus one per fragment_bytes
     fragment_bytes: int = 256
+    connections_per_address: int = 0  # 0 is no limit
+    proxies: tuple[str, ...] = ()  # whose connections are not limited

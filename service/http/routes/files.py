@@ -16,7 +16,7 @@ from starlette.responses import Response
 from service.http.file_store import StoredFile
 from service.http.request_model import RequestModel
 from service.http.schemas import TranslateRequest
-from service.http.state import StateDep, server_state
+from service.http.state import StateDep
 from service.http.uploads import read_upload, sent_file, translate_upload
 
 PATH = "/translate_file"
@@ -45,8 +45,8 @@ async def translate_uploaded(request: Request) -> dict[str, str]:
     wanted = fields.parse(request, FileRequest, _QUIET)
     languages = {"source": wanted.source, "target": wanted.target}
     given = {"q": "", **languages, "keep": wanted.keep}
-    job = server_state(request).job(TranslateRequest.from_json(given))
-    name, stored = await translate_upload(request, file, job, replaces=wanted.replace)
+    upload = TranslateRequest.from_json(given)
+    name, stored = await translate_upload(request, file, upload, replaces=wanted.replace)
     suffix = posixpath.splitext(stored.download_name)[1]
     return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"}
 

@@ -14,6 +14,7 @@ from service.http.state import StateDep
 from service.translation.documents.formats import FORMATS
 
 router = APIRouter()
+spec_router = APIRouter()
 
 _TITLE = "LibreTranslate"
 _FRONTEND_TIMEOUT_MILLISECONDS = 500
@@ -56,8 +57,8 @@ async def frontend_settings(state: StateDep) -> FrontendSettings:
     return FrontendSettings(
         charLimit=state.limits.max_characters,
         frontendTimeout=_FRONTEND_TIMEOUT_MILLISECONDS,
-        apiKeys=False,
-        keyRequired=False,
+        apiKeys=state.access.ring is not None,
+        keyRequired=state.access.is_key_required,
         suggestions=False,
         filesTranslation=True,
         supportedFilesFormat=list(FORMATS),
@@ -68,8 +69,8 @@ async def frontend_settings(state: StateDep) -> FrontendSettings:
     )
 
 
-@router.get("/spec", response_class=Response, responses=_ANY_JSON)
-@router.head("/spec", response_class=Response, responses=_ANY_JSON)
+@spec_router.get("/spec", response_class=Response, responses=_ANY_JSON)
+@spec_router.head("/spec", response_class=Response, responses=_ANY_JSON)
 async def spec(request: Request) -> Response:
     """The OpenAPI document with LibreTranslate's title, by which clients know its API."""
     document = request.app.openapi()

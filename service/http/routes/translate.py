@@ -58,7 +58,8 @@ async def translate(request: Request) -> Response:
         fields = await read_fields(request, limits)
     wanted = fields.parse(request, TranslateRequest)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await event_stream(wanted, state.job(wanted), state, request.state.record)
+        job = await state.admit(request.state.caller, wanted)
+        return await event_stream(wanted, job, state, request.state.record)
     translations = await translate_texts(request, wanted)
     if is_plain:
         return PlainTextResponse(translations[0].text)

@@ -22,6 +22,10 @@ from service.errors import (
     UnknownId,
     shown,
 )
+from service.http.access.caller import Caller
+from service.http.access.credentials import key_of_fields, key_of_head
+from service.http.access.middleware import caller_of
+from service.http.error_handlers import error_response
 from service.http.request_body import parse_json
 from service.http.request_log import RequestRecord, request_id_of
 from service.http.schemas import ErrorMessage, TranslateRequest
@@ -51,10 +55,22 @@ async def translate_stream(socket: WebSocket, state: StateDep) -> None:
     """Answer requests until the client disconnects, then cancel its running requests.
 
     A page of an origin that is not allowed gets 403: browsers do not check websockets themselves.
+    So does a wrong API key. Without a key the messages may have one.
     """
     if not state.origins.allow(socket.headers):
         await socket.close()
         return
+    caller = caller_of(socket.scope, state.access)
+    try:
+        await caller.enter(key_of_head(socket.scope), may_have_key_in_body=True)
+    except ServiceError as error:
+        state.metrics.count_rejected(error.code)
+        await socket.send_denial_response(
+            error_response(error, request_id_of(socket.headers), PATH)
+        )
+        return
+    finally:
+        await caller.leave(None)
     await socket.accept()
     with state.metrics.open_streams.track_inprogress():
         await Connection(socket, state).serve()
@@ -68,6 +84,7 @@ class _Request:
     wanted: TranslateRequest
     job: TranslationJob
     record: RequestRecord
+    caller: Caller
     task: asyncio.Task[None] | None = None
     is_ending: bool = False
 
@@ -90,6 +107,7 @@ class Connection:
         self._numbers = itertools.count(1)
         self._requests: dict[RequestId, _Request] = {}
         self._sending = asyncio.Lock()
+        self._key = key_of_head(socket.scope)
 
     async def serve(self) -> None:
         """Handle messages until the client disconnects, is idle too long or exceeds a limit."""
@@ -145,7 +163,7 @@ class Connection:
             if values.get("cancel") is True:
                 self._cancel(request_id)
             else:
-                self._start(request_id, values)
+                await self._start(request_id, values)
                 await asyncio.sleep(0)  # a task cancelled before it starts never answers
         except ServiceError as error:
             await self._send_error(error, request_id)
@@ -158,7 +176,7 @@ class Connection:
             raise UnknownId(f"no request with id {shown(request_id)} is in progress")
         request.cancel()
 
-    def _start(self, request_id: RequestId, values: dict[str, Any]) -> None:
+    async def _start(self, request_id: RequestId, values: dict[str, Any]) -> None:
         if request_id in self._requests:
             raise DuplicateId(f"a request with id {shown(request_id)} is still in progress")
         if len(self._requests) >= self._state.limits.max_streams:
@@ -167,8 +185,16 @@ class Connection:
                 f"at most {self._state.limits.max_streams} are allowed"
             )
         fields = {name: value for name, value in values.items() if name not in ("id", "cancel")}
-        wanted = TranslateRequest.from_json(fields)
-        request = _Request(wanted, self._state.job(wanted), self._record())
+        self._key = key_of_fields(fields) or self._key
+        caller = caller_of(self._socket.scope, self._state.access)
+        try:
+            await caller.identify(self._key)
+            wanted = TranslateRequest.from_json(fields)
+            job = await self._state.admit(caller, wanted)
+        except BaseException:
+            await caller.leave(InvalidMessage.status)
+            raise
+        request = _Request(wanted, job, self._record(), caller)
         self._requests[request_id] = request
         request.task = asyncio.create_task(self._answer(request_id, request))
 
@@ -194,6 +220,7 @@ class Connection:
             await self._close(_BROKEN, "something went wrong here")
         finally:
             del self._requests[request_id]
+            await request.caller.leave(record.status)
             self._enter(record)
 
     async def _translate(self, request_id: RequestId, request: _Request) -> ServiceError | None:

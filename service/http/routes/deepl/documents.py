@@ -28,8 +28,7 @@ async def upload(request: Request) -> dict[str, str]:
     asked.require_offered()
     sent = sent_file(request, fields, asked.filename)
     asked.require_same_format(sent.name)
-    job = server_state(request).job(asked.wanted())
-    name, file = await translate_upload(request, sent, job)
+    name, file = await translate_upload(request, sent, asked.wanted())
     return {"document_id": name, "document_key": file.key}
 
 

@@ -30,9 +30,13 @@ async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
 
 
 @router.get("/v2/usage")
-async def usage() -> dict[str, int]:
-    """No characters are billed, so none are counted and there is no limit."""
-    return {"character_count": 0, "character_limit": _MOST_CHARACTERS}
+async def usage(request: Request) -> dict[str, int]:
+    """What the caller's key has used this month, and its quota."""
+    caller = request.state.caller
+    return {
+        "character_count": caller.used.characters,
+        "character_limit": caller.quota or _MOST_CHARACTERS,
+    }
 
 
 @router.get("/v2/glossary-language-pairs")

@@ -25,7 +25,8 @@ async def translate(request: Request) -> Response:
     fields = await read_fields(request, server_state(request).limits, (JSON, FORM))
     asked = fields.parse(request, TextRequest)
     asked.require_offered()
-    translations = await translate_texts(request, asked.wanted())
+    num_characters = sum(map(len, asked.texts))  # without the marks of ignored tags
+    translations = await translate_texts(request, asked.wanted(), num_characters)
     answer = {"translations": [_rendered(asked, *one) for one in enumerate(translations)]}
     return Response(to_json(answer), media_type=JSON)
 

@@ -1,9 +1,10 @@
 """The server with a fake model as a process of its own: its port is its first line.
 
-    python -m tests.service.protocols.server LIMITS STEP_SECONDS
+    python -m tests.service.protocols.server LIMITS STEP_SECONDS SETTINGS
 
-LIMITS are of WireLimits, as JSON. GET /longest-turn says how many seconds of CPU the event loop
-has spent between two turns at most since it was asked last; other load does not count.
+LIMITS are of WireLimits and SETTINGS of Settings, as JSON. GET /longest-turn says how many seconds
+of CPU the event loop has spent between two turns at most since it was asked last; other load does
+not count.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _watched(app: FastAPI) -> FastAPI:
     return app
 
 
-def main(limits: WireLimits, step_seconds: float) -> None:
+def main(limits: WireLimits, step_seconds: float, settings: Settings) -> None:
     class Http(HttpProtocol):
         pass
 
@@ -84,14 +85,20 @@ def main(limits: WireLimits, step_seconds: float) -> None:
 
     Http.limits = WebSocket.limits = limits
     configure_logs("debug", "json")
-    app = _watched(create_app(Settings(), [fake_model(SlowRunner(step_seconds))]))
+    app = _watched(create_app(settings, [fake_model(SlowRunner(step_seconds))]))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         sys.stdout.write(f"{listener.getsockname()[1]}\n")
         sys.stdout.flush()
-        config = uvicorn_config(app, 2**20, Http, WebSocket)
+        config = uvicorn_config(
+            app, 2**20, Http, WebSocket, trusted_proxies=settings.trusted_proxies
+        )
         Server(config, lambda: drain(app, 0.1)).run(sockets=[listener])
 
 
 if __name__ == "__main__":
-    main(WireLimits(**json.loads(sys.argv[1])), float(sys.argv[2]))
+    main(
+        WireLimits(**json.loads(sys.argv[1])),
+        float(sys.argv[2]),
+        Settings(**json.loads(sys.argv[3])),
+    )

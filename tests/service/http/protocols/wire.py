@@ -35,11 +35,15 @@ class ServerProcess:
         step_seconds: float = 0.0,
         *,
         is_debugged: bool = False,
+        settings: dict[str, Any] | None = None,
     ) -> None:
         self.log = log
         with log.open("w") as file:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", _SERVER, json.dumps(limits), str(step_seconds)],
+                [
+                    *(sys.executable, "-m", _SERVER),
+                    *(json.dumps(limits), str(step_seconds), json.dumps(settings or {})),
+                ],
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
                 stderr=file,

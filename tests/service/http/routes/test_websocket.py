@@ -208,7 +208,7 @@ ERRORS = [Injected("unforeseen"), RuntimeError("unforeseen"), KeyError("unforese
     "inject",
     [
         pytest.param(lambda p, e: break_once(p, TranslateRequest, "from_json", error=e), id="read"),
-        pytest.param(lambda p, e: break_once(p, ServerState, "job", error=e), id="job"),
+        pytest.param(lambda p, e: break_once(p, ServerState, "admit", error=e), id="admit"),
         pytest.param(lambda p, e: break_once(p, Connection, "_record", error=e), id="record"),
         pytest.param(lambda p, e: break_once(p, Dispatcher, "stream", error=e), id="start"),
         pytest.param(lambda p, e: break_stream(p, e, at_end=False), id="a piece"),

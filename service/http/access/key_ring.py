@@ -1,0 +1,100 @@
+"""The keys in memory, kept current by a thread, so that no request reads the database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import NamedTuple
+
+from service.errors import InvalidKey
+from service.http.access.key_store import KeyStore, UsageKey, Used, month_of
+from service.http.access.keys import ApiKey, read_key
+from service.http.access.usage import UsageLedger
+
+REFRESH_SECONDS = 1.0
+_WORDS = "Invalid API key"
+"""LibreTranslate's. Unknown, wrong, revoked and expired keys are not told apart."""
+_logger = logging.getLogger(__name__)
+
+
+class _Read(NamedTuple):
+    """What a refresh found; None: unchanged."""
+
+    keys: dict[str, ApiKey] | None
+    usage: Mapping[UsageKey, Used] | None
+    version: tuple[int, str]
+
+
+class KeyRing:
+    """Valid keys by their secret, and what they have used.
+
+    `refresh` brings changes of the database, from any process, and stores what was used. If the
+    database fails, the keys stay as they were, and usage is stored later.
+    """
+
+    def __init__(self, store: KeyStore, clock: Callable[[], float] = time.time) -> None:
+        """Raises sqlite3.Error."""
+        self._store, self._clock = store, clock
+        self.usage = UsageLedger(clock)
+        self._version: tuple[int, str] | None = None
+        self._take(self._read())
+
+    def find(self, written: str) -> ApiKey:
+        """The key that a client sent. Raises InvalidKey."""
+        presented = read_key(written)
+        key = None if presented is None else self._keys.get(presented.id)
+        if key is None or presented is None or not presented.matches(key):
+            raise InvalidKey(_WORDS)
+        if not key.is_valid(self._clock()):
+            raise InvalidKey(_WORDS)
+        return key
+
+    async def refresh(self) -> None:
+        """Store new usage and read changes, in a thread. Raises sqlite3.Error."""
+        usage = self.usage.unstored()
+        if usage:
+            await asyncio.to_thread(self._store.add_usage, usage)
+            self.usage.mark_stored(usage)
+        self._take(await asyncio.to_thread(self._read))
+
+    @contextlib.asynccontextmanager
+    async def kept_current(self) -> AsyncGenerator[None]:
+        """Refresh every second inside the block, and store what was used at its end."""
+        is_ending = asyncio.Event()
+        refreshing = asyncio.create_task(self._refresh_until(is_ending))
+        try:
+            yield
+        finally:
+            is_ending.set()
+            await refreshing
+            self._store.close()
+
+    async def _refresh_until(self, is_ending: asyncio.Event) -> None:
+        while not is_ending.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REFRESH_SECONDS):
+                    await is_ending.wait()
+            await self._refresh_or_log()
+
+    async def _refresh_or_log(self) -> None:
+        try:
+            await self.refresh()
+        except sqlite3.Error:
+            _logger.exception("the database of API keys cannot be used")
+
+    def _read(self) -> _Read:
+        version = (self._store.version(), month_of(self._clock()))
+        if version == self._version:
+            return _Read(None, None, version)
+        return _Read(self._store.read_keys(), self._store.read_usage(version[1]), version)
+
+    def _take(self, read: _Read) -> None:
+        self._version = read.version
+        if read.keys is not None:
+            self._keys = read.keys
+        if read.usage is not None:
+            self.usage.replace_stored(read.usage)

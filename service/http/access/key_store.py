@@ -1,0 +1,136 @@
+"""API keys and their usage in SQLite."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.database import open_database
+from service.http.access.keys import ApiKey, KeyOptions, make_key
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS api_keys (
+    id TEXT PRIMARY KEY,
+    digest BLOB NOT NULL,
+    created_seconds REAL NOT NULL,
+    revoked_seconds REAL,
+    name TEXT NOT NULL,
+    requests_per_minute INTEGER,
+    characters_per_minute INTEGER,
+    concurrent_requests INTEGER,
+    characters_per_month INTEGER NOT NULL,
+    expires_seconds REAL
+) STRICT;
+CREATE TABLE IF NOT EXISTS api_key_usage (
+    id TEXT NOT NULL REFERENCES api_keys (id),
+    month TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    characters INTEGER NOT NULL,
+    PRIMARY KEY (id, month)
+) STRICT;
+"""
+_OPTIONS = tuple(option.name for option in dataclasses.fields(KeyOptions))
+_INSERT = (
+    f"INSERT INTO api_keys (id, digest, created_seconds, {', '.join(_OPTIONS)})"
+    f" VALUES (?, ?, ?, {', '.join('?' for _ in _OPTIONS)})"
+)
+_SELECT = (
+    f"SELECT id, digest, created_seconds, revoked_seconds, {', '.join(_OPTIONS)} FROM api_keys"
+)
+_ADD = """
+INSERT INTO api_key_usage (id, month, requests, characters) VALUES (?, ?, ?, ?)
+ON CONFLICT (id, month) DO UPDATE SET
+    requests = requests + excluded.requests, characters = characters + excluded.characters
+"""
+UsageKey = tuple[str, str]
+"""A key's id, and a month such as 2026-11."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a key has used: answered requests, and the characters of their texts."""
+
+    requests: int = 0
+    characters: int = 0
+
+    def __add__(self, other: Used) -> Used:
+        return Used(self.requests + other.requests, self.characters + other.characters)
+
+
+class KeyStore:
+    """The keys in a database. To be used by one thread at a time.
+
+    Every method may raise sqlite3.Error.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises DatabaseError."""
+        self._connection = open_database(path, _SCHEMA)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def create(self, options: KeyOptions) -> tuple[str, ApiKey]:
+        """Store a new key -> the key as it is written, which is nowhere kept, and its record."""
+        written, made = make_key()
+        key = ApiKey(made.id, made.digest, time.time(), options)
+        values = dataclasses.astuple(options)
+        self._connection.execute(_INSERT, (key.id, key.digest, key.created_seconds, *values))
+        return written, key
+
+    def change(self, key_id: str, options: KeyOptions) -> None:
+        """Replace the options of a key."""
+        assigned = ", ".join(f"{name} = ?" for name in _OPTIONS)
+        values = (*dataclasses.astuple(options), key_id)
+        self._connection.execute(f"UPDATE api_keys SET {assigned} WHERE id = ?", values)
+
+    def revoke(self, key_id: str) -> None:
+        """End a key for good; it stays in the list with its usage."""
+        self._connection.execute(
+            "UPDATE api_keys SET revoked_seconds = ? WHERE id = ? AND revoked_seconds IS NULL",
+            (time.time(), key_id),
+        )
+
+    def read_keys(self) -> dict[str, ApiKey]:
+        """All keys by id, the oldest first."""
+        rows = self._connection.execute(f"{_SELECT} ORDER BY created_seconds, id")
+        return {row[0]: _key(row) for row in rows}
+
+    def add_usage(self, usage: Mapping[UsageKey, Used]) -> None:
+        """Add to what the keys have used, all of it or nothing."""
+        rows = [(*key, used.requests, used.characters) for key, used in usage.items()]
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.executemany(_ADD, rows)
+        except sqlite3.Error:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def read_usage(self, month: str) -> dict[UsageKey, Used]:
+        """What the keys have used in a month."""
+        rows = self._connection.execute(
+            "SELECT id, month, requests, characters FROM api_key_usage WHERE month = ?", (month,)
+        )
+        return {(row[0], row[1]): Used(row[2], row[3]) for row in rows}
+
+    def version(self) -> int:
+        """A number that differs after another connection has changed the database."""
+        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        assert isinstance(version, int)
+        return version
+
+
+def month_of(seconds: float) -> str:
+    """The month of a time since the epoch in UTC, such as 2026-11."""
+    return time.strftime("%Y-%m", time.gmtime(seconds))
+
+
+def _key(row: tuple[str, bytes, float, float | None, *tuple[object, ...]]) -> ApiKey:
+    key_id, digest, created_seconds, revoked_seconds, *values = row
+    options = KeyOptions(**dict(zip(_OPTIONS, values, strict=True)))  # type: ignore[arg-type]
+    return ApiKey(key_id, digest, created_seconds, options, revoked_seconds)

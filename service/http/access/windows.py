@@ -1,0 +1,133 @@
+"""Limits of a minute, counted by the library `limits` in memory or in Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from limits.aio.storage import MemoryStorage
+from limits.errors import StorageError
+
+if TYPE_CHECKING:
+    from service.http.access.redis_storage import RedisCounters
+
+_SECONDS = 60
+_MAX_COUNTERS = 100_000
+_REDIS_SECONDS = 0.25
+_MEMORY_SECONDS = 5.0
+_REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
+_logger = logging.getLogger(__name__)
+
+
+class WindowStorage(Protocol):
+    """The parts of a storage of `limits` that the sliding window counter uses."""
+
+    async def acquire_sliding_window_entry(
+        self, key: str, limit: int, expiry: int, amount: int = 1
+    ) -> bool: ...
+
+    async def get_sliding_window(self, key: str, expiry: int) -> tuple[int, float, int, float]: ...
+
+
+class BoundedMemory(MemoryStorage):
+    """The library's storage in memory, with a bounded number of counters.
+
+    The library looks through all counters after each hit, on the event loop. Here a hit drops only
+    the expired counters at the front, which is the oldest.
+    """
+
+    def __init__(self, max_counters: int = _MAX_COUNTERS) -> None:
+        super().__init__()
+        self._max_counters = max_counters
+
+    async def incr(self, key: str, expiry: float, amount: int = 1) -> int:
+        now = time.time()
+        self.storage[key] += amount
+        self.expirations.setdefault(key, now + expiry)
+        while self.expirations:
+            oldest = next(iter(self.expirations))
+            is_over = len(self.expirations) > self._max_counters
+            if self.expirations[oldest] > now and not is_over:
+                break
+            del self.expirations[oldest], self.storage[oldest]
+        return self.storage[key]
+
+
+class MinuteWindows:
+    """Counts what each client does in a sliding minute.
+
+    If Redis fails, this process counts in memory for some seconds and then tries Redis again.
+    """
+
+    def __init__(self, redis_url: str | None = None) -> None:
+        """Raises ValueError for what is no URL of Redis, and without the package redis."""
+        self._memory: WindowStorage = BoundedMemory()
+        self._redis = None if redis_url is None else _connect(redis_url)
+        self._memory_until_seconds = 0.0
+
+    async def take(self, client: str, what: str, limit: int, amount: int = 1) -> int | None:
+        """Count `amount`, at most `limit`, unless it would exceed the limit.
+
+        Returns None, or after how many seconds it would not.
+        """
+        return await self._counted(f"{what}/{client}", limit, amount, is_test=False)
+
+    async def test(self, client: str, what: str, limit: int, amount: int = 1) -> int | None:
+        """As `take`, but count nothing."""
+        return await self._counted(f"{what}/{client}", limit, amount, is_test=True)
+
+    async def close(self) -> None:
+        """Close the connections to Redis."""
+        if self._redis is not None:
+            await self._redis.close()
+
+    async def _counted(self, name: str, limit: int, amount: int, *, is_test: bool) -> int | None:
+        if self._redis is not None and time.monotonic() >= self._memory_until_seconds:
+            try:
+                async with asyncio.timeout(_REDIS_SECONDS):
+                    return await _count(self._redis, name, limit, amount, is_test=is_test)
+            except (StorageError, OSError, TimeoutError):
+                self._memory_until_seconds = time.monotonic() + _MEMORY_SECONDS
+                _logger.warning("Redis does not answer: limits are counted in memory")
+        return await _count(self._memory, name, limit, amount, is_test=is_test)
+
+
+async def _count(
+    storage: WindowStorage, name: str, limit: int, amount: int, *, is_test: bool
+) -> int | None:
+    if not is_test and await storage.acquire_sliding_window_entry(name, limit, _SECONDS, amount):
+        return None
+    window = await storage.get_sliding_window(name, _SECONDS)
+    seconds = _seconds_to_wait(window, limit, amount)
+    if is_test:
+        return seconds or None
+    return max(1, seconds)
+
+
+def _seconds_to_wait(window: tuple[int, float, int, float], limit: int, amount: int) -> int:
+    """Until the sliding window has room for `amount`; 0: it has.
+
+    The count is that of the current minute, and of the previous one the share that still lies in
+    the sliding window: it decreases by `previous / 60` a second.
+    """
+    previous, previous_seconds, current, current_seconds = window
+    room = limit - amount + 1  # the library rounds the count down
+    weighted = previous * previous_seconds / _SECONDS + current
+    if weighted < room:
+        return 0
+    if current < room:
+        return math.ceil(previous_seconds - (room - current) * _SECONDS / previous + 0.001)
+    return math.ceil(current_seconds - room * _SECONDS / current + 0.001)
+
+
+def _connect(url: str) -> RedisCounters:
+    if not url.startswith(_REDIS_SCHEMES):
+        raise ValueError(f"the URL must begin with {' or '.join(_REDIS_SCHEMES)}")
+    try:
+        from service.http.access.redis_storage import RedisCounters
+    except ImportError as error:
+        raise ValueError("it needs dragoman[redis]") from error
+    return RedisCounters(url, _REDIS_SECONDS)

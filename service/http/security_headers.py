@@ -1,0 +1,39 @@
+"""Response headers that tell browsers what they may not do with an answer."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+_POLICY = b"content-security-policy"
+_WITH_SCRIPTS = ("/docs", "/redoc")
+"""FastAPI's pages, which load scripts of another host."""
+
+
+class SecurityHeadersMiddleware:
+    """Adds SECURITY_HEADERS to every HTTP answer that does not have its own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        has_scripts = scope["path"].startswith(_WITH_SCRIPTS)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message.get("headers", ())
+                left_out = {name.lower() for name, _ in headers}
+                left_out |= {_POLICY} if has_scripts else set()
+                added = [header for header in SECURITY_HEADERS if header[0] not in left_out]
+                message = {**message, "headers": [*headers, *added]}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

@@ -1,0 +1,267 @@
+"""Limits of keys and addresses, quotas, and what is counted."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+from service.http.access.key_store import KeyStore, Used, month_of
+from tests.service.fakes import FakeRunner, until
+from tests.service.http.access.conftest import FIELDS, Serve
+from tests.service.served import Served
+
+MakeKey = Callable[..., str]
+DEEPL = {"text": ["Hi."], "target_lang": "DE", "source_lang": "EN"}
+
+
+def translate(server: Served, key: str | None = None, **fields: Any) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.post(
+        f"{server.url}/translate", json={**FIELDS, **fields}, headers=headers, timeout=60
+    )
+
+
+def count_of(server: Served, key: str) -> int:
+    """The characters that the key has used, as DeepL's clients are told."""
+    headers = {"Authorization": f"DeepL-Auth-Key {key}"}
+    usage = httpx.get(f"{server.url}/v2/usage", headers=headers).json()
+    return int(usage["character_count"])
+
+
+def test_requests_over_the_limit_are_told_which_and_when_to_come_back(serve: Serve) -> None:
+    server = serve(requests_per_minute=3)
+    assert [translate(server).status_code for _ in range(3)] == [200] * 3
+    answer = translate(server)
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
+    words = "Slowdown: 3 requests per minute are allowed for this address"
+    assert answer.json()["error"] == words
+    assert 1 <= int(answer.headers["Retry-After"]) <= 120
+    assert server.count('dragoman_rejected_total{reason="too_many_requests"}') == 1
+    assert httpx.get(f"{server.url}/health").status_code == 200
+    answer = httpx.post(f"{server.url}/v2/translate", json=DEEPL)
+    assert (answer.status_code, answer.json()) == (429, {"message": words})
+    answer = httpx.post(f"{server.url}/language/translate/v2", json=FIELDS)
+    assert answer.json()["error"]["status"] == "RESOURCE_EXHAUSTED"
+
+
+def test_characters_are_counted_by_the_work_that_is_asked_for(serve: Serve) -> None:
+    """The fake model's own beam has 4 hypotheses, or 1; wider ones cost as many times."""
+    server = serve(characters_per_minute=300)
+    usual = server.app.state.server.dispatcher.default_beam_size
+    assert translate(server, q="x" * 40).status_code == 200
+    assert translate(server, q="x" * 40, beam_size=4 * usual).status_code == 200
+    answer = translate(server, q="x" * 40, alternatives=4 * usual - 1)
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_characters")
+    assert "300 characters per minute" in answer.json()["error"]
+    assert translate(server, q="x" * 40).status_code == 200
+    answer = translate(server, q="x" * 80, beam_size=4 * usual)
+    assert (answer.status_code, answer.json()["code"]) == (413, "text_too_long")
+    assert "counts as 320 characters" in answer.json()["error"]
+
+
+def test_a_key_has_limits_of_its_own(serve: Serve, make_key: MakeKey) -> None:
+    free, narrow, plain = (
+        make_key(requests_per_minute=0),
+        make_key(requests_per_minute=1),
+        make_key(),
+    )
+    server = serve(api_keys="optional", requests_per_minute=2)
+    assert [translate(server, free).status_code for _ in range(5)] == [200] * 5
+    assert [translate(server, narrow).status_code for _ in range(2)] == [200, 429]
+    assert [translate(server, plain).status_code for _ in range(3)] == [200, 200, 429]
+    assert [translate(server).status_code for _ in range(3)] == [200, 200, 429]
+    assert "for this key" in translate(server, narrow).json()["error"]
+
+
+def test_requests_at_the_same_time_are_bounded_and_their_places_come_back(
+    serve: Serve, runner: FakeRunner
+) -> None:
+    server = serve(concurrent_requests=2)
+    runner.gate.clear()
+    try:
+        with ThreadPoolExecutor() as threads:
+            running = [threads.submit(translate, server, q=f"Hi {n}.") for n in range(2)]
+            until(lambda: server.app.state.server.dispatcher.num_in_progress == 2)
+            answer = translate(server)
+            assert (answer.status_code, answer.json()["code"]) == (429, "too_many_at_once")
+            assert answer.headers["Retry-After"] == "1"
+            runner.gate.set()
+            assert [one.result().status_code for one in running] == [200, 200]
+    finally:
+        runner.gate.set()
+    assert translate(server).status_code == 200
+    assert not server.app.state.server.access._num_at_once
+
+
+def test_a_client_that_does_not_send_its_body_holds_a_place_and_is_counted(serve: Serve) -> None:
+    server = serve(concurrent_requests=1, requests_per_minute=2)
+    access = server.app.state.server.access
+    with server.connect() as client:
+        client.sendall(
+            b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
+            b"Content-Type: application/json\r\n\r\n{"
+        )
+        until(lambda: bool(access._num_at_once))
+        assert translate(server).json()["code"] == "too_many_at_once"
+    until(lambda: not access._num_at_once)
+    assert [translate(server).status_code for _ in range(2)] == [200, 429]
+
+
+def test_what_the_quota_leaves_goes_to_one_of_two_that_race_for_it(
+    serve: Serve, make_key: MakeKey, runner: FakeRunner
+) -> None:
+    key = make_key(characters_per_month=10)
+    server = serve(api_keys="required")
+    runner.gate.clear()
+    both = threading.Barrier(2)
+
+    def race(text: str) -> int:
+        both.wait()
+        return translate(server, key, q=text).status_code
+
+    try:
+        with ThreadPoolExecutor() as threads:
+            racing = [threads.submit(race, text) for text in ("Hello.", "Hallo.")]
+            until(lambda: any(one.done() for one in racing))
+            runner.gate.set()
+            assert sorted(one.result() for one in racing) == [200, 429]
+    finally:
+        runner.gate.set()
+    assert count_of(server, key) == 6
+    assert translate(server, key, q="four").status_code == 200
+    headers = {"Authorization": f"DeepL-Auth-Key {key}"}
+    answer = httpx.post(f"{server.url}/v2/translate", json=DEEPL, headers=headers)
+    words = "Quota exceeded: 10 characters a month are allowed for this key"
+    assert (answer.status_code, answer.json()) == (456, {"message": words})
+    assert int(answer.headers["Retry-After"]) > 0
+    usage = httpx.get(f"{server.url}/v2/usage", headers=headers).json()
+    assert usage == {"character_count": 10, "character_limit": 10}
+
+
+def test_who_leaves_in_the_middle_has_used_its_characters_once(
+    serve: Serve, make_key: MakeKey, runner: FakeRunner
+) -> None:
+    key = make_key()
+    server = serve(api_keys="required")
+    in_progress = server.app.state.server.dispatcher
+    runner.gate.clear()
+    body = json.dumps({**FIELDS, "q": "Hello."}).encode()
+    head = (
+        f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+        f"Content-Type: application/json\r\nAuthorization: Bearer {key}\r\n"
+    )
+    for accept in ("", "Accept: text/event-stream\r\n"):
+        with server.connect() as client:
+            client.sendall(f"{head}{accept}\r\n".encode() + body)
+            until(lambda: in_progress.num_in_progress == 1)
+        until(lambda: in_progress.num_in_progress == 0)
+    url = server.url.replace("http", "ws") + f"/translate/stream?api_key={key}"
+    with connect(url) as socket:
+        socket.send(json.dumps({"id": 1, **FIELDS, "q": "Hello."}))
+        until(lambda: in_progress.num_in_progress == 1)
+    until(lambda: in_progress.num_in_progress == 0)
+    runner.gate.set()
+    until(lambda: count_of(server, key) == 18)
+    assert not server.app.state.server.access.ring.usage._reserved
+
+
+def test_what_is_refused_or_fails_uses_nothing(
+    serve: Serve, make_key: MakeKey, runner: FakeRunner
+) -> None:
+    key = make_key()
+    server = serve(api_keys="required")
+    assert translate(server, key, target="zz").status_code == 400
+    runner.fail_next_step = True
+    assert translate(server, key).status_code == 500
+    assert translate(server, key, beam_size=99).status_code == 422
+    assert translate(server, key, q="x" * 30_000).status_code == 413
+    assert count_of(server, key) == 0
+    assert translate(server, key).status_code == 200
+    assert count_of(server, key) == 3
+
+
+def test_usage_is_stored_and_is_there_after_a_restart(
+    serve: Serve, make_key: MakeKey, store: KeyStore
+) -> None:
+    key = make_key(characters_per_month=5)
+    server = serve(api_keys="required")
+    assert translate(server, key).status_code == 200
+    (key_id,) = store.read_keys()
+
+    def stored() -> Used | None:
+        month = month_of(time.time())
+        return store.read_usage(month).get((key_id, month))
+
+    until(lambda: stored() == Used(1, 3))
+    other = serve(api_keys="required")
+    assert count_of(other, key) == 3
+    assert translate(other, key).json()["code"] == "quota_exceeded"
+
+
+def test_forwarded_addresses_count_only_from_trusted_proxies(serve: Serve) -> None:
+    direct = serve(requests_per_minute=1)
+
+    def post(server: Served, forwarded: str) -> int:
+        headers = {"X-Forwarded-For": forwarded}
+        return httpx.post(f"{server.url}/translate", json=FIELDS, headers=headers).status_code
+
+    assert [post(direct, f"198.51.100.{n}") for n in range(3)] == [200, 429, 429]
+    behind = serve(("127.0.0.1",), requests_per_minute=1)
+    assert [post(behind, f"198.51.100.{n}") for n in range(3)] == [200] * 3
+    spoofed = [post(behind, f"203.0.113.{n}, 198.51.100.9") for n in range(3)]
+    assert spoofed == [200, 429, 429]  # only the last entry is the proxy's own
+    one_network = [post(behind, f"2001:db8:0:1::{n}") for n in range(3)]
+    assert one_network == [200, 429, 429]
+    assert post(behind, "2001:db8:0:2::1") == 200
+    nonsense = [post(behind, name) for name in ("<script>", "a" * 5000, "1.2.3.4.5")]
+    assert nonsense == [200, 429, 429]
+
+
+def test_messages_of_a_websocket_are_counted_like_requests(serve: Serve) -> None:
+    server = serve(requests_per_minute=3)
+    with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:  # the first
+        codes = []
+        for number in range(3):
+            socket.send(json.dumps({"id": number, **FIELDS}))
+            while (answer := json.loads(socket.recv()))["type"] == "token":
+                pass
+            codes.append(answer.get("code", "final"))
+        assert codes == ["final", "final", "too_many_requests"]
+        assert answer["retry_after"] >= 1
+
+
+def test_an_address_has_a_bounded_number_of_connections(serve: Serve) -> None:
+    server = serve(connections_per_address=2)
+    request = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+    with server.connect() as first, server.connect() as second:
+        for client in (first, second):
+            client.sendall(request)
+            assert client.recv(65536).startswith(b"HTTP/1.1 200")
+        with server.connect() as third, pytest.raises(ConnectionError):  # noqa: PT012
+            third.sendall(request)
+            if not third.recv(65536):
+                raise ConnectionResetError
+        first.sendall(request)
+        assert first.recv(65536).startswith(b"HTTP/1.1 200")
+    until(lambda: httpx_status(server) == 200)
+
+
+def httpx_status(server: Served) -> int | None:
+    try:
+        return httpx.get(f"{server.url}/health/live").status_code
+    except httpx.TransportError:
+        return None
+
+
+def test_the_connections_of_a_proxy_are_not_bounded(serve: Serve) -> None:
+    server = serve(("127.0.0.0/8",), connections_per_address=1)
+    with server.connect(), server.connect(), server.connect():
+        assert httpx_status(server) == 200

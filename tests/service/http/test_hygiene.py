@@ -1,0 +1,117 @@
+"""What every answer says to browsers, what can be switched off, and who may see the metrics."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.settings import Settings, read_settings
+from tests.service.fakes import FakeRunner, fake_model
+from tests.service.served import served
+
+FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
+HEADERS = (
+    "X-Content-Type-Options",
+    "Referrer-Policy",
+    "X-Frame-Options",
+    "Content-Security-Policy",
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        *(
+            ("GET", path)
+            for path in ("/", "/languages", "/health", "/metrics", "/nowhere", "/docs")
+        ),
+        *(("POST", path) for path in ("/translate", "/v2/translate", "/detect", "/health")),
+        *(("GET", path) for path in ("/page/limits.json", "/openapi.json", "/download_file/x")),
+    ],
+)
+def test_every_answer_tells_browsers_what_they_may_not_do(
+    client: TestClient, method: str, path: str
+) -> None:
+    headers = client.request(method, path).headers
+    missing = {name for name in HEADERS if name not in headers}
+    assert missing == ({"Content-Security-Policy"} if path == "/docs" else set())
+    assert all(len(headers.get_list(name)) == 1 for name in set(HEADERS) - missing)
+
+
+def test_an_answer_of_the_protocol_itself_tells_them_too() -> None:
+    app = create_app(Settings(), [fake_model(FakeRunner())])
+    with served(app) as server, server.connect() as client:
+        client.sendall(b"nonsense\r\n\r\n")
+        answer = client.recv(65536).decode().lower()
+    assert all(f"\n{name.lower()}: " in answer for name in HEADERS)
+
+
+def test_the_documentation_can_be_switched_off() -> None:
+    with TestClient(create_app(Settings(api_docs=False), [fake_model(FakeRunner())])) as client:
+        for path in ("/docs", "/redoc", "/openapi.json", "/spec"):
+            assert client.get(path).status_code == 404
+        refused = client.put("/languages")
+        assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
+
+
+def test_a_page_may_ask_with_a_key_where_its_origin_is_allowed() -> None:
+    origin = "https://app.example"
+    settings = Settings(cors_origins=(origin,), requests_per_minute=1)
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+        asked = {
+            "Origin": origin,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        }
+        for _ in range(3):  # no key and no limit holds for the question
+            answer = client.options("/translate", headers=asked)
+            assert answer.status_code == 200
+            assert "authorization" in answer.headers["Access-Control-Allow-Headers"]
+        other = client.options("/translate", headers={**asked, "Origin": "https://evil.example"})
+        assert (other.status_code, "Access-Control-Allow-Origin" in other.headers) == (400, False)
+        answers = [
+            client.post("/translate", json=FIELDS, headers={"Origin": origin}) for _ in range(2)
+        ]
+        assert [answer.status_code for answer in answers] == [200, 429]
+        assert answers[1].headers["Access-Control-Allow-Origin"] == origin
+        assert "Retry-After" in answers[1].headers["Access-Control-Expose-Headers"]
+
+
+def test_no_page_may_read_answers_unless_it_is_allowed(client: TestClient) -> None:
+    answer = client.post("/translate", json=FIELDS, headers={"Origin": "https://evil.example"})
+    assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@pytest.mark.parametrize("opening", ["[", '{"q":', '{"q": ['])
+def test_nesting_is_bounded(client: TestClient, opening: str) -> None:
+    body = opening * 9000
+    answer = client.post("/translate", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_json")
+
+
+def test_metrics_can_have_a_port_of_their_own() -> None:
+    """The app tells the ports apart by the address that a request was sent to."""
+    app = create_app(Settings(metrics_port=9), [fake_model(FakeRunner())])
+    with TestClient(app) as client:
+        inner = TestClient(app, base_url="http://testserver:9")
+        assert client.get("/metrics").status_code == 404
+        assert client.post("/translate", json=FIELDS).status_code == 200
+        assert client.get("/health").status_code == 200
+        assert inner.get("/metrics").status_code == 200
+        assert inner.get("/health/ready").status_code == 200
+        for path in ("/", "/languages", "/docs", "/metrics/"):
+            assert inner.get(path).status_code == 404
+        assert inner.post("/translate", json=FIELDS).json()["code"] == "not_found"
+
+
+@pytest.mark.parametrize("given", [{"api_keys": "optional"}, {"suggestions": "true"}])
+def test_what_is_stored_needs_a_database(given: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="needs the setting database"):
+        read_settings(Settings, given)
+
+
+@pytest.mark.parametrize("proxy", ["*", "proxy.example", "10.0.0.1/8", "1.2.3.4.5"])
+def test_a_trusted_proxy_is_an_address_or_a_network(proxy: str) -> None:
+    with pytest.raises(ValueError, match="setting trusted_proxies: .* an address or a network"):
+        read_settings(Settings, {"trusted_proxies": proxy})
