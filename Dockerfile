@@ -7,8 +7,8 @@ ARG BASE=python:3.13-slim
 # Apart, so that a change of anything else in pyproject.toml installs nothing anew.
 FROM ${BASE} AS requirements
 COPY pyproject.toml ./
-RUN python3 -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*project['dependencies'], *project['optional-dependencies']['otel'], sep='\n')" \
-    > /requirements.txt
+RUN python3 -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*(one for one in project['dependencies'] if one.startswith('torch==')))" \
+    > /torch.txt
 
 FROM ${BASE} AS build
 RUN apt-get update \
@@ -18,14 +18,19 @@ RUN apt-get update \
     && python3 -m venv /opt/pip \
     && python3 -m venv --without-pip /opt/venv
 
+# Every package has a version and hashes (make lock), but for PyTorch and what its CUDA builds bring:
+# their versions are fixed, and their wheels differ by index.
 # The index that has PyTorch's CPU builds; empty takes the default index's, which bring CUDA.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 ENV PIP_CACHE_DIR=/var/cache/pip
-COPY --from=requirements /requirements.txt /requirements.txt
+COPY --from=requirements /torch.txt /torch.txt
+COPY deploy/requirements.txt /requirements.txt
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/var/cache/pip \
     /opt/pip/bin/pip --python /opt/venv/bin/python install \
-        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /requirements.txt \
+        --require-hashes --no-deps --requirement /requirements.txt \
+    && /opt/pip/bin/pip --python /opt/venv/bin/python install \
+        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /torch.txt \
     && cd /opt/venv/lib/python3*/site-packages/torch \
     && rm -rf include test bin/protoc* bin/test_* bin/*Test
 

@@ -16,7 +16,8 @@ RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-bench importers-check bench bench-engines observe-test \
-	ray-serve ray-test bench-ray container-test clients-test browser-test page-images
+	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
+	redis-test lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +87,35 @@ observe-test: $(TESTING) ## run the real Prometheus against the server under loa
 
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm and Chromium for some)
 	$(BIN)/pytest --timeout 600 -rs tests/clients/python_clients.py tests/clients/node_clients.py tests/clients/libretranslate_tests.py tests/clients/libretranslate_page.py
+
+redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
+	$(BIN)/pytest tests/deploy/redis_limits.py
+
+LOCKED := deploy/requirements.txt
+# PyTorch and what only its CUDA builds need: their wheels differ by index, see the Dockerfile.
+TORCH_PACKAGES = torch triton $(shell sed -n 's/^\(\(nvidia\|cuda\)-[a-z0-9-]*\)==.*/\1/p' build/with-torch.txt)
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra otel --extra redis
+
+lock: .venv/with-supply ## renew the versions and hashes of the image's packages in deploy/requirements.txt
+	mkdir -p build
+	$(UV_COMPILE) --upgrade pyproject.toml --output-file build/with-torch.txt
+	$(MAKE) --no-print-directory locked
+
+locked:
+	$(UV_COMPILE) --no-header --no-annotate --generate-hashes --constraint build/with-torch.txt \
+	    $(addprefix --no-emit-package ,$(TORCH_PACKAGES)) pyproject.toml --output-file $(LOCKED)
+
+audit: .venv/with-supply ## look for known holes in the image's packages (asks PyPI)
+	$(BIN)/pip-audit --requirement $(LOCKED) --disable-pip --require-hashes
+
+sbom: .venv/with-supply ## write the image's packages to build/sbom.json (CycloneDX)
+	mkdir -p build
+	$(BIN)/cyclonedx-py requirements $(LOCKED) --pyproject pyproject.toml --mc-type application --output-file build/sbom.json
+
+licences: .venv/with-supply ## write the licences of the image's packages to build/licences.md
+	mkdir -p build
+	$(BIN)/pip-licenses --python $(BIN)/python --format markdown --with-urls --output-file build/licences.md \
+	    --packages torch $$(sed -n 's/^\([a-z0-9][a-z0-9._-]*\)==.*/\1/p' $(LOCKED))
 
 ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this machine (some minutes)
 	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py
