@@ -37,7 +37,10 @@ from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
+from service.translation.suggestion_store import SuggestionStore
+from service.translation.suggestions import SuggestedTranslations
 from service.wiring import wire
 
 _DRAIN_POLL_SECONDS = 0.01
@@ -59,7 +62,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, object]]:
         for engine in state.engines.values():
             engine.start()
-        async with state.access.running():
+        async with state.access.running(), state.suggested.kept_current():
             yield {EARLY_REFUSALS: refusals}
         for engine in state.engines.values():
             engine.stop()
@@ -148,7 +151,19 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         FileStore(),
         FileTranslator(dispatcher, settings.max_document_characters),
         _make_access(settings),
+        _make_suggested(settings, dispatcher),
     )
+
+
+def _make_suggested(settings: Settings, dispatcher: Dispatcher) -> SuggestedTranslations:
+    """Raises StartupError."""
+    if not settings.suggestions:
+        return SuggestedTranslations(dispatcher, None)
+    assert settings.database is not None  # the settings say so
+    try:
+        return SuggestedTranslations(dispatcher, SuggestionStore(settings.database))
+    except (DatabaseError, sqlite3.Error) as error:
+        raise StartupError(f"setting database: {error}") from error
 
 
 def _make_access(settings: Settings) -> Access:

@@ -16,6 +16,7 @@ from service.commands.failure import failing_in_one_line
 from service.commands.import_ import import_
 from service.commands.keys import keys
 from service.commands.serve import serve
+from service.commands.suggestions import suggestions
 from service.commands.train import train
 from service.commands.translate import translate
 
@@ -47,19 +48,11 @@ def dragoman() -> None:
     dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
     dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
     dragoman keys create | list | change | revoke make and end API keys of a server
+    dragoman suggestions list | approve | remove  put clients' suggestions into use
     """
 
 
-for _command in (
-    serve,
-    translate,
-    train,
-    evaluate,
-    calibrate,
-    average,
-    check,
-    import_,
-    export,
-    keys,
-):
+for _command in (serve, translate, train, evaluate, calibrate, average, check, import_, export):
     dragoman.add_command(_command)
+for _group in (keys, suggestions):
+    dragoman.add_command(_group)

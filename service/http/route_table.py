@@ -59,7 +59,7 @@ ACCESS_PATHS = AccessPaths(
 """All other paths need a key if one is required, also those that do not exist."""
 _ROUTERS = (
     *(websocket.router, languages.router, health.router, metrics.router),
-    *(frontend.router, suggest.router, files.router, immersive.router, deeplx.router),
+    *(frontend.router, files.router, immersive.router, deeplx.router),
     *(deepl_translate.router, deepl_languages.router, glossaries.router, documents.router),
     google.router,
 )
@@ -72,6 +72,7 @@ def install_routes(app: FastAPI, state: ServerState) -> None:
     description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
     app.include_router(translate.make_router(description))
     app.include_router(detect.make_router(state.limits.max_characters))
+    app.include_router(suggest.make_router(is_on=state.suggested.store is not None))
     for router in _ROUTERS:
         app.include_router(router)
     if app.openapi_url is not None:

@@ -65,7 +65,7 @@ async def event_stream(
 ) -> EventStream:
     """Start the job before the response, so early errors are ordinary error answers."""
     work = contextlib.AsyncExitStack()
-    pieces = await work.enter_async_context(state.dispatcher.stream(job))
+    pieces = await work.enter_async_context(state.suggested.stream(job))
     return EventStream(_events(wanted, pieces, record, state.text_pool), work, record)
 
 

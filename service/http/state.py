@@ -21,6 +21,7 @@ from service.observability.metrics import Metrics
 from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
 from service.translation.job import TranslationJob
+from service.translation.suggestions import SuggestedTranslations
 from service.translation.text_pool import TextPool
 
 
@@ -71,6 +72,7 @@ class ServerState:
     files: FileStore
     file_translator: FileTranslator
     access: Access
+    suggested: SuggestedTranslations
 
     async def admit(
         self, caller: Caller, wanted: TranslateRequest, num_characters: int | None = None

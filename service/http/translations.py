@@ -19,6 +19,6 @@ async def translate_texts(
     """
     state = server_state(request)
     job = await state.admit(request.state.caller, wanted, num_characters)
-    translations = await until_disconnected(request, state.dispatcher.translate(job))
+    translations = await until_disconnected(request, state.suggested.translate(job))
     request.state.record.translations = translations
     return translations

@@ -61,6 +61,10 @@ class Dispatcher:
         refusals = [translator.engine.refusal() for translator in self._translators]
         return refusals[0] if all(refusals) else None
 
+    def known_language(self, field: str, code: str) -> str:
+        """The first model's own code for a language; UnsupportedLanguage names the field."""
+        return require_known(field, code, self._translators)
+
     def route(self, source: str, target: str, model: str | None = None) -> Route:
         """One hop, or two if no model has the pair. Codes in any spelling, but not "auto".
 

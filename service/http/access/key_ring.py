@@ -14,6 +14,7 @@ from service.errors import InvalidKey
 from service.http.access.key_store import KeyStore, UsageKey, Used, month_of
 from service.http.access.keys import ApiKey, read_key
 from service.http.access.usage import UsageLedger
+from service.periodic import repeated
 
 REFRESH_SECONDS = 1.0
 _WORDS = "Invalid API key"
@@ -64,21 +65,9 @@ class KeyRing:
     @contextlib.asynccontextmanager
     async def kept_current(self) -> AsyncGenerator[None]:
         """Refresh every second inside the block, and store what was used at its end."""
-        is_ending = asyncio.Event()
-        refreshing = asyncio.create_task(self._refresh_until(is_ending))
-        try:
-            yield
-        finally:
-            is_ending.set()
-            await refreshing
-            self._store.close()
-
-    async def _refresh_until(self, is_ending: asyncio.Event) -> None:
-        while not is_ending.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(REFRESH_SECONDS):
-                    await is_ending.wait()
-            await self._refresh_or_log()
+        with contextlib.closing(self._store):
+            async with repeated(self._refresh_or_log, REFRESH_SECONDS):
+                yield
 
     async def _refresh_or_log(self) -> None:
         try:

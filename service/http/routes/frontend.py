@@ -59,7 +59,7 @@ async def frontend_settings(state: StateDep) -> FrontendSettings:
         frontendTimeout=_FRONTEND_TIMEOUT_MILLISECONDS,
         apiKeys=state.access.ring is not None,
         keyRequired=state.access.is_key_required,
-        suggestions=False,
+        suggestions=state.suggested.store is not None,
         filesTranslation=True,
         supportedFilesFormat=list(FORMATS),
         language=DefaultLanguages(

@@ -1,16 +1,86 @@
-"""POST /suggest: refused as LibreTranslate refuses it where suggestions are off."""
+"""POST /suggest: store a better translation, in LibreTranslate's format."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import asyncio
+import sqlite3
+from typing import Annotated, Any
 
-from service.errors import SuggestionsOff
+from fastapi import APIRouter, Request
+from pydantic import Field
+
+from model.text.languages import MAX_CODE_CHARACTERS
+from service.errors import InvalidField, SuggestionsOff
 from service.http.openapi import describe_errors
+from service.http.request_body import FORM, JSON
+from service.http.request_fields import read_fields
+from service.http.request_model import RequestModel
+from service.http.state import server_state
+from service.translation.job import TextFormat
+from service.translation.suggestion_store import MAX_CHARACTERS, SuggestedPair
 
-router = APIRouter()
+_PATH = "/suggest"
+_QUIET = ("api_key", "secret")
+Code = Annotated[str, Field(max_length=MAX_CODE_CHARACTERS)]
+Text = Annotated[str, Field(max_length=MAX_CHARACTERS)]
 
 
-@router.post("/suggest", status_code=403, response_model=None, responses=describe_errors(403))
-async def suggest() -> None:
+class SuggestRequest(RequestModel):
+    """A text `q`, and `s`, which it should be translated to."""
+
+    q: Text
+    s: Text
+    source: Code
+    target: Code
+    format: TextFormat = "text"
+
+
+_SCHEMA = SuggestRequest.model_json_schema()
+_EXAMPLE = {"q": "Hi.", "s": "Servus.", "source": "en", "target": "de"}
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "content": {kind: {"schema": _SCHEMA, "example": _EXAMPLE} for kind in (JSON, FORM)}
+    }
+}
+
+
+def make_router(*, is_on: bool) -> APIRouter:
+    """Make the route; where suggestions are off, it refuses all."""
+    router = APIRouter()
+    if is_on:
+        errors = describe_errors(400, 403, 413, 415, 422)
+        router.add_api_route(
+            _PATH, suggest, methods=["POST"], responses=errors, openapi_extra=_BODY
+        )
+    else:
+        errors = describe_errors(403)
+        router.add_api_route(
+            _PATH, refuse, methods=["POST"], status_code=403, response_model=None, responses=errors
+        )
+    return router
+
+
+async def refuse() -> None:
     """Always 403: this server does not store suggestions."""
     raise SuggestionsOff("Suggestions are disabled on this server.")
+
+
+async def suggest(request: Request) -> dict[str, bool]:
+    """Store a suggestion, which is used once the operator has approved it."""
+    state = server_state(request)
+    store = state.suggested.store
+    assert store is not None  # `make_router` has the route only then
+    fields = await read_fields(request, state.limits)
+    asked = fields.parse(request, SuggestRequest, _QUIET)
+    source = state.dispatcher.known_language("source", asked.source)
+    target = state.dispatcher.known_language("target", asked.target)
+    if not asked.q.strip() or not asked.s.strip():
+        raise InvalidField("q and s must have more than spaces")
+    pair = SuggestedPair(source, target, asked.format, asked.q)
+    try:
+        is_stored = await asyncio.to_thread(store.add, pair, asked.s)
+    except sqlite3.Error:
+        raise SuggestionsOff("Suggestions cannot be stored now.") from None
+    if not is_stored:
+        raise SuggestionsOff("No more suggestions can be stored.")
+    return {"success": True}

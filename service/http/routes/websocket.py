@@ -226,7 +226,7 @@ class Connection:
     async def _translate(self, request_id: RequestId, request: _Request) -> ServiceError | None:
         """Send the translation's messages; return the error that ended it, or None."""
         try:
-            async with self._state.dispatcher.stream(request.job) as pieces:
+            async with self._state.suggested.stream(request.job) as pieces:
                 async for piece in pieces:
                     pool = self._state.text_pool
                     message = await render_piece(
