@@ -86,7 +86,7 @@ observe-test: $(TESTING) ## run the real Prometheus against the server under loa
 	$(BIN)/python -m tests.deploy.observe
 
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm and Chromium for some)
-	$(BIN)/pytest --timeout 600 -rs tests/clients/python_clients.py tests/clients/node_clients.py tests/clients/libretranslate_tests.py tests/clients/libretranslate_page.py
+	$(BIN)/pytest --timeout 600 -rs tests/clients/python_clients.py tests/clients/keys.py tests/clients/node_clients.py tests/clients/libretranslate_tests.py tests/clients/libretranslate_page.py
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py
