@@ -16,10 +16,11 @@ async def repeated(action: Callable[[], Awaitable[None]], seconds: float) -> Asy
     is_ending = asyncio.Event()
 
     async def repeat() -> None:
-        while not is_ending.is_set():
+        while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await is_ending.wait()
+                    return
             await action()
 
     repeating = asyncio.create_task(repeat())
@@ -28,3 +29,4 @@ async def repeated(action: Callable[[], Awaitable[None]], seconds: float) -> Asy
     finally:
         is_ending.set()
         await repeating
+        await action()

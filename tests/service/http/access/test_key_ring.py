@@ -1,0 +1,163 @@
+"""Keys in memory, their usage, and a database or a clock that misbehaves."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from service.errors import InvalidKey, QuotaExceeded
+from service.http.access.addresses import UNKNOWN, client_address
+from service.http.access.key_ring import KeyRing
+from service.http.access.key_store import KeyStore, Used
+from service.http.access.keys import ApiKey, KeyOptions, read_key
+
+NOVEMBER_ENDS = 1_796_083_200.0  # 2026-12-01T00:00Z
+
+
+class Clock:
+    seconds = NOVEMBER_ENDS - 100
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[KeyStore]:
+    with closing(KeyStore(tmp_path / "server.db")) as store:
+        yield store
+
+
+def use(ring: KeyRing, key: ApiKey, num_characters: int) -> None:
+    ring.usage.reserve(key, num_characters)
+    ring.usage.settle(key, num_characters, is_used=True)
+
+
+def test_the_database_never_has_the_secret(store: KeyStore, tmp_path: Path) -> None:
+    written, key = store.create(KeyOptions(name="Anna"))
+    assert written.startswith(f"drg_{key.id}_")
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"Anna" in content
+    assert written[-48:].encode() not in content
+    assert written[-48:] not in repr(store.read_keys()) + repr(read_key(written))
+
+
+def test_two_keys_are_never_alike(store: KeyStore) -> None:
+    assert len({store.create(KeyOptions())[0] for _ in range(100)}) == 100
+
+
+def test_a_key_that_is_made_changed_and_revoked_elsewhere_is_known(
+    store: KeyStore, tmp_path: Path, clock: Clock
+) -> None:
+    with closing(KeyStore(tmp_path / "server.db")) as other:
+        ring = KeyRing(store, clock)
+        written, key = other.create(KeyOptions())
+        with pytest.raises(InvalidKey):
+            ring.find(written)
+        asyncio.run(ring.refresh())
+        assert ring.find(written) == key
+        other.change(key.id, KeyOptions(requests_per_minute=5, expires_seconds=clock.seconds + 50))
+        asyncio.run(ring.refresh())
+        assert ring.find(written).options.requests_per_minute == 5
+        clock.seconds += 51
+        with pytest.raises(InvalidKey):
+            ring.find(written)
+        other.change(key.id, KeyOptions())
+        other.revoke(key.id)
+        asyncio.run(ring.refresh())
+        with pytest.raises(InvalidKey):
+            ring.find(written)
+
+
+def test_a_quota_begins_anew_with_the_month_and_the_clock_may_go_back(
+    store: KeyStore, clock: Clock
+) -> None:
+    _, key = store.create(KeyOptions(characters_per_month=10))
+    ring = KeyRing(store, clock)
+    use(ring, key, 10)
+    with pytest.raises(QuotaExceeded) as refused:
+        ring.usage.reserve(key, 1)
+    assert refused.value.retry_after_seconds == 100
+    asyncio.run(ring.refresh())
+    clock.seconds += 100
+    use(ring, key, 4)
+    asyncio.run(ring.refresh())
+    assert ring.usage.used(key) == Used(1, 4)
+    clock.seconds -= 100
+    asyncio.run(ring.refresh())
+    assert ring.usage.used(key) == Used(1, 10)
+    with pytest.raises(QuotaExceeded):
+        ring.usage.reserve(key, 1)
+
+
+def test_what_several_servers_use_adds_up(store: KeyStore, tmp_path: Path, clock: Clock) -> None:
+    _, key = store.create(KeyOptions())
+    with closing(KeyStore(tmp_path / "server.db")) as other:
+        rings = KeyRing(store, clock), KeyRing(other, clock)
+        for round_ in range(3):
+            for ring in rings:
+                use(ring, key, 5)
+                asyncio.run(ring.refresh())
+            asyncio.run(rings[0].refresh())
+            assert rings[0].usage.used(key) == Used(2 * (round_ + 1), 10 * (round_ + 1))
+
+
+def test_while_the_database_fails_keys_stay_and_usage_is_stored_later(
+    store: KeyStore, tmp_path: Path, clock: Clock
+) -> None:
+    written, key = store.create(KeyOptions())
+    ring = KeyRing(store, clock)
+    store._connection.execute("PRAGMA busy_timeout = 10")
+    with closing(sqlite3.connect(tmp_path / "server.db")) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        use(ring, key, 5)
+        with pytest.raises(sqlite3.OperationalError):
+            asyncio.run(ring.refresh())
+        assert ring.find(written) == key
+        assert ring.usage.used(key) == Used(1, 5)
+        writer.rollback()
+    use(ring, key, 2)
+    asyncio.run(ring.refresh())
+    assert ring.usage.used(key) == Used(2, 7)
+    assert list(store.read_usage("2026-11").values()) == [Used(2, 7)]
+
+
+def test_the_server_stores_what_was_used_when_it_ends(
+    store: KeyStore, tmp_path: Path, clock: Clock
+) -> None:
+    _, key = store.create(KeyOptions())
+
+    async def run() -> None:
+        ring = KeyRing(KeyStore(tmp_path / "server.db"), clock)
+        async with ring.kept_current():
+            use(ring, key, 5)
+
+    asyncio.run(run())
+    assert list(store.read_usage("2026-11").values()) == [Used(1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", UNKNOWN),
+        (None, UNKNOWN),
+        ("testclient", UNKNOWN),
+        ("192.0.2.7, 192.0.2.8", UNKNOWN),
+    ],
+)
+def test_the_address_that_stands_for_a_client(host: str | None, address: str) -> None:
+    assert client_address(host) == address
