@@ -14,13 +14,14 @@ from typing import Protocol
 import structlog
 from starlette.datastructures import Headers
 
-from service.errors import Overloaded, outcome_of
+from service.errors import LimitExceeded, Overloaded, outcome_of
 from service.observability.metrics import Metrics
 from service.translation.results import SentenceResult, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _PROBES = ("/health", "/metrics")
+_FREQUENT_STATUSES = (LimitExceeded.status, Overloaded.status)
 _logger = logging.getLogger(__name__)
 _lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -87,8 +88,8 @@ class RequestLog:
 
 
 def _is_frequent(record: RequestRecord) -> bool:
-    """Whether it is a probe or an overload rejection; both are logged at debug level."""
-    return record.endpoint.startswith(_PROBES) or record.status == Overloaded.status
+    """Whether it is a probe, or was rejected for overload or a limit; logged at debug level."""
+    return record.endpoint.startswith(_PROBES) or record.status in _FREQUENT_STATUSES
 
 
 def request_id_of(headers: Headers) -> str:

@@ -17,7 +17,11 @@ RECIPE = Path(__file__).parents[2] / "recipes" / "zh-en.toml"
 
 
 @pytest.mark.parametrize(
-    "command", ["serve", "translate", "train", "evaluate", "average", "check", "import", "export"]
+    "command",
+    [
+        *("serve", "translate", "train", "evaluate", "average", "check", "import", "export"),
+        *("keys", "suggestions"),
+    ],
 )
 def test_every_command_explains_itself(command: str) -> None:
     result = CliRunner().invoke(dragoman, [command, "--help"])
