@@ -227,7 +227,7 @@ class TooManyStreams(ServiceError):
 
 
 class LimitExceeded(ServiceError):
-    """The client has reached a limit of its own; send the request again later."""
+    """The base of the client's own limits; not sent itself."""
 
     status, code = 429, "limit_exceeded"
 

@@ -158,8 +158,12 @@ class Connection:
         """Start or cancel a request; answer an invalid message with an error."""
         request_id: RequestId | None = None
         try:
-            values = _parse(message, self._state.limits)
-            request_id = _id_of(values)
+            try:
+                values = _parse(message, self._state.limits)
+                request_id = _id_of(values)
+            except ServiceError as error:
+                await self._count_invalid(error)
+                raise
             if values.get("cancel") is True:
                 self._cancel(request_id)
             else:
@@ -169,6 +173,14 @@ class Connection:
             await self._send_error(error, request_id)
         except Exception as error:
             await self._send_error(unforeseen(error, self._id), request_id)
+
+    async def _count_invalid(self, error: ServiceError) -> None:
+        """Count an invalid message as a request. Raises a ServiceError if it is one too many."""
+        caller = caller_of(self._socket.scope, self._state.access)
+        try:
+            await caller.identify(self._key)
+        finally:
+            await caller.leave(error.status)
 
     def _cancel(self, request_id: RequestId) -> None:
         request = self._requests.get(request_id)

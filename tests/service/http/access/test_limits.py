@@ -238,6 +238,34 @@ def test_messages_of_a_websocket_are_counted_like_requests(serve: Serve) -> None
         assert answer["retry_after"] >= 1
 
 
+def test_messages_that_cannot_be_read_are_counted_too(serve: Serve) -> None:
+    server = serve(requests_per_minute=3)
+    with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:  # the first
+        codes = []
+        for message in ("{", "[]", '{"id": []}'):
+            socket.send(message)
+            codes.append(json.loads(socket.recv())["code"])
+    assert codes == ["invalid_json", "invalid_message", "too_many_requests"]
+
+
+def test_messages_at_the_same_time_are_bounded_and_their_places_come_back(
+    serve: Serve, runner: FakeRunner
+) -> None:
+    server = serve(concurrent_requests=1)
+    runner.gate.clear()
+    try:
+        with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:
+            socket.send(json.dumps({"id": 1, **FIELDS}))
+            until(lambda: server.app.state.server.dispatcher.num_in_progress == 1)
+            socket.send(json.dumps({"id": 2, **FIELDS}))
+            assert json.loads(socket.recv())["code"] == "too_many_at_once"
+            socket.send(json.dumps({"id": 1, "cancel": True}))
+            assert json.loads(socket.recv())["code"] == "cancelled"
+            until(lambda: not server.app.state.server.access._num_at_once)
+    finally:
+        runner.gate.set()
+
+
 def test_an_address_has_a_bounded_number_of_connections(serve: Serve) -> None:
     server = serve(connections_per_address=2)
     request = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
