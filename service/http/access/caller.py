@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
+from collections.abc import AsyncGenerator
 
 from service.errors import (
     InvalidKey,
     KeyRequired,
+    LimitExceeded,
     ServiceError,
     TextTooLong,
     TooManyCharacters,
@@ -19,6 +22,8 @@ from service.http.access.key_store import Used
 
 _NO_KEY = "Please contact the server operator to get an API key"
 """LibreTranslate's words."""
+_REFUSAL_SECONDS = 0.1
+"""A client that asks again at once is slowed down to ten refusals a second for each connection."""
 _USED = ("ok", "cancelled")
 """Outcomes of requests whose characters count: answered ones, and those that the client gave up."""
 
@@ -59,9 +64,10 @@ class Caller:
         if written is not None or not may_have_key_in_body:
             await self.identify(written)
             return
-        self._take_place(self._client)
         limit = self._client.limits.requests_per_minute
-        await self._access.test(self._client, TooManyRequests, "requests", limit)
+        async with _refusing_slowly():
+            self._take_place(self._client)
+            await self._access.test(self._client, TooManyRequests, "requests", limit)
 
     async def identify(self, written: str | None) -> None:
         """Count the request for its key, or without one for its address, unless that is done.
@@ -72,11 +78,12 @@ class Caller:
             return
         self._is_identified = True
         error = self._find_client(written)
-        self._take_place(self._client)
-        limit = self._client.limits.requests_per_minute
-        await self._access.take(self._client, TooManyRequests, "requests", limit)
-        if error is not None:
-            raise error
+        async with _refusing_slowly():
+            self._take_place(self._client)
+            limit = self._client.limits.requests_per_minute
+            await self._access.take(self._client, TooManyRequests, "requests", limit)
+            if error is not None:
+                raise error
 
     async def charge(self, num_characters: int, weight: float = 1.0) -> None:
         """Count the characters of the request's texts, which its quota must have room for.
@@ -91,11 +98,13 @@ class Caller:
                 f"the request counts as {num_weighted} characters, "
                 f"at most {limit} per minute are allowed for this {client.kind}"
             )
-        if num_weighted:
-            await self._access.take(client, TooManyCharacters, "characters", limit, num_weighted)
-        if self._access.ring is not None and client.key is not None:
-            self._access.ring.usage.reserve(client.key, num_characters)
-            self._num_characters += num_characters
+        access = self._access
+        async with _refusing_slowly():
+            if num_weighted:
+                await access.take(client, TooManyCharacters, "characters", limit, num_weighted)
+            if access.ring is not None and client.key is not None:
+                access.ring.usage.reserve(client.key, num_characters)
+                self._num_characters += num_characters
 
     async def leave(self, status: int | None) -> None:
         """End the request; `status` None: the client left before its answer."""
@@ -125,3 +134,13 @@ class Caller:
     def _take_place(self, client: Client) -> None:
         self._place.close()
         self._place.enter_context(self._access.at_once(client))
+
+
+@contextlib.asynccontextmanager
+async def _refusing_slowly() -> AsyncGenerator[None]:
+    """Delay the error of a client that is over a limit or has a wrong key."""
+    try:
+        yield
+    except (LimitExceeded, InvalidKey):
+        await asyncio.sleep(_REFUSAL_SECONDS)
+        raise
