@@ -232,6 +232,11 @@ class Runner:
                     f"a target prefix must have less than {limit} tokens, "
                     f"got {len(sentence.prefix)}"
                 )
+            if sentence.terms and len(sentence.prefix) + sentence.num_term_tokens > limit:
+                raise ValueError(
+                    f"a target prefix and the terms must have at most {limit} tokens, "
+                    f"got {len(sentence.prefix) + sentence.num_term_tokens}"
+                )
         num_rows = sum(sentence.options.beam_size for sentence in sentences)
         if len(sentences) > self.num_free_slots or num_rows > self.num_free_rows:
             raise ValueError(

@@ -62,11 +62,13 @@ class BatchRows:
 
 class RowCandidates(NamedTuple):
     """The likeliest next tokens of every row, best first: log_probs and tokens (R, C), and
-    is_failed (R,): whether the row's scores are not finite."""
+    is_failed (R,): whether the row's scores are not finite. If a sentence has terms, also how many
+    tokens of terms are needed after each candidate (R, C), and these come in two halves."""
 
     log_probs: Tensor
     tokens: Tensor
     is_failed: Tensor
+    needed: Tensor | None = None
 
 
 class StepShape(NamedTuple):

@@ -25,6 +25,7 @@ from model.decoding.network_interface import RowCandidates, RowTable, likeliest
 from model.decoding.sampling import gumbel_at, sample
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import Features, SlotOptions
+from model.decoding.terms import RowState, Terms, allot, survivors
 from model.decoding.transfer import DeviceToHost, Pending, to_device
 from model.decoding.utf8 import Utf8Tables
 
@@ -57,6 +58,7 @@ class Search:
         self.eos_id, self.filler_id = eos_id, filler_id
         self.utf8 = utf8
         self.options = SlotOptions(n_slots, device)
+        self.terms = Terms(n_slots, max_beam, max_length, eos_id, device)
         self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
         self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
         self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
@@ -77,6 +79,7 @@ class Search:
         device = self.length.device
         where = to_device(slots, device)
         self.options.set(where, sentences, limits)
+        self.terms.admit(slots, sentences)
         for slot, sentence in zip(slots, sentences, strict=True):
             if sentence.prefix:
                 self.prefix[slot, : len(sentence.prefix)] = to_device(sentence.prefix, device)
@@ -123,7 +126,10 @@ class Search:
     @property
     def tables(self) -> tuple[Tensor, ...]:
         """All state tensors; the first dimension is the slot."""
-        groups = (*self.options.tables, *self.live.tables, *self.finished.tables)
+        groups = (
+            *(*self.options.tables, *self.live.tables, *self.finished.tables),
+            *self.terms.tables,
+        )
         hypotheses = (self.last, self.spelling)
         return (*groups, self.prefix, *hypotheses, self.length, self.status, self.is_stuck)
 
@@ -139,11 +145,15 @@ class Search:
         `max_length` is L after this step. `features` is the union over the slots; the caller knows
         it without a device sync.
         """
+        raw, count = logits, 2 * rows.by_slot.size(1)
         logits = self._guard(logits, rows, max_length - 1, features)
         own = logits[rows.drawn]
-        candidates = likeliest(
-            logits, 2 * rows.by_slot.size(1), self._forbidden_bytes(rows, features)
-        )
+        forbidden = self._forbidden_bytes(rows, features)
+        if features.has_terms:
+            state = self._row_state(rows, features)
+            logits, candidates = self.terms.candidates(raw, logits, forbidden, count, rows, state)
+        else:
+            candidates = likeliest(logits, count, forbidden)
         if not features.has_sampling:
             return candidates
         return self._sample(own, logits[rows.drawn], candidates, rows)
@@ -159,10 +169,13 @@ class Search:
         candidates = self._slot_candidates(row_candidates, rows.by_slot, max_length)
         self.length[:n_slots] += is_running
         self._settle(candidates, width, is_running)
-        parents = self._survive(candidates, width)
+        has_terms = row_candidates.needed is not None
+        parents = self._survive(candidates, width, has_terms=has_terms)
         status = self._is_done(n_slots, width).long() * Status.DONE
         if max_length >= LOOP_SPAN:
             self._notice_loops(n_slots)
+        if has_terms:  # whose search must reach them
+            self.is_stuck[:n_slots] &= self.terms.num_terms[:n_slots] == 0
         status.masked_fill_(row_candidates.is_failed[rows.by_slot].any(1), Status.FAILED)
         self.status[:n_slots] = status.where(is_running, self.status[:n_slots])
         return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
@@ -198,6 +211,15 @@ class Search:
             logits = force(logits, self.prefix[rows.slots, place], self._is_forced(rows))
         return logits
 
+    def _row_state(self, rows: RowTable, features: Features) -> RowState:
+        return RowState(
+            self.options.beam_size[rows.slots],
+            self.length[rows.slots],
+            self.options.limit[rows.slots],
+            self._is_forced(rows),
+            self.spelling[rows.slots, rows.beams] != 0,
+        )
+
     def _is_forced(self, rows: RowTable) -> Tensor:
         """Mask of the rows within their prefix (R,)."""
         return self.length[rows.slots] < self.options.prefix_length[rows.slots]
@@ -219,13 +241,13 @@ class Search:
 
         `own` (D, V): the same logits before bytes were forbidden; they give the log-probability.
         """
-        log_probs, tokens, is_failed = likeliest
+        log_probs, tokens, is_failed, needed = likeliest
         drawn = self._draw(allowed, rows.slots[rows.drawn])
         tokens[rows.drawn, 0] = drawn
         log_probs.index_fill_(0, rows.drawn, _NEVER)
         chosen = own.gather(1, drawn[:, None]).squeeze(1)
         log_probs[rows.drawn, 0] = chosen - own.logsumexp(-1)
-        return RowCandidates(log_probs, tokens, is_failed)
+        return RowCandidates(log_probs, tokens, is_failed, needed)
 
     def _draw(self, logits: Tensor, slots: Tensor) -> Tensor:
         options = self.options
@@ -243,7 +265,12 @@ class Search:
         n_slots, width = by_slot.shape
         own = row_candidates.log_probs[by_slot]
         totals = (self.live.score[:n_slots, :width, None] + own).flatten(1)
-        total, index = totals.topk(min(2 * width, totals.size(1)))
+        count = min(2 * width, totals.size(1))
+        if row_candidates.needed is None:
+            total, index = totals.topk(count)
+        else:
+            index = allot(totals, row_candidates.needed[by_slot].flatten(1), count)
+            total = totals.gather(1, index)
         parent = index // own.size(2)
         token = row_candidates.tokens[by_slot].flatten(1).gather(1, index)
         spelled = extend(self.live.tokens, parent, token, self.length, max_length)
@@ -279,13 +306,13 @@ class Search:
         keep(self.finished.tokens, candidates.tokens, index)
         keep(self.finished.log_probs, candidates.log_probs, index)
 
-    def _survive(self, candidates: Candidates, width: int) -> Tensor:
+    def _survive(self, candidates: Candidates, width: int, *, has_terms: bool) -> Tensor:
         """Make the best candidates without eos the live hypotheses -> parents (N, K)."""
         n_slots = candidates.token.size(0)
         length = self.length[:n_slots]
         open_totals = candidates.total.masked_fill(candidates.token == self.eos_id, _NEVER)
-        total, index = open_totals.topk(width)
         is_in_beam = _ranks(width, length) < self.options.beam_size[:n_slots, None]
+        total, index = survivors(open_totals, is_in_beam) if has_terms else open_totals.topk(width)
         self.live.score[:n_slots, :width] = total.where(is_in_beam, _NEVER)
         parents, last = candidates.parent.gather(1, index), candidates.token.gather(1, index)
         self.last[:n_slots, :width] = last

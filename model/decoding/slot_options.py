@@ -19,12 +19,13 @@ class Features(NamedTuple):
     has_guards: bool
     has_prefix: bool
     has_streams: bool
+    has_terms: bool
     max_ngram_size: int
 
     @property
     def needs_logits(self) -> bool:
         """Whether the choice of the next token needs all logits, not only the likeliest tokens."""
-        return self.has_sampling or self.has_guards or self.has_prefix
+        return self.has_sampling or self.has_guards or self.has_prefix or self.has_terms
 
     @classmethod
     def of(cls, sentence: SourceSentence) -> Features:
@@ -33,14 +34,15 @@ class Features(NamedTuple):
             has_guards=sentence.options.is_guarded,
             has_prefix=len(sentence.prefix) > 0,
             has_streams=sentence.is_streamed,
+            has_terms=len(sentence.terms) > 0,
             max_ngram_size=sentence.options.no_repeat_ngram_size,
         )
 
     @classmethod
     def union(cls, features: Iterable[Features]) -> Features:
         """The features that any of the sentences uses."""
-        sampling, guards, prefixes, streams, ngram_sizes = zip(*features, strict=True)
-        return cls(any(sampling), any(guards), any(prefixes), any(streams), max(ngram_sizes))
+        *flags, ngram_sizes = zip(*features, strict=True)
+        return cls(*map(any, flags), max_ngram_size=max(ngram_sizes))
 
 
 class SlotOptions:

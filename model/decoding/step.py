@@ -81,6 +81,8 @@ class Step:
         self._network.step(*self._search.frontier(table), table, shape_of_step)
         candidates = self._candidates(table, shape_of_step, features)
         sources = self._search.advance(candidates, table, shape_of_step.target)
+        if features.has_terms:
+            self._search.terms.follow(sources, self._search.last, table)
         if table.by_slot.size(1) > 1:
             self._network.reorder(sources, shape_of_step.target)
 

@@ -101,6 +101,7 @@ constexpr Field kFields[] = {
     FIELD(SearchState, max_length),
     FIELD(SearchState, loop_span),
     FIELD(SearchState, longest_loop),
+    FIELD(SearchState, needed_token_cost),
     FIELD(SearchState, eos),
     FIELD(SearchState, integers),
     FIELD(SearchState, numbers),
@@ -112,6 +113,7 @@ constexpr Field kFields[] = {
     FIELD(SearchState, length),
     FIELD(SearchState, status),
     FIELD(SearchState, is_stuck),
+    FIELD(SearchState, num_terms),
     FIELD(SearchState, utf8),
     STRUCT(Utf8),
     FIELD(Utf8, spelled),
@@ -223,9 +225,9 @@ int32_t dragoman_reorder(Network *network, int32_t rows, const int32_t *row, con
 int32_t dragoman_advance(const SearchState *state, const int64_t *members, int32_t slots,
                          int32_t width, const int64_t *by_slot, int32_t count,
                          const float *log_probs, const int64_t *tokens, const bool *is_failed,
-                         int64_t *sources) {
+                         const int64_t *needed, int64_t *sources) {
     return done([&] {
-        Offers offers{count, log_probs, tokens, is_failed};
+        Offers offers{count, log_probs, tokens, is_failed, needed};
         advance(*state, members, slots, width, by_slot, offers, sources);
     });
 }

@@ -111,7 +111,8 @@ int decode(Network &network, const SearchState &state, const StepTable &table, i
     forbid_bytes(network, state, last, likeliest);
 
     std::vector<int64_t> sources(rows);
-    Offers offers{count, likeliest.log_probs.data(), likeliest.tokens.data(), is_failed.get()};
+    Offers offers{count, likeliest.log_probs.data(), likeliest.tokens.data(), is_failed.get(),
+                  nullptr};
     advance(state, table.members, table.slots, state.max_beam, last.by_slot.data(), offers,
             sources.data());
     if (rows > table.slots) network.reorder(rows, table.row, sources.data(), length);

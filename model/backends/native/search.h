@@ -38,6 +38,7 @@ struct Utf8 {
 
 struct SearchState {
     int32_t max_beam, max_length, loop_span, longest_loop;
+    float needed_token_cost;
     int64_t eos;
     const SlotIntegers *integers;
     const SlotNumbers *numbers;
@@ -47,6 +48,7 @@ struct SearchState {
     int64_t *spelling;          // (slots, max_beam): states of utf8
     int64_t *length, *status;   // (slots)
     bool *is_stuck;             // (slots)
+    const int64_t *num_terms;   // (slots)
     Utf8 utf8;
 };
 
@@ -55,12 +57,14 @@ inline bool may_follow(const Utf8 &utf8, int64_t state, int64_t token) {
     return !utf8.spelled || utf8.is_allowed[state * kSpellings + utf8.spelled[token]];
 }
 
-// The likeliest next tokens of every row, best first: (rows, count); is_failed (rows).
+// The likeliest next tokens of every row, best first: (rows, count); is_failed (rows). needed (rows,
+// count): how many tokens of terms are needed after each; null if no sentence has terms.
 struct Offers {
     int32_t count;
     const float *log_probs;
     const int64_t *tokens;
     const bool *is_failed;
+    const int64_t *needed;
 };
 
 // Extend every live hypothesis of the slots members (slots) by one token. by_slot (slots, width) holds

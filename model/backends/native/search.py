@@ -18,6 +18,7 @@ from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.search import Search, Status
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import option_rows
+from model.decoding.terms import NEEDED_TOKEN_COST
 from model.decoding.transfer import Pending, Ready
 from model.decoding.utf8 import Utf8Tables
 
@@ -44,10 +45,12 @@ class _SearchState(Mirrored):
             (name, ctypes.c_int32)
             for name in ("max_beam", "max_length", "loop_span", "longest_loop")
         ),
+        ("needed_token_cost", ctypes.c_float),
         ("eos", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("integers", "numbers", "flags")),
         *((name, _Hypotheses) for name in ("live", "finished")),
         *((name, ctypes.c_void_p) for name in ("last", "spelling", "length", "status", "is_stuck")),
+        ("num_terms", ctypes.c_void_p),
         ("utf8", _Utf8),
     )
 
@@ -73,8 +76,8 @@ class NativeSearch(Search):
         options = (address(table) for table in self.options.tables)
         hypotheses = (_addresses(self.live), _addresses(self.finished))
         others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
-        sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, eos_id)
-        tables = (address(table) for table in others)
+        sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, NEEDED_TOKEN_COST, eos_id)
+        tables = (address(table) for table in (*others, self.terms.num_terms))
         self._state = _SearchState(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
         self.state = ctypes.byref(self._state)
         """The `SearchState` of the compiled library, by reference."""
@@ -92,6 +95,7 @@ class NativeSearch(Search):
         limits: Sequence[int],
         start: int,
     ) -> None:
+        self.terms.admit(slots, sentences)
         for slot, sentence, limit in zip(slots, sentences, limits, strict=True):
             rows = option_rows(sentence, limit)
             for table, row in zip(self._option_tables, rows, strict=True):
@@ -129,7 +133,7 @@ class NativeSearch(Search):
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
         n_slots, width = rows.by_slot.shape
-        log_probs, tokens, is_failed = row_candidates
+        log_probs, tokens, is_failed, needed = row_candidates
         sources = torch.empty(len(rows.slots), dtype=torch.int64)
         self._library.dragoman_advance(
             self.state,
@@ -138,7 +142,8 @@ class NativeSearch(Search):
             width,
             address(rows.by_slot),
             log_probs.size(1),
-            *(address(log_probs), address(tokens), address(is_failed), address(sources)),
+            *(address(log_probs), address(tokens), address(is_failed), address(needed)),
+            address(sources),
         )
         return sources
 

@@ -1,0 +1,257 @@
+"""Lexical constraints: the search must produce given terms, by dynamic beam allocation (Post and
+Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam Allocation for Neural Machine
+Translation").
+
+A hypothesis needs the tokens of the terms that it has not produced yet. Candidates that need the
+same number of tokens share a bank, and the beam is divided among the banks. The end of sentence is
+forbidden while a term is missing, and so is every token after which the rest would not fit.
+
+All prefixes of all terms are matched at once with the Shift-And automaton (Baeza-Yates and Gonnet
+1992): one flag per token of the terms.
+
+Shapes: S slots, K hypotheses a slot, R rows, V vocabulary, F tokens of all terms of a sentence, G
+terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.decoding.network_interface import RowCandidates, RowTable
+from model.decoding.sentence import SourceSentence, Term
+from model.decoding.transfer import to_device
+
+_NEVER = float("-inf")
+_LONGEST_CHARACTER = 4
+"""Bytes of a character in UTF-8: one that has begun is completed before a term begins."""
+NEEDED_TOKEN_COST = 3.0
+"""What a needed token will cost, in nats: banks of different length are compared with it."""
+
+
+class RowState(NamedTuple):
+    """What the search knows of each row, (R,) each: beam size, tokens so far, limit, whether the
+    next token is forced, and whether a character is incomplete."""
+
+    beam_size: Tensor
+    length: Tensor
+    limit: Tensor
+    is_forced: Tensor
+    is_spelling: Tensor
+
+
+class Terms:
+    """The terms of each slot as tables, and which of them each hypothesis has produced."""
+
+    def __init__(
+        self, n_slots: int, max_beam: int, max_length: int, eos_id: int, device: torch.device
+    ) -> None:
+        self.max_tokens = 2 * max_length
+        self._eos_id, self._device = eos_id, device
+        self._is_used = False
+        tokens, groups = (n_slots, self.max_tokens), (n_slots, max_length)
+        integers = {"dtype": torch.int64, "device": device}
+        self._tokens = torch.full(tokens, -1, **integers)
+        self._term = torch.zeros(tokens, **integers)
+        self._change = torch.zeros(tokens, **integers)
+        flags = {"dtype": torch.bool, "device": device}
+        self._is_first, self._is_last, self._opens, self._opens_at_start = (
+            torch.zeros(tokens, **flags) for _ in range(4)
+        )
+        self._count, self._length = (torch.zeros(groups, **integers) for _ in range(2))
+        self._start = torch.zeros(n_slots, **integers)
+        self.num_terms = torch.zeros(n_slots, **integers)
+        self._matched = torch.zeros(n_slots, max_beam, self.max_tokens, **flags)
+        self._produced = torch.zeros(n_slots, max_beam, max_length, **integers)
+
+    @property
+    def tables(self) -> tuple[Tensor, ...]:
+        """All state tensors, the first dimension is the slot; none before the first terms."""
+        if not self._is_used:
+            return ()
+        return (
+            *(*self._term_tables, self._count, self._length, self._start, self.num_terms),
+            *(self._matched, self._produced),
+        )
+
+    def admit(self, slots: Sequence[int], sentences: Sequence[SourceSentence]) -> None:
+        """Begin the searches of slots. Of the terms' forms, the last that do not fit are left
+        out."""
+        self._is_used |= any(sentence.terms for sentence in sentences)
+        if not self._is_used:
+            return
+        where = to_device(slots, self._device)
+        self._count[where] = 0
+        self.num_terms[where] = 0
+        for slot, sentence in zip(slots, sentences, strict=True):
+            if sentence.terms:
+                self._begin(slot, sentence)
+
+    def _begin(self, slot: int, sentence: SourceSentence) -> None:
+        columns = _columns(sentence.terms, self.max_tokens)
+        for table, values in zip(self._term_tables, columns, strict=True):
+            table[slot, len(values) :] = -1 if table is self._tokens else 0
+            table[slot, : len(values)] = to_device(values, self._device, table.dtype)
+        counts = [term.count for term in sentence.terms]
+        lengths = [len(term.forms[0].ids) for term in sentence.terms]
+        self._count[slot, : len(counts)] = to_device(counts, self._device)
+        self._length[slot, : len(counts)] = to_device(lengths, self._device)
+        self._start[slot] = len(sentence.prefix)
+        self.num_terms[slot] = len(counts)
+        self._produced[slot] = 0
+        self._matched[slot] = self._is_first[slot]
+
+    def candidates(
+        self,
+        raw: Tensor,
+        logits: Tensor,
+        forbidden: Tensor | None,
+        count: int,
+        rows: RowTable,
+        state: RowState,
+    ) -> tuple[Tensor, RowCandidates]:
+        """The logits (R, V) restricted to what terms allow, and of each row the `count` likeliest
+        tokens that begin or continue a term and the `count` likeliest others.
+
+        `raw`: the logits before repetition guards, which do not apply to terms; `forbidden`: tokens
+        that would make a row's UTF-8 invalid (R, V). The normaliser includes what is forbidden.
+        """
+        needed, advances = self._needed_after(raw.size(1), rows, state.length)
+        free = ~state.is_forced[:, None]
+        logits = torch.where(advances & free, raw, logits)
+        normaliser = logits.logsumexp(-1, keepdim=True)
+        logits.masked_fill_(self._is_impossible(needed, advances, rows, state) & free, _NEVER)
+        if forbidden is not None:
+            logits.masked_fill_(forbidden, _NEVER)
+        found = _split(logits, normaliser, needed, advances, count)
+        is_own = torch.arange(count, device=raw.device) < 2 * state.beam_size[:, None]
+        is_own = is_own[:, : found.tokens.size(1) // 2].repeat(1, 2)  # not of a wider neighbour
+        return logits, found._replace(log_probs=found.log_probs.where(is_own, _NEVER))
+
+    def follow(self, sources: Tensor, last: Tensor, rows: RowTable) -> None:
+        """Take over the states of the hypotheses that the rows continue, `sources` (R,), and match
+        their last tokens (S, K)."""
+        slots, beams = rows.slots, rows.beams
+        parents = slots[sources], beams[sources]
+        matched, produced = self._matched[parents], self._produced[parents]
+        hit = matched & (self._tokens[slots] == last[slots, beams][:, None])
+        ended = (hit & self._is_last[slots]).long()
+        self._produced[slots, beams] = produced.scatter_add(1, self._term[slots], ended)
+        shifted = torch.nn.functional.pad(hit[:, :-1], (1, 0))
+        self._matched[slots, beams] = self._is_first[slots] | shifted
+
+    @property
+    def _term_tables(self) -> tuple[Tensor, ...]:
+        """Columns (S, F) in the order of `_columns`."""
+        return (
+            *(self._tokens, self._term, self._change, self._is_first, self._is_last),
+            *(self._opens, self._opens_at_start),
+        )
+
+    def _needed_after(
+        self, vocab_size: int, rows: RowTable, length: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """For each next token: how many tokens are then needed, and whether to offer it because it
+        begins or continues a term -> (R, V) each."""
+        slots = rows.slots
+        missing = (self._count[slots] - self._produced[slots, rows.beams]).clamp_min(0)
+        total = (missing * self._length[slots]).sum(1, keepdim=True)
+        is_start = (length == self._start[slots])[:, None]
+        may_open = self._opens[slots] | (self._opens_at_start[slots] & is_start)
+        is_wanted = missing.gather(1, self._term[slots]) > 0
+        is_next = self._matched[slots, rows.beams] & is_wanted
+        tokens = self._tokens[slots].clamp_min(0)
+        after = torch.where(is_next, total + self._change[slots], total)
+        needed = total.repeat(1, vocab_size).scatter_reduce(1, tokens, after, "amin")
+        is_offered = is_next & (may_open | ~self._is_first[slots])
+        advances = torch.zeros_like(needed).scatter_add(1, tokens, is_offered.long()) > 0
+        return needed, advances
+
+    def _is_impossible(
+        self, needed: Tensor, advances: Tensor, rows: RowTable, state: RowState
+    ) -> Tensor:
+        """Tokens after which the terms would not fit, and the end while one is missing (R, V)."""
+        has_terms = self.num_terms[rows.slots] > 0
+        left = (state.limit - state.length - 1)[:, None]
+        slack = torch.where(advances | state.is_spelling[:, None], 0, _LONGEST_CHARACTER - 1)
+        is_impossible = (needed > 0) & (needed + slack > left)
+        is_impossible[:, self._eos_id] = needed[:, self._eos_id] > 0
+        return is_impossible & has_terms[:, None]
+
+
+def allot(totals: Tensor, needed: Tensor, count: int) -> Tensor:
+    """Divide a beam among banks -> indices (N, count) into candidates (N, P), in order.
+
+    First comes the best candidate of each bank, then the second best, and so on; those of the same
+    rank are ordered by their sum of log-probabilities, less what the needed tokens will cost.
+    Without terms this is the order of the sums.
+    """
+    by_total = totals.argsort(dim=1, descending=True, stable=True)
+    total, need = totals.gather(1, by_total), needed.gather(1, by_total)
+    rank = _ranks_within(need).masked_fill(total == _NEVER, totals.size(1))
+    prospect = total - NEEDED_TOKEN_COST * need
+    by_prospect = prospect.argsort(dim=1, descending=True, stable=True)
+    by_rank = rank.gather(1, by_prospect).argsort(dim=1, stable=True)[:, :count]
+    return by_total.gather(1, by_prospect.gather(1, by_rank))
+
+
+def survivors(totals: Tensor, is_in_beam: Tensor) -> tuple[Tensor, Tensor]:
+    """The first candidates (N, C) that do not end, as many as the beam is wide (N, K), best first
+    -> their totals and indices (N, K). `totals` of those that end are -inf."""
+    width = is_in_beam.size(1)
+    chosen = (totals == _NEVER).long().argsort(dim=1, stable=True)[:, :width]
+    total = totals.gather(1, chosen).where(is_in_beam, _NEVER)
+    total, order = total.sort(dim=1, descending=True, stable=True)
+    return total, chosen.gather(1, order)
+
+
+def _ranks_within(banks: Tensor) -> Tensor:
+    """How many earlier entries of a row have the same bank (N, P)."""
+    by_bank = banks.argsort(dim=1, stable=True)
+    ordered = banks.gather(1, by_bank)
+    place = torch.arange(banks.size(1), device=banks.device).expand_as(banks)
+    is_new = torch.ones_like(ordered, dtype=torch.bool)
+    is_new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = torch.where(is_new, place, 0).cummax(1).values
+    return torch.zeros_like(banks).scatter(1, by_bank, place - first)
+
+
+def _split(
+    logits: Tensor, normaliser: Tensor, needed: Tensor, advances: Tensor, count: int
+) -> RowCandidates:
+    """The likeliest tokens of both kinds, side by side."""
+    count = min(count, logits.size(1))
+    found = [
+        logits.masked_fill(is_left_out, _NEVER).topk(count) for is_left_out in (advances, ~advances)
+    ]
+    values = torch.cat([values for values, _ in found], 1)
+    tokens = torch.cat([tokens for _, tokens in found], 1)
+    is_failed = ~normaliser.isfinite().squeeze(1)
+    return RowCandidates(values - normaliser, tokens, is_failed, needed.gather(1, tokens))
+
+
+def _columns(terms: Sequence[Term], most: int) -> list[list[int]]:
+    """The terms' forms one after the other: token, term, change of the needed tokens, first, last,
+    opens anywhere, opens at the start. First forms go first, so that they are all there."""
+    forms = [
+        (g, term, rank, form)
+        for g, term in enumerate(terms)
+        for rank, form in enumerate(term.forms)
+    ]
+    columns: list[list[int]] = [[] for _ in range(7)]
+    for group, term, _, form in sorted(forms, key=lambda entry: entry[2]):
+        length = len(form.ids)
+        if len(columns[0]) + length > most:
+            break
+        base = len(term.forms[0].ids)
+        columns[0] += form.ids
+        columns[1] += [group] * length
+        columns[2] += [length - place - 1 - base for place in range(length)]
+        columns[3] += [1] + [0] * (length - 1)
+        columns[4] += [0] * (length - 1) + [1]
+        columns[5] += [int(form.place == "anywhere")] * length
+        columns[6] += [int(form.place == "start")] * length
+    return columns
