@@ -43,6 +43,7 @@ class OfflineOptions:
     beam_size: int | None = None
     length_penalty: float | None = None
     max_source_tokens: int | None = None
+    max_beam_size: int | None = None
 
 
 class OfflineTranslator:
@@ -93,6 +94,14 @@ class OfflineTranslator:
     ) -> str:
         """Translate one text."""
         return self._result(self._begin([text], source, target, text_format))[0].text
+
+    def run_jobs(self, jobs: Sequence[TranslationJob]) -> list[list[TranslationResult]]:
+        """Run jobs side by side; the results in their order."""
+        submitted = [
+            asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
+            for job in jobs
+        ]
+        return [self._result(results) for results in submitted]
 
     def translate_all(
         self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
@@ -227,7 +236,7 @@ def _settings(paths: Sequence[Path], options: OfflineOptions) -> Settings:
         precision=options.precision,
         max_slots=options.max_slots,
         max_rows=options.max_slots * widest,
-        max_beam_size=widest,
+        max_beam_size=max(widest, options.max_beam_size or 0),
         max_source_tokens=options.max_source_tokens or 0,
         max_waiting_sentences=_UNLIMITED,
         max_waiting_tokens=_UNLIMITED,

@@ -28,6 +28,9 @@ from model.decoding.transfer import to_device
 _NEVER = float("-inf")
 _LONGEST_CHARACTER = 4
 """Bytes of a character in UTF-8: one that has begun is completed before a term begins."""
+_EARLY_END_COST = 5.0
+"""What a hypothesis pays, in nats, for each step at which it would end if no term were missing: it
+goes on with what does not belong there."""
 NEEDED_TOKEN_COST = 3.0
 """What a needed token will cost, in nats: banks of different length are compared with it."""
 
@@ -123,6 +126,8 @@ class Terms:
         free = ~state.is_forced[:, None]
         logits = torch.where(advances & free, raw, logits)
         normaliser = logits.logsumexp(-1, keepdim=True)
+        is_over = (logits.argmax(1) == self._eos_id) & (needed[:, self._eos_id] > 0) & free[:, 0]
+        normaliser += _EARLY_END_COST * is_over[:, None]
         logits.masked_fill_(self._is_impossible(needed, advances, rows, state) & free, _NEVER)
         if forbidden is not None:
             logits.masked_fill_(forbidden, _NEVER)

@@ -52,7 +52,9 @@ class SentenceCache:
 
 def entry_bytes(key: SourceSentence, hypotheses: Sequence[Hypothesis]) -> int:
     """An upper estimate of the memory of an entry."""
-    num_bytes = _ENTRY_BYTES + _ID_BYTES * (len(key.ids) + len(key.prefix))
+    forms = (form.ids for term in key.terms for form in term.forms)
+    num_ids = len(key.ids) + len(key.prefix) + sum(map(len, forms))
+    num_bytes = _ENTRY_BYTES + _ID_BYTES * num_ids
     for hypothesis in hypotheses:
         num_bytes += _HYPOTHESIS_BYTES + _TOKEN_BYTES * len(hypothesis.log_probs)
         if hypothesis.attention is not None:

@@ -72,7 +72,7 @@ class Engine:
             if limits.cache_bytes
             else None
         )
-        self._max_beam_size = min(worker.max_beam_size for worker in self._workers)
+        self.max_beam_size = min(worker.max_beam_size for worker in self._workers)
         self.max_target_tokens = min(worker.max_target_tokens for worker in self._workers)
 
     @property
@@ -183,8 +183,8 @@ class Engine:
     ) -> AsyncGenerator[EngineRequest]:
         """Submit a request; cancel it if the block ends before it is done."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
-        if widest > self._max_beam_size:
-            raise InvalidField(f"beam_size must be at most {self._max_beam_size}, got {widest}")
+        if widest > self.max_beam_size:
+            raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
         ends_seconds = loop.time() + (deadline_seconds or 0.0)
         request = EngineRequest(loop.create_future(), time.monotonic(), len(sentences))

@@ -73,6 +73,11 @@ class CarriedText:
     spellings: Sequence[str] = ()
     _marked: _Replaced | None = None
 
+    @property
+    def marked(self) -> str:
+        """The text with marks."""
+        return self.text if self._marked is None else self._marked.text
+
     def restore(
         self, target: str, links: Sequence[AlignmentLink], source_language: str, language: str
     ) -> MarkedTranslation | None:

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from service.errors import ServiceError
 from service.translation.detection import Detection, LanguageDetector
+from service.translation.glossary import Glossary
+from service.translation.glossary_choice import NoGlossaries, StoredGlossaries, with_glossary
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.options import final_options, pivot_options
 from service.translation.parsing import sample_of
@@ -34,9 +36,14 @@ class Dispatcher:
     """Routes each text to the first model that has its pair, or to two through a pivot."""
 
     def __init__(
-        self, translators: Sequence[Translator], pool: TextPool, max_beam_size: int
+        self,
+        translators: Sequence[Translator],
+        pool: TextPool,
+        max_beam_size: int,
+        glossaries: StoredGlossaries | None = None,
     ) -> None:
         """`max_beam_size`: the largest that a job may ask for."""
+        self._glossaries = glossaries or NoGlossaries()
         self._translators, self._pool = list(translators), pool
         self._max_beam_size = max_beam_size
         self.default_beam_size = max(t.decoding.beam_size for t in translators)
@@ -209,6 +216,7 @@ class Dispatcher:
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
         if not job.is_admitted:
             self._pool.require_room(cost_of(len(job.texts), sum(map(len, job.texts))))
+        glossary = await self._find_glossary(job)
         detections = await self._detect_sources(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
@@ -216,10 +224,18 @@ class Dispatcher:
         routed = [
             self._routed(job, source, sources, detections, ends) for source in distinct(sources)
         ]
+        if glossary is not None:
+            routed = [(route, with_glossary(work, route, glossary)) for route, work in routed]
         for route, work in routed:
             if len(route) > 1:  # with one hop the model itself checks, with the texts
                 await route[-1].translator.require_possible(work)
         return routed
+
+    async def _find_glossary(self, job: TranslationJob) -> Glossary | None:
+        """The job's glossary; raises UnknownGlossary or NotOffered."""
+        if not isinstance(job.glossary, str):
+            return job.glossary
+        return await self._glossaries.find(job.glossary)
 
     def _routed(
         self,

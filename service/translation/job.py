@@ -9,6 +9,7 @@ from typing import Literal
 
 from model.decoding.options import DecodingOptions
 from service.translation.detection import Detection
+from service.translation.glossary import Glossary
 from service.translation.results import PivotTranslation
 
 AUTO = "auto"
@@ -31,8 +32,8 @@ class TranslationJob:
     alignment; `is_inspected`: whether its only sentence gets the attention of the network;
     `is_checked`: whether sentences are compared with their translations;
     `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
-    "auto"; `is_admitted`: never refused for lack of room, because it continues an accepted
-    request.
+    "auto"; `glossary`: terms, or the name of a stored glossary; `is_admitted`: never refused for
+    lack of room, because it continues an accepted request.
     """
 
     texts: Sequence[str]
@@ -52,6 +53,7 @@ class TranslationJob:
     preferred_languages: Sequence[str] = ()
     split_sentences: SplitSentences = True
     is_admitted: bool = False
+    glossary: Glossary | str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class ModelJob:
     format: TextFormat = "text"
     keep: Sequence[str] = ()
     split_sentences: SplitSentences = True
+    glossary: Glossary | None = None
 
     @property
     def deadline_seconds(self) -> float | None:

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from model.decoding.sentence import SourceSentence
 from service.engine.interfaces import SourceEncoder, Tokenizer
 from service.errors import InvalidField
+from service.translation.carriers import CarriedText
 from service.translation.document import Document, MarkedSentence
+from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.parsing import Parser
 from service.translation.prefix import PrefixBounds
 from service.translation.reading import PlannedSentence, parts_of
+from service.translation.term_spelling import TermSpeller
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,16 @@ class Preparation:
     """Prepares the texts of one model. It has no state, so that any thread may call it."""
 
     def __init__(
-        self, tokenizer: Tokenizer, max_source_tokens: int, max_target_tokens: int
+        self,
+        tokenizer: Tokenizer,
+        max_source_tokens: int,
+        max_target_tokens: int,
+        max_beam_size: int,
     ) -> None:
         self._tokenizer = tokenizer
         self._max_source_tokens = max_source_tokens
         self._max_target_tokens = max_target_tokens
+        self._max_beam_size = max_beam_size
 
     def require_possible(self, work: ModelJob) -> None:
         """Raise InvalidField if the prefixes do not fit for any text.
@@ -80,7 +88,7 @@ class Preparation:
         texts = [(one, carried) for one in planned for carried in one.texts]
         sources = [encoder.ids(carried.text) for _, carried in texts]
         prefixes = self._prefixes(work, sources)
-        return [
+        sentences = [
             SourceSentence(
                 ids,
                 work.options,
@@ -90,6 +98,27 @@ class Preparation:
             )
             for (one, _), ids, prefix in zip(texts, sources, prefixes, strict=True)
         ]
+        return self._with_terms(work, texts, sentences) if work.glossary else sentences
+
+    def _with_terms(
+        self,
+        work: ModelJob,
+        texts: Sequence[tuple[PlannedSentence, CarriedText]],
+        sentences: Sequence[SourceSentence],
+    ) -> list[SourceSentence]:
+        """The sentences with the terms of the job's glossary that stand in their texts."""
+        assert work.glossary is not None
+        matcher = GlossaryMatcher(work.glossary.entries, work.source)
+        speller = TermSpeller(
+            self._tokenizer, work.target, self._max_target_tokens, self._max_beam_size
+        )
+        termed = []
+        for number, ((one, carried), sentence) in enumerate(zip(texts, sentences, strict=True)):
+            found = matcher.find(carried.marked, ignores_case=one.sentence.is_in_capitals)
+            entries = [match.entry for match in found]
+            has_prefix = number < len(work.prefixes) and bool(work.prefixes[number])
+            termed.append(speller.add(sentence, entries, has_prefix=has_prefix))
+        return termed
 
     def _prefixes(
         self, work: ModelJob, sources: Sequence[Sequence[int]]

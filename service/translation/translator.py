@@ -51,7 +51,9 @@ class Translator:
         `confidence`: of the pairs that it was calibrated for."""
         self.name, self.engine, self.decoding = name, engine, decoding
         self._tokenizer = tokenizer
-        self._preparation = Preparation(tokenizer, max_source_tokens, engine.max_target_tokens)
+        self._preparation = Preparation(
+            tokenizer, max_source_tokens, engine.max_target_tokens, engine.max_beam_size
+        )
         self._assembly = Assembly(name, tokenizer, confidence)
         self._inspector = Inspector(inspected, tokenizer)
         self._pool = pool
@@ -126,7 +128,8 @@ class Translator:
         else:
             self.engine.require_room(1 if any(work.texts) else 0)
         texts = (*work.texts, *work.prefixes)
-        cost = cost_of(len(texts), sum(map(len, texts)))
+        num_terms = len(work.glossary.entries) if work.glossary else 0
+        cost = cost_of(len(texts) + num_terms, sum(map(len, texts)))
         prepare = functools.partial(self._preparation.prepare, work, is_streamed=is_streamed)
         prepared = await self._pool.run(cost, prepare)
         if work.is_inspected:
