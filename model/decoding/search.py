@@ -290,7 +290,7 @@ class Search:
         is_ending = is_best & (candidates.total > _NEVER) & (candidates.token == self.eos_id)
         has_ended = is_ending.any(1) | (self.finished.score[:n_slots, 0] > _NEVER)
         is_over = (length >= self.options.limit[:n_slots]) | self.is_stuck[:n_slots]
-        is_cut = is_over & ~has_ended
+        is_cut = is_over & (~has_ended | self.options.is_cut[:n_slots])
         is_ending |= is_best & is_cut[:, None]
         is_ending &= is_running[:, None]
         score = candidates.total / self._penalty(n_slots, length)[:, None]

@@ -38,7 +38,8 @@ class SourceSentence:
     With `is_streamed`, `Runner.step` returns tokens as they settle. The translation begins with
     the target ids of `prefix`; they have probability 1, so scores rate only the rest. With
     `is_aligned`, the best hypothesis has its `attention`. Every hypothesis contains the `terms`,
-    each of which differs from the others; terms do not go with sampling.
+    each of which differs from the others; terms do not go with sampling. A search that `is_cut` is
+    for what comes next: at the length limit all of the beam's best count, also if one has ended.
     """
 
     ids: Sequence[int]
@@ -47,6 +48,7 @@ class SourceSentence:
     prefix: Sequence[int] = ()
     is_aligned: bool = False
     terms: tuple[Term, ...] = ()
+    is_cut: bool = False
 
     @property
     def num_term_tokens(self) -> int:

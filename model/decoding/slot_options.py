@@ -51,12 +51,12 @@ class SlotOptions:
     def __init__(self, n_slots: int, device: torch.device) -> None:
         self.integers = torch.zeros(n_slots, 8, dtype=torch.int64, device=device)
         self.numbers = torch.zeros(n_slots, 4, device=device)
-        self.flags = torch.zeros(n_slots, 2, dtype=torch.bool, device=device)
+        self.flags = torch.zeros(n_slots, 3, dtype=torch.bool, device=device)
         integers, numbers = self.integers.unbind(1), self.numbers.unbind(1)
         self.beam_size, self.n_best, self.limit, self.lookahead = integers[:4]
         self.top_k, self.seed, self.ngram_size, self.prefix_length = integers[4:]
         self.length_penalty, self.temperature, self.top_p, self.repetition_penalty = numbers
-        self.is_sampling, self.is_wu = self.flags.unbind(1)
+        self.is_sampling, self.is_wu, self.is_cut = self.flags.unbind(1)
 
     @property
     def tables(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -85,4 +85,5 @@ def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[f
         *(options.length_penalty, options.temperature, options.top_p),
         options.repetition_penalty,
     ]
-    return integers, numbers, [options.sampling, options.normalization == "wu"]
+    is_wu = options.normalization == "wu"
+    return integers, numbers, [options.sampling, is_wu, sentence.is_cut]

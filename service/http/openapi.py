@@ -23,6 +23,7 @@ from service.errors import (
 )
 from service.http.error_formats import ErrorBody
 from service.http.fields import value_schema
+from service.http.glossary_field import NAME_SCHEMA
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
 from service.http.request_body import FORM, JSON, MULTIPART, PLAIN
 from service.http.schemas import TranslateRequest, TranslateResponse
@@ -142,6 +143,10 @@ def _spelled(fields: Mapping[str, Schema]) -> dict[str, Schema]:
     spelled = copy.deepcopy(dict(fields))
     for name in ("q", "target_prefix"):
         spelled[name]["anyOf"][1]["minItems"] = 2
+    spelled["glossary"] = {
+        **NAME_SCHEMA,
+        "description": f"{spelled['glossary']['description']} A list is spelled in JSON.",
+    }
     return spelled
 
 

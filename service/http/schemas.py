@@ -13,11 +13,13 @@ from model.decoding.options import BOUNDS
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
+from service.http.glossary_field import GlossaryField
 from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_model import RequestModel
 from service.translation.alignment import AlignmentLink
 from service.translation.checks import Check, Kind
 from service.translation.confidence import WordConfidence
+from service.translation.glossary import MAX_TERMS
 from service.translation.job import SplitSentences, TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 from service.translation.results import (
@@ -116,6 +118,11 @@ class TranslateRequest(RequestModel):
         "sentence. What is longer than the model takes is always cut.",
         json_schema_extra={"enum": [True, False, "nonewlines"]},
     )
+    glossary: GlossaryField = Field(
+        None,
+        description=f"Terms that the translation must have, {MAX_TERMS} at most, or the name of a "
+        "stored glossary.",
+    )
     alternatives: int = Field(
         0, ge=0, le=15, description="How many more translations to give, at most."
     )
@@ -202,6 +209,7 @@ class TranslateRequest(RequestModel):
             keep=listed(self.keep),
             preferred_languages=listed(self.preferred_languages),
             split_sentences=self.split_sentences,
+            glossary=self.glossary,
         )
 
 

@@ -14,6 +14,7 @@ from service.translation.detection import Detection, LanguageDetector
 from service.translation.glossary import Glossary
 from service.translation.glossary_choice import NoGlossaries, StoredGlossaries, with_glossary
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
+from service.translation.next_words import NextWords
 from service.translation.options import final_options, pivot_options
 from service.translation.parsing import sample_of
 from service.translation.results import PivotTranslation, TextPiece, TranslationResult
@@ -112,6 +113,14 @@ class Dispatcher:
             for (_, work), results in zip(routed, await self._run_all(job, routed), strict=True):
                 placed |= zip(work.places, results, strict=True)
         return [placed[place] for place in range(len(job.texts))]
+
+    async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
+        """The likeliest next words after `prefix`, of the job's only text."""
+        with self._counted():
+            ((route, work),) = await self._route_all(job)
+            if len(route) > 1:
+                work = await self._translate_to_pivot(job, route, work)
+            return await route[-1].translator.next_words(work, prefix, count)
 
     @contextlib.asynccontextmanager
     async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:

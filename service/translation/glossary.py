@@ -8,7 +8,7 @@ Stemmers such as Snowball's match more, also "organ" and "organization".
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import regex
@@ -38,6 +38,13 @@ class Glossary:
     entries: Sequence[GlossaryEntry]
     name: str | None = None
     pair: tuple[str, str] | None = None
+    _matchers: dict[str, GlossaryMatcher] = field(default_factory=dict, compare=False)
+
+    def matcher(self, language: str) -> GlossaryMatcher:
+        """The matcher for sentences of this language, made once."""
+        if language not in self._matchers:
+            self._matchers[language] = GlossaryMatcher(self.entries, language)
+        return self._matchers[language]
 
 
 class Match(NamedTuple):

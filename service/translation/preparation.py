@@ -12,7 +12,6 @@ from service.engine.interfaces import SourceEncoder, Tokenizer
 from service.errors import InvalidField
 from service.translation.carriers import CarriedText
 from service.translation.document import Document, MarkedSentence
-from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob
 from service.translation.parsing import Parser
 from service.translation.prefix import PrefixBounds
@@ -108,7 +107,7 @@ class Preparation:
     ) -> list[SourceSentence]:
         """The sentences with the terms of the job's glossary that stand in their texts."""
         assert work.glossary is not None
-        matcher = GlossaryMatcher(work.glossary.entries, work.source)
+        matcher = work.glossary.matcher(work.source)
         speller = TermSpeller(
             self._tokenizer, work.target, self._max_target_tokens, self._max_beam_size
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
@@ -16,6 +17,7 @@ from service.translation.assembly import Assembly
 from service.translation.document import MarkedSentence
 from service.translation.inspection import InspectedModel, Inspector
 from service.translation.job import ModelJob
+from service.translation.next_words import NextWordFinder, NextWords
 from service.translation.preparation import Preparation, PreparedTexts
 from service.translation.reading import Reader, Reading
 from service.translation.results import TextPiece, TranslationResult
@@ -86,6 +88,19 @@ class Translator:
         )
         readings = await self._read(work, prepared, outcomes)
         return await self._assemble(work, prepared, await self._complete(work, prepared, readings))
+
+    async def next_words(self, work: ModelJob, prefix: str, count: int) -> NextWords:
+        """The likeliest words after the beginning of the translation of the job's only text."""
+        finder = NextWordFinder(
+            self.engine, self._tokenizer, self._preparation, self._pool, self._texts_of
+        )
+        self.engine.require_room(1)
+        return await finder.find(work, prefix, count)
+
+    async def _texts_of(self, work: ModelJob) -> list[str]:
+        count = len(work.texts)
+        work = dataclasses.replace(work, detections=[None] * count, pivots=[None] * count)
+        return [result.text for result in await self.translate(work)]
 
     @contextlib.asynccontextmanager
     async def stream(self, work: ModelJob) -> AsyncGenerator[Pieces]:

@@ -136,6 +136,7 @@ constexpr Field kFields[] = {
     STRUCT(SlotFlags),
     FIELD(SlotFlags, is_sampling),
     FIELD(SlotFlags, is_wu),
+    FIELD(SlotFlags, is_cut),
     {nullptr, 0, 0},
 };
 

@@ -39,6 +39,7 @@ class SlotSearch {
           options_(state.integers[slot]),
           alpha_(state.numbers[slot].length_penalty),
           is_wu_(state.flags[slot].is_wu),
+          is_cut_(state.flags[slot].is_cut),
           live_(of_slot(state.live, slot)),
           finished_(of_slot(state.finished, slot)),
           last_(state.last + static_cast<size_t>(slot) * state.max_beam),
@@ -154,7 +155,7 @@ class SlotSearch {
         size_t count = std::min(all.size(), static_cast<size_t>(options_.beam_size));
         auto is_eos = [&](const Candidate &c) { return c.token == state_.eos; };
         bool any = has_ended() || std::any_of(all.begin(), all.begin() + count, is_eos);
-        bool is_cut = is_over() && !any;
+        bool is_cut = is_over() && (!any || is_cut_);
         for (size_t i = 0; i < count; i++)
             if (is_cut || is_eos(all[i])) finish(all[i]);
     }
@@ -254,7 +255,7 @@ class SlotSearch {
     const SearchState &state_;
     const SlotIntegers &options_;
     float alpha_;
-    bool is_wu_;
+    bool is_wu_, is_cut_;
     Hypotheses live_, finished_;
     int64_t *last_, *spelling_, &length_, &status_;
     bool &is_stuck_;

@@ -13,7 +13,7 @@ struct SlotNumbers {
     float length_penalty, temperature, top_p, repetition_penalty;
 };
 struct SlotFlags {
-    bool is_sampling, is_wu;
+    bool is_sampling, is_wu, is_cut;
 };
 
 // tokens and log_probs (slots, max_beam, max_length), score and length (slots, max_beam); a score of

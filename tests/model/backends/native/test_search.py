@@ -55,7 +55,8 @@ def test_the_compiled_search_does_what_the_tensors_do(seed: int) -> None:
     is_running, endings = torch.ones(4, dtype=torch.bool), set()
     for step in range(40):
         given = offers(step, seed)
-        expected = reference.advance(RowCandidates(*(t.clone() for t in given[:3])), TABLE, step + 1)
+        copied = RowCandidates(*(table.clone() for table in given[:3]))
+        expected = reference.advance(copied, TABLE, step + 1)
         found = ours.advance(given, TABLE, step + 1)
         assert ours.status[is_running].tolist() == reference.status[is_running].tolist()
         endings |= set(reference.status[is_running].tolist())

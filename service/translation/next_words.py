@@ -1,0 +1,238 @@
+"""The likeliest next words after the beginning of a translation.
+
+The first search finds the likeliest next tokens. Each of them begins a search of its own, all in
+one batch, whose best result has the word that the token begins, and completes the translation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Hypothesis, SourceSentence
+from model.text.words import words
+from service.engine.engine import Engine
+from service.engine.interfaces import Tokenizer
+from service.translation.capitals import in_capitals, in_sentence_case
+from service.translation.document import MarkedSentence
+from service.translation.job import ModelJob
+from service.translation.preparation import Preparation, PreparedTexts
+from service.translation.segmentation import cut_text, is_spaced
+from service.translation.text_pool import TextPool, cost_of
+
+MAX_WORDS = 10
+_SPARE_TOKENS = 3
+"""Tokens that are completed beyond those asked for, because several may begin the same word."""
+_UNLIMITED = 10**9
+_END_MARKS = ".!?。！？…"
+_CLOSING = "\"'”’»)」』】）"
+
+
+class NextWord(NamedTuple):
+    """`text` as it is appended to the prefix, its probability, and the best translation with it."""
+
+    text: str
+    probability: float
+    translation: str
+
+
+class NextWords(NamedTuple):
+    """The likeliest first, the probability that the sentence ends, and the sentence's number."""
+
+    words: Sequence[NextWord]
+    end: float
+    sentence: int
+
+
+class _Place(NamedTuple):
+    """The sentence that a prefix reaches: its number; what is before, and of its translation."""
+
+    number: int
+    before: str
+    part: str
+
+
+class _Start(NamedTuple):
+    """A likely next token: the sentence that goes on with it, and its log-probability."""
+
+    sentence: SourceSentence
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class NextWordFinder:
+    """Finds next words with one model. `translate` translates the sentences that follow."""
+
+    engine: Engine
+    tokenizer: Tokenizer
+    preparation: Preparation
+    pool: TextPool
+    translate: Callable[[ModelJob], Awaitable[Sequence[str]]]
+
+    async def find(self, work: ModelJob, prefix: str, count: int) -> NextWords:
+        """The `count` likeliest words after `prefix`, of the job's only text. Raises InvalidField
+        for a prefix that is too long."""
+        cost = cost_of(2, len(work.texts[0]) + len(prefix))
+        prepared, place = await self.pool.run(cost, functools.partial(self._prepare, work, prefix))
+        if not prepared.sentences:
+            return NextWords([], 1.0, 0)
+        planned, sentence = prepared.planned[place.number], _sentence_of(prepared, place.number)
+        end, starts = await self._starts(work, sentence, count)
+        later = [one.sentence.read() for one in prepared.planned[place.number + 1 :]]
+        following = dataclasses.replace(work, texts=later, prefixes=(), is_admitted=True)
+        outcomes, translations = await asyncio.gather(
+            self.engine.translate(
+                [start.sentence for start in starts], work.deadline_seconds, is_admitted=True
+            ),
+            self.translate(following),
+        )
+        gaps = prepared.documents[0].gaps[place.number + 1 :]
+        rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
+        bests = [
+            (start, outcome.hypotheses[0])
+            for start, outcome in zip(starts, outcomes, strict=True)
+            if outcome.hypotheses
+        ]
+        spelling = _Spelling(
+            planned.sentence,
+            planned.texts[0].spellings,
+            prefix,
+            place,
+            rest,
+            is_spaced(work.target),
+        )
+        found = [self._word(start, best, spelling) for start, best in bests]
+        return NextWords(_distinct(found)[:count], end, place.number)
+
+    def _prepare(self, work: ModelJob, prefix: str) -> tuple[PreparedTexts, _Place]:
+        plain = self.preparation.prepare(work)
+        place = _locate(prefix, work.target, len(plain.planned))
+        if not plain.sentences:
+            return plain, place
+        planned = plain.planned[place.number]
+        part = place.part.rstrip()
+        if planned.sentence.is_in_capitals:
+            part = in_sentence_case(part)
+        for kept, spelling in zip(planned.sentence.kept, planned.texts[0].spellings, strict=False):
+            part = part.replace(kept.text, spelling)
+        before = sum(len(one.texts) for one in plain.planned[: place.number])
+        prefixed = dataclasses.replace(work, prefixes=[*[""] * before, part])
+        return self.preparation.prepare(prefixed), place
+
+    async def _starts(
+        self, work: ModelJob, sentence: SourceSentence, count: int
+    ) -> tuple[float, list[_Start]]:
+        """The probability of the end, and the likeliest next tokens."""
+        beam_size = min(count + 1 + _SPARE_TOKENS, self.engine.max_beam_size)
+        length = len(sentence.prefix)
+        options = dataclasses.replace(
+            DecodingOptions(), beam_size=beam_size, n_best=beam_size, max_length=length + 1
+        )
+        search = dataclasses.replace(sentence, options=options, is_cut=True)
+        (outcome,) = await self.engine.translate(
+            [search], work.deadline_seconds, is_admitted=work.is_admitted
+        )
+        if outcome.error is not None:
+            raise outcome.error
+        end, starts = 0.0, []
+        for hypothesis in outcome.hypotheses:
+            if hypothesis.finish_reason == "stop":
+                end = math.exp(hypothesis.log_probs[-1])
+            elif length + 1 < sentence.target_limit(self.engine.max_target_tokens):
+                longer = dataclasses.replace(sentence, prefix=tuple(hypothesis.ids))
+                starts.append(_Start(longer, hypothesis.log_probs[-1]))
+        return end, starts[: count + _SPARE_TOKENS]
+
+    def _word(self, start: _Start, best: Hypothesis, spelling: _Spelling) -> NextWord | None:
+        """The word that the token begins; None if the translation ends before one."""
+        length = len(start.sentence.prefix) - 1
+        base = len(self.tokenizer.decode(best.ids[:length]))
+        text = self.tokenizer.decode(best.ids)[base:]
+        spans = [(a - base, b - base) for a, b in self.tokenizer.target_spans(best.ids)[length:]]
+        found = words(text, [span for span in spans if span[0] >= 0])
+        is_joined = not text.startswith(" ") and found and text[0].isalnum()
+        if not found or (is_joined and spelling.needs_space):
+            return None
+        end = found[0][1]
+        own = [
+            log_prob
+            for (first, last), log_prob in zip(spans, best.log_probs[length:], strict=False)
+            if first < end and last > 0
+        ]
+        probability = math.exp(min(0.0, start.log_prob + sum(own)))
+        return spelling.word(text[:end], probability, text)
+
+
+class _Spelling(NamedTuple):
+    """Writes what the network continues as the reader sees it."""
+
+    sentence: MarkedSentence
+    carriers: Sequence[str]
+    prefix: str
+    place: _Place
+    rest: str
+    has_spaces: bool
+
+    @property
+    def needs_space(self) -> bool:
+        """Whether the prefix ends with the space before a new word."""
+        return self.has_spaces and bool(self.place.part.strip()) and self.is_apart
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether no space is missing before the next word."""
+        return self.prefix != self.prefix.rstrip() or not self.place.part
+
+    def word(self, text: str, probability: float, continuation: str) -> NextWord:
+        word, whole = self._written(text), self._written(continuation)
+        return NextWord(word, probability, self.prefix + whole + self.rest)
+
+    def _written(self, text: str) -> str:
+        if self.sentence.is_in_capitals:
+            text = in_capitals(text)
+        for carrier, kept in zip(self.carriers, self.sentence.kept, strict=False):
+            text = text.replace(carrier, kept.text)
+        return text.removeprefix(" ") if self.is_apart else text
+
+
+def _sentence_of(prepared: PreparedTexts, number: int) -> SourceSentence:
+    """What the engine gets for the planned sentence; of one in parts the first."""
+    before = sum(len(one.texts) for one in prepared.planned[:number])
+    return prepared.sentences[min(before, len(prepared.sentences) - 1)]
+
+
+def _locate(prefix: str, language: str, num_sentences: int) -> _Place:
+    """The sentence that the prefix reaches: the one after those whose translation it completes."""
+    starts, position, last = [], 0, ""
+    for piece in cut_text(prefix, language, _UNLIMITED, len):
+        if piece.is_sentence:
+            starts.append(position)
+        last = piece.text if piece.is_sentence else last
+        position += len(piece.text)
+    is_complete = last.rstrip(_CLOSING).endswith(tuple(_END_MARKS))
+    number = min(len(starts) - (not is_complete), num_sentences - 1)
+    number = max(number, 0)
+    start = starts[number] if number < len(starts) else len(prefix) if number else 0
+    return _Place(number, prefix[:start], prefix[start:])
+
+
+def _distinct(found: Sequence[NextWord | None]) -> list[NextWord]:
+    """Words once each, with the sum of the probabilities and the likeliest translation."""
+    merged: dict[str, NextWord] = {}
+    for word in found:
+        if word is None:
+            continue
+        known = merged.get(word.text)
+        if known is None:
+            merged[word.text] = word
+        else:
+            likelier = max(known, word, key=lambda one: one.probability)
+            total = min(1.0, known.probability + word.probability)
+            merged[word.text] = likelier._replace(probability=total)
+    return sorted(merged.values(), key=lambda word: -word.probability)
