@@ -13,6 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
 from service.database import DatabaseError
+from service.glossaries import GlossaryFinder, GlossaryStore
 from service.http.access.access import Access
 from service.http.access.key_ring import KeyRing
 from service.http.access.key_store import KeyStore
@@ -69,6 +70,8 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         state.text_pool.close()
         state.file_translator.close()
         state.request_log.close()
+        if state.glossaries:
+            state.glossaries.close()
 
     app = FastAPI(
         title="Dragoman",
@@ -99,7 +102,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
-            allow_methods=["GET", "HEAD", "POST", "DELETE"],
+            allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
             allow_headers=["*"],
             expose_headers=[REQUEST_ID_HEADER, IGNORED_FIELDS_HEADER, "Retry-After"],
         )
@@ -128,7 +131,9 @@ async def drain(app: FastAPI, limit_seconds: float) -> None:
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    engines, dispatcher, text_pool = wire(settings, models, metrics_)
+    glossaries = _open_glossaries(settings)
+    finder = GlossaryFinder(glossaries) if glossaries else None
+    engines, dispatcher, text_pool = wire(settings, models, metrics_, finder)
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -152,7 +157,15 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         FileTranslator(dispatcher, settings.max_document_characters),
         _make_access(settings),
         _make_suggested(settings, dispatcher),
+        glossaries,
     )
+
+
+def _open_glossaries(settings: Settings) -> GlossaryStore | None:
+    try:
+        return GlossaryStore(settings.database) if settings.database else None
+    except DatabaseError as error:
+        raise StartupError(str(error)) from error
 
 
 def _make_suggested(settings: Settings, dispatcher: Dispatcher) -> SuggestedTranslations:

@@ -19,6 +19,7 @@
     ├─ UnknownFile               404 unknown_file
     ├─ UnknownGlossary           404 unknown_glossary
     ├─ RequestTimeout            408 request_timeout
+    ├─ GlossaryExists            409 glossary_exists
     ├─ BodyTooLarge              413 body_too_large
     ├─ DocumentTooLarge          413 document_too_large
     ├─ TextTooLong               413 text_too_long
@@ -176,6 +177,12 @@ class UnknownGlossary(ServiceError):
     """There is no such glossary."""
 
     status, code = 404, "unknown_glossary"
+
+
+class GlossaryExists(ServiceError):
+    """There is a glossary with this name."""
+
+    status, code = 409, "glossary_exists"
 
 
 class RequestTimeout(ServiceError):

@@ -13,6 +13,7 @@ from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics, ModelMetrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
+from service.translation.glossary_choice import StoredGlossaries
 from service.translation.text_pool import TextPool
 from service.translation.translator import Translator
 
@@ -26,7 +27,12 @@ class Wired(NamedTuple):
     text_pool: TextPool
 
 
-def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) -> Wired:
+def wire(
+    settings: Settings,
+    models: Sequence[LoadedModel],
+    metrics: Metrics,
+    glossaries: StoredGlossaries | None = None,
+) -> Wired:
     """Make the engines and the dispatcher; raises StartupError."""
     busy_workers: set[Worker] = set()
     engines = {
@@ -49,7 +55,8 @@ def wire(settings: Settings, models: Sequence[LoadedModel], metrics: Metrics) ->
         )
         for model in models
     ]
-    return Wired(engines, Dispatcher(translators, pool, settings.max_beam_size), pool)
+    dispatcher = Dispatcher(translators, pool, settings.max_beam_size, glossaries)
+    return Wired(engines, dispatcher, pool)
 
 
 def _make_engine(

@@ -24,11 +24,11 @@ class TermForm(NamedTuple):
 
 
 class Term(NamedTuple):
-    """What a translation must contain, in any of its forms, `count` times. The first form may stand
+    """What a translation must contain, in any of its forms, `times` times. The first form may stand
     anywhere."""
 
     forms: tuple[TermForm, ...]
-    count: int = 1
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SourceSentence:
     @property
     def num_term_tokens(self) -> int:
         """Tokens that the terms take."""
-        return sum(term.count * len(term.forms[0].ids) for term in self.terms)
+        return sum(term.times * len(term.forms[0].ids) for term in self.terms)
 
     def target_limit(self, most: int) -> int:
         """Maximum tokens of the translation, at most `most`, end of sentence included; the prefix

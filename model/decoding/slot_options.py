@@ -41,8 +41,11 @@ class Features(NamedTuple):
     @classmethod
     def union(cls, features: Iterable[Features]) -> Features:
         """The features that any of the sentences uses."""
-        *flags, ngram_sizes = zip(*features, strict=True)
-        return cls(*map(any, flags), max_ngram_size=max(ngram_sizes))
+        sampling, guards, prefixes, streams, terms, ngram_sizes = zip(*features, strict=True)
+        return cls(
+            *(any(sampling), any(guards), any(prefixes), any(streams), any(terms)),
+            max_ngram_size=max(ngram_sizes),
+        )
 
 
 class SlotOptions:

@@ -55,20 +55,20 @@ class Terms:
         self.max_tokens = 2 * max_length
         self._eos_id, self._device = eos_id, device
         self._is_used = False
-        tokens, groups = (n_slots, self.max_tokens), (n_slots, max_length)
-        integers = {"dtype": torch.int64, "device": device}
-        self._tokens = torch.full(tokens, -1, **integers)
-        self._term = torch.zeros(tokens, **integers)
-        self._change = torch.zeros(tokens, **integers)
-        flags = {"dtype": torch.bool, "device": device}
+        size = self.max_tokens
+
+        def zeros(*shape: int, dtype: torch.dtype = torch.int64) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        self._tokens = zeros(n_slots, size) - 1
+        self._term, self._change = zeros(n_slots, size), zeros(n_slots, size)
         self._is_first, self._is_last, self._opens, self._opens_at_start = (
-            torch.zeros(tokens, **flags) for _ in range(4)
+            zeros(n_slots, size, dtype=torch.bool) for _ in range(4)
         )
-        self._count, self._length = (torch.zeros(groups, **integers) for _ in range(2))
-        self._start = torch.zeros(n_slots, **integers)
-        self.num_terms = torch.zeros(n_slots, **integers)
-        self._matched = torch.zeros(n_slots, max_beam, self.max_tokens, **flags)
-        self._produced = torch.zeros(n_slots, max_beam, max_length, **integers)
+        self._count, self._length = zeros(n_slots, max_length), zeros(n_slots, max_length)
+        self._start, self.num_terms = zeros(n_slots), zeros(n_slots)
+        self._matched = zeros(n_slots, max_beam, size, dtype=torch.bool)
+        self._produced = zeros(n_slots, max_beam, max_length)
 
     @property
     def tables(self) -> tuple[Tensor, ...]:
@@ -98,7 +98,7 @@ class Terms:
         for table, values in zip(self._term_tables, columns, strict=True):
             table[slot, len(values) :] = -1 if table is self._tokens else 0
             table[slot, : len(values)] = to_device(values, self._device, table.dtype)
-        counts = [term.count for term in sentence.terms]
+        counts = [term.times for term in sentence.terms]
         lengths = [len(term.forms[0].ids) for term in sentence.terms]
         self._count[slot, : len(counts)] = to_device(counts, self._device)
         self._length[slot, : len(counts)] = to_device(lengths, self._device)

@@ -1,4 +1,5 @@
-"""dragoman serve | translate | train | evaluate | average | check | import | export,
+"""dragoman serve | translate | train | evaluate | average | check | glossary | import |
+export,
 one module per command.
 
 A wrong setting, file or checkpoint gives one line on stderr and exit code 2. A command imports

@@ -13,6 +13,7 @@ from service.commands.check import check
 from service.commands.evaluate import evaluate
 from service.commands.export import export
 from service.commands.failure import failing_in_one_line
+from service.commands.glossary import glossary
 from service.commands.import_ import import_
 from service.commands.keys import keys
 from service.commands.serve import serve
@@ -45,6 +46,7 @@ def dragoman() -> None:
     dragoman average CHECKPOINT... DESTINATION   write their mean
     dragoman calibrate CHECKPOINT --recipe RECIPE measure alignment and confidence
     dragoman check DIRECTORY                     verify a checkpoint, and translate its self-test
+    dragoman glossary COMMAND                    store terms that translations must have
     dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
     dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
     dragoman keys create | list | change | revoke make and end API keys of a server
@@ -52,7 +54,10 @@ def dragoman() -> None:
     """
 
 
-for _command in (serve, translate, train, evaluate, calibrate, average, check, import_, export):
+_COMMANDS: tuple[click.Command, ...] = (
+    *(serve, translate, train, evaluate, calibrate, average, check, glossary, import_, export),
+)
+for _command in _COMMANDS:
     dragoman.add_command(_command)
 for _group in (keys, suggestions):
     dragoman.add_command(_group)

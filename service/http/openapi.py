@@ -10,6 +10,7 @@ from typing import Any
 from service.errors import (
     BodyTooLarge,
     DeadlineExceeded,
+    GlossaryExists,
     HeadTooLarge,
     InvalidField,
     InvalidJson,
@@ -40,6 +41,7 @@ _MEANINGS: dict[int, str] = {
     "format are not served.",
     SuggestionsOff.status: "Suggestions are switched off.",
     UnknownFile.status: "There is no such thing.",
+    GlossaryExists.status: "There is such a thing already.",
     RequestTimeout.status: "The request took too long to arrive.",
     BodyTooLarge.status: "The body, its texts or their number are over a limit.",
     UnsupportedMediaType.status: "The Content-Type is none of those allowed.",

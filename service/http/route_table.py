@@ -12,6 +12,7 @@ from service.http.routes import (
     detect,
     files,
     frontend,
+    glossaries,
     health,
     immersive,
     languages,
@@ -22,7 +23,8 @@ from service.http.routes import (
     translate,
     websocket,
 )
-from service.http.routes.deepl import documents, glossaries
+from service.http.routes.deepl import documents
+from service.http.routes.deepl import glossaries as deepl_glossaries
 from service.http.routes.deepl import languages as deepl_languages
 from service.http.routes.deepl import translate as deepl_translate
 from service.http.routes.google import routes as google
@@ -37,13 +39,16 @@ _WORK = frozenset(
 ENDPOINTS = Endpoints(
     paths=_WORK
     | {
-        *("/detect", "/languages", "/frontend/settings", "/spec", "/suggest"),
-        *("/v2/languages", "/v2/usage", "/v2/glossaries", "/v2/glossary-language-pairs"),
+        *("/detect", "/languages", "/frontend/settings", "/spec", "/suggest", glossaries.PATH),
+        *("/v2/languages", "/v2/usage", deepl_glossaries.PATH, deepl_glossaries.PAIRS),
         *(google.DETECT, google.LANGUAGES),
         *("/health", "/health/live", "/health/ready", "/metrics", "/docs", "/openapi.json"),
         page.ROOT,
     },
-    prefixes=(page.FOLDER, files.DOWNLOADS, glossaries.PATH + "/", documents.PATH + "/"),
+    prefixes=(
+        *(page.FOLDER, files.DOWNLOADS, documents.PATH + "/"),
+        *(glossaries.PATH + "/", deepl_glossaries.PATH + "/"),
+    ),
     work=_WORK,
 )
 ACCESS_PATHS = AccessPaths(
@@ -61,8 +66,8 @@ ACCESS_PATHS = AccessPaths(
 _ROUTERS = (
     *(websocket.router, languages.router, health.router, metrics.router),
     *(frontend.router, files.router, immersive.router, deeplx.router),
-    *(deepl_translate.router, deepl_languages.router, glossaries.router, documents.router),
-    google.router,
+    *(deepl_translate.router, deepl_languages.router, deepl_glossaries.router),
+    *(documents.router, glossaries.router, google.router),
 )
 
 

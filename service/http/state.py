@@ -10,7 +10,8 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
-from service.errors import TextTooLong, TooManyTexts
+from service.errors import InvalidField, NotOffered, TextTooLong, TooManyTexts
+from service.glossaries import GlossaryStore
 from service.http.access.access import Access
 from service.http.access.caller import Caller
 from service.http.file_store import FileStore
@@ -20,6 +21,7 @@ from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
 from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
+from service.translation.glossary_choice import NEEDS_DATABASE
 from service.translation.job import TranslationJob
 from service.translation.suggestions import SuggestedTranslations
 from service.translation.text_pool import TextPool
@@ -73,6 +75,7 @@ class ServerState:
     file_translator: FileTranslator
     access: Access
     suggested: SuggestedTranslations
+    glossaries: GlossaryStore | None = None
 
     async def admit(
         self, caller: Caller, wanted: TranslateRequest, num_characters: int | None = None
@@ -88,6 +91,24 @@ class ServerState:
             num_characters = sum(map(len, wanted.texts))
         await caller.charge(num_characters, wanted.weight(self.dispatcher.default_beam_size))
         return wanted.job(limits.deadline_seconds)
+
+
+def glossary_store(state: ServerState) -> GlossaryStore:
+    """Raises NotOffered if the server has no database."""
+    if state.glossaries is None:
+        raise NotOffered(NEEDS_DATABASE)
+    return state.glossaries
+
+
+def direct_pair(state: ServerState, source: str, target: str) -> tuple[str, str]:
+    """The server's codes of a pair that one model has. Raises UnsupportedLanguage or
+    InvalidField."""
+    route = state.dispatcher.route(source, target)
+    if len(route) > 1 or route[0].source == route[0].target:
+        raise InvalidField(
+            f"a glossary needs a model from {source} to {target}, and this server has none"
+        )
+    return route[0].source, route[0].target
 
 
 def server_state(connection: HTTPConnection) -> ServerState:

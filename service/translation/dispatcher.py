@@ -116,7 +116,7 @@ class Dispatcher:
 
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
-        with self._counted():
+        with self.in_progress():
             ((route, work),) = await self._route_all(job)
             if len(route) > 1:
                 work = await self._translate_to_pivot(job, route, work)
@@ -241,7 +241,7 @@ class Dispatcher:
         return routed
 
     async def _find_glossary(self, job: TranslationJob) -> Glossary | None:
-        """The job's glossary; raises UnknownGlossary or NotOffered."""
+        """The job's glossary; raises UnknownGlossary."""
         if not isinstance(job.glossary, str):
             return job.glossary
         return await self._glossaries.find(job.glossary)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Protocol
 
 from model.text.languages import Languages
-from service.errors import InvalidField, NotOffered
+from service.errors import InvalidField, UnknownGlossary
 from service.translation.glossary import Glossary
 from service.translation.job import ModelJob
 from service.translation.routing import Route
@@ -26,8 +26,8 @@ class NoGlossaries:
     """A server without a database."""
 
     async def find(self, name: str) -> Glossary:
-        """Raises NotOffered."""
-        raise NotOffered(NEEDS_DATABASE)
+        """Raises UnknownGlossary."""
+        raise UnknownGlossary(f"there is no such glossary: {NEEDS_DATABASE}")
 
 
 def with_glossary(work: ModelJob, route: Route, glossary: Glossary) -> ModelJob:

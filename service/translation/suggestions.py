@@ -105,7 +105,7 @@ class SuggestedTranslations:
         except UnsupportedLanguage:
             return result
         suggestion = self._approved.get(pair)
-        if suggestion is None or job.prefixes:
+        if suggestion is None or job.prefixes or job.glossary is not None:
             return result
         alternatives = [result.text, *result.alternatives]
         return dataclasses.replace(result, text=suggestion, alternatives=alternatives)

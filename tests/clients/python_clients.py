@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,12 +80,7 @@ def test_deepl(server: Served, tmp_path: Path) -> None:
     assert "DE" in [language.code for language in client.get_source_languages()]
     assert not any(language.supports_formality for language in client.get_target_languages())
     assert not client.get_usage().any_limit_reached
-    assert client.get_glossary_languages() == []
-    assert client.list_glossaries() == []
-    with pytest.raises(deepl.DeepLException, match="does not store glossaries"):
-        client.create_glossary("mine", "EN", "DE", {"a": "b"})
-    with pytest.raises(deepl.GlossaryNotFoundException):
-        client.get_glossary("none")
+    use_glossaries(client)
     with pytest.raises(deepl.DeepLException, match="is not supported"):
         client.translate_text("Hi.", target_lang="XX")
     source, target = tmp_path / "letter.txt", tmp_path / "brief.txt"
@@ -116,6 +112,27 @@ def test_deepls_pdf_becomes_a_text(server: Served, tmp_path: Path) -> None:
         client.translate_document_from_filepath(
             source, tmp_path / "b.pdf", source_lang="EN", target_lang="DE"
         )
+
+
+def use_glossaries(client: Any) -> None:
+    import deepl
+
+    assert ("en", "de") in [
+        (pair.source_lang, pair.target_lang) for pair in client.get_glossary_languages()
+    ]
+    made = client.create_glossary("mine", "EN", "DE", {"Hi": "Servus", "Bye": "Pfiat di"})
+    assert (made.name, made.source_lang, made.target_lang) == ("mine", "EN", "DE")
+    assert (made.entry_count, made.ready) == (2, True)
+    assert client.get_glossary(made.glossary_id).name == "mine"
+    assert [one.glossary_id for one in client.list_glossaries()] == [made.glossary_id]
+    assert client.get_glossary_entries(made) == {"Hi": "Servus", "Bye": "Pfiat di"}
+    found = client.translate_text("Hi.", source_lang="EN", target_lang="DE", glossary=made)
+    assert found.text == "HI.[Servus]"
+    with pytest.raises(deepl.DeepLException, match="named"):
+        client.create_glossary("mine", "EN", "DE", {"a": "b"})
+    client.delete_glossary(made)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_glossary(made.glossary_id)
 
 
 def test_google_cloud_translate(server: Served) -> None:

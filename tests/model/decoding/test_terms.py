@@ -22,8 +22,8 @@ SOURCE = [5, 7, 9, 4, EOS]
 BACKENDS: tuple[Backend, ...] = ("native", "eager", "graphs")
 
 
-def term(*ids: int, count: int = 1) -> Term:
-    return Term((TermForm(ids),), count)
+def term(*ids: int, times: int = 1) -> Term:
+    return Term((TermForm(ids),), times)
 
 
 def occurrences(ids: Sequence[int], part: Sequence[int]) -> int:
@@ -32,7 +32,7 @@ def occurrences(ids: Sequence[int], part: Sequence[int]) -> int:
 
 def has_all(hypothesis: Hypothesis, terms: Sequence[Term]) -> bool:
     return all(
-        sum(occurrences(hypothesis.ids, form.ids) for form in one.forms) >= one.count
+        sum(occurrences(hypothesis.ids, form.ids) for form in one.forms) >= one.times
         for one in terms
     )
 
@@ -69,14 +69,14 @@ def test_what_is_missing_when_the_length_runs_out_still_appears(backend: Backend
 
 @pytest.mark.parametrize("beam_size", [1, 5])
 def test_a_term_that_begins_another_is_produced_besides_it(beam_size: int) -> None:
-    terms = [term(6, count=2), term(6, 8)]
+    terms = [term(6, times=2), term(6, 8)]
     (best,) = found(terms, beam_size=beam_size)
     assert occurrences(best.ids, [6]) >= 2
     assert occurrences(best.ids, [6, 8]) >= 1
 
 
 def test_a_term_appears_once_for_each_occurrence() -> None:
-    (best,) = found([term(9, 9, count=3)], beam_size=4)
+    (best,) = found([term(9, 9, times=3)], beam_size=4)
     assert occurrences(best.ids, [9, 9]) >= 3
 
 
@@ -109,7 +109,7 @@ def test_a_prefix_counts() -> None:
 
 
 def test_repetition_guards_do_not_forbid_a_term() -> None:
-    terms = [term(6, 8, count=3)]
+    terms = [term(6, 8, times=3)]
     (best,) = found(terms, beam_size=2, no_repeat_ngram_size=1, repetition_penalty=9.0)
     assert has_all(best, terms)
 
@@ -227,7 +227,7 @@ def test_two_hundred_terms_fit_a_long_sentence() -> None:
     for _ in range(200):
         ids = (rng.randint(4, 12),)
         counts[ids] = counts.get(ids, 0) + 1
-    wanted = [term(*ids, count=count) for ids, count in counts.items()]
+    wanted = [term(*ids, times=count) for ids, count in counts.items()]
     runner = Runner(
         tiny_model(max_positions=256),
         CONTROL_IDS,

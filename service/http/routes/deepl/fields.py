@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from model.text.languages import MAX_CODE_CHARACTERS
-from service.errors import InvalidField, MissingField, NotOffered, UnknownGlossary
+from service.errors import InvalidField, MissingField, NotOffered
 from service.http.request_model import RequestModel
 from service.http.routes.deepl.ignored_tags import IgnoredTags, parse_tags
 from service.http.schemas import TranslateRequest, check_texts
@@ -44,14 +44,14 @@ class DeepLRequest(RequestModel):
     auth_key: str | None = None
 
     def require_offered(self) -> None:
-        """Raises NotOffered or UnknownGlossary if the answer would not be what is asked for."""
+        """Raises NotOffered or InvalidField if the answer would not be what is asked for."""
         if self.formality in ("more", "less"):
             raise NotOffered(
                 f"formality {self.formality} is not supported for target_lang {self.target_lang}; "
                 f"prefer_{self.formality} is accepted and has no effect"
             )
-        if self.glossary_id:
-            raise UnknownGlossary("glossary_id: there is no such glossary")
+        if self.glossary_id and self.source_lang is None:
+            raise InvalidField("source_lang must be given with glossary_id")
 
     @property
     def source(self) -> str:
@@ -114,6 +114,7 @@ class TextRequest(DeepLRequest):
             "format": "html" if self.tag_handling else "text",
             "split_sentences": _SPLIT[self.split_sentences],
             "beam_size": 1 if self.model_type == _LATENCY else None,
+            "glossary": self.glossary_id,
         }
         return TranslateRequest.from_json(given)
 
@@ -133,7 +134,12 @@ class DocumentRequest(DeepLRequest):
 
     def wanted(self) -> TranslateRequest:
         """The same as a translation request without a text. Raises InvalidField."""
-        given = {"q": "", "source": self.source, "target": self.target_lang}
+        given = {
+            "q": "",
+            "source": self.source,
+            "target": self.target_lang,
+            "glossary": self.glossary_id,
+        }
         return TranslateRequest.from_json(given)
 
 

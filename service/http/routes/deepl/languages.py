@@ -1,4 +1,4 @@
-"""GET /v2/languages, /v2/usage and /v2/glossary-language-pairs."""
+"""GET /v2/languages and /v2/usage."""
 
 from __future__ import annotations
 
@@ -37,12 +37,6 @@ async def usage(request: Request) -> dict[str, int]:
         "character_count": caller.used.characters,
         "character_limit": caller.quota or _MOST_CHARACTERS,
     }
-
-
-@router.get("/v2/glossary-language-pairs")
-async def glossary_language_pairs() -> dict[str, list[dict[str, str]]]:
-    """None: this server stores no glossaries."""
-    return {"supported_languages": []}
 
 
 def _language(code: str) -> dict[str, Any]:

@@ -1,0 +1,53 @@
+"""Glossaries as CSV and TSV: a term a line, its source, its target, and "case_sensitive" or not."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from service.errors import InvalidField
+from service.translation.glossary import GlossaryEntry
+
+CSV, TSV = "text/csv", "text/tab-separated-values"
+_CASE_SENSITIVE = ("case_sensitive", "true", "1")
+_MAX_COLUMNS = 3
+
+
+def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
+    """The terms of a file; empty lines do not count. Raises InvalidField.
+
+    TSV has no quotes; CSV is that of RFC 4180. Of four columns, as in files for DeepL, the last two
+    are languages and are ignored.
+    """
+    text = text.removeprefix("\ufeff")
+    lines = io.StringIO(text, newline="")
+    if media_type == TSV:
+        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    else:
+        rows = csv.reader(lines, strict=True)
+    try:
+        return [_entry(row, rows.line_num) for row in rows if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise InvalidField(f"line {rows.line_num} of the glossary: {error}") from error
+
+
+def write_entries(entries: Sequence[GlossaryEntry], media_type: str) -> str:
+    """The terms as a file; in TSV tabs and line breaks within a term become spaces."""
+    if media_type == TSV:
+        return "".join("\t".join(" ".join(c.split()) for c in _row(e)) + "\n" for e in entries)
+    written = io.StringIO(newline="")
+    csv.writer(written, lineterminator="\n").writerows(map(_row, entries))
+    return written.getvalue()
+
+
+def _entry(row: Sequence[str], number: int) -> GlossaryEntry:
+    if len(row) < 2:
+        raise InvalidField(f"line {number} of the glossary must have a source and a target")
+    mark = row[2].strip().lower() if len(row) == _MAX_COLUMNS else ""
+    return GlossaryEntry(row[0].strip(), row[1].strip(), mark in _CASE_SENSITIVE)
+
+
+def _row(entry: GlossaryEntry) -> list[str]:
+    mark = [_CASE_SENSITIVE[0]] if entry.case_sensitive else []
+    return [entry.source, entry.target, *mark]

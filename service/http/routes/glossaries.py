@@ -1,0 +1,175 @@
+"""/glossaries: the stored glossaries."""
+
+from __future__ import annotations
+
+import asyncio
+from codecs import BOM_UTF8
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field, PlainValidator
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from model.text.languages import MAX_CODE_CHARACTERS
+from service.errors import MissingField
+from service.glossaries import MAX_ENTRIES, StoredGlossary
+from service.glossary_files import CSV, TSV, read_entries, write_entries
+from service.http.glossary_field import NAME_SCHEMA, parse_terms, terms_schema
+from service.http.openapi import describe_errors
+from service.http.request_body import (
+    JSON,
+    decode_text,
+    media_type_of,
+    parse_form,
+    parse_json,
+    read_body,
+)
+from service.http.request_model import RequestModel
+from service.http.state import ServerState, StateDep, direct_pair, glossary_store
+from service.translation.glossary import GlossaryEntry
+
+PATH = "/glossaries"
+_ONE = PATH + "/{name}"
+_FORMATS = (JSON, CSV, TSV)
+_ERRORS = describe_errors(400, 404, 409, 413, 415, 422, 503)
+
+
+def _parse_entries(value: object) -> list[GlossaryEntry]:
+    return parse_terms(value, MAX_ENTRIES)
+
+
+class _Description(RequestModel):
+    """A glossary's name and languages."""
+
+    name: str = ""
+    source: str = Field(max_length=MAX_CODE_CHARACTERS)
+    target: str = Field(max_length=MAX_CODE_CHARACTERS)
+
+
+class _Whole(_Description):
+    """A glossary as JSON."""
+
+    entries: Annotated[list[GlossaryEntry], PlainValidator(_parse_entries)]
+
+
+class GlossaryDescription(BaseModel):
+    """A stored glossary. `created` is in ISO 8601."""
+
+    id: str
+    name: str
+    source: str
+    target: str
+    created: str
+    entry_count: int
+
+    @classmethod
+    def of(cls, found: StoredGlossary) -> GlossaryDescription:
+        return cls(
+            id=found.id,
+            name=found.name,
+            source=found.source,
+            target=found.target,
+            created=found.created,
+            entry_count=found.num_entries,
+        )
+
+
+_CODE: dict[str, Any] = {"type": "string", "maxLength": MAX_CODE_CHARACTERS}
+_FILE_QUERY = [
+    {"name": name, "in": "query", "required": False, "schema": schema}
+    for name, schema in (("name", NAME_SCHEMA), ("source", _CODE), ("target", _CODE))
+]
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {
+                "schema": {
+                    "type": "object",
+                    "required": ["source", "target", "entries"],
+                    "properties": {
+                        "name": NAME_SCHEMA,
+                        "source": _CODE,
+                        "target": _CODE,
+                        "entries": {**terms_schema(MAX_ENTRIES), "minItems": 1},
+                    },
+                }
+            },
+            CSV: {"schema": {"type": "string"}},
+            TSV: {"schema": {"type": "string"}},
+        },
+    },
+    "parameters": _FILE_QUERY,
+}
+router = APIRouter()
+
+
+@router.get(PATH, responses=describe_errors(400))
+async def list_glossaries(state: StateDep) -> dict[str, list[GlossaryDescription]]:
+    """All stored glossaries, by name."""
+    found = await asyncio.to_thread(glossary_store(state).all)
+    return {"glossaries": [GlossaryDescription.of(one) for one in found]}
+
+
+@router.post(PATH, status_code=201, responses=_ERRORS, openapi_extra=_BODY)
+async def create_glossary(request: Request, state: StateDep) -> GlossaryDescription:
+    """Store a glossary: JSON, or a CSV or TSV file with name, source and target in the query."""
+    store = glossary_store(state)
+    description, entries = await _read(request, state)
+    if not description.name:
+        raise MissingField("Invalid request: missing name parameter")
+    source, target = direct_pair(state, description.source, description.target)
+    return GlossaryDescription.of(
+        await asyncio.to_thread(store.add, description.name, source, target, entries)
+    )
+
+
+@router.get(_ONE, responses=_ERRORS)
+async def get_glossary(name: str, request: Request, state: StateDep) -> Response:
+    """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
+    store = glossary_store(state)
+    found = await asyncio.to_thread(store.get, name)
+    entries = await asyncio.to_thread(store.entries, name)
+    accept = request.headers.get("accept", "")
+    for media_type in (CSV, TSV):
+        if media_type in accept:
+            text = await asyncio.to_thread(write_entries, entries, media_type)
+            return Response(text, media_type=f"{media_type}; charset=utf-8")
+    return Response(await asyncio.to_thread(_rendered, found, entries), media_type=JSON)
+
+
+@router.put(_ONE, responses=_ERRORS, openapi_extra=_BODY)
+async def put_glossary(
+    name: str, request: Request, response: Response, state: StateDep
+) -> GlossaryDescription:
+    """Store a glossary under this name, in place of one that there is."""
+    store = glossary_store(state)
+    description, entries = await _read(request, state)
+    source, target = direct_pair(state, description.source, description.target)
+    found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries)
+    response.status_code = 201 if is_new else 200
+    return GlossaryDescription.of(found)
+
+
+@router.delete(_ONE, status_code=204, responses=_ERRORS)
+async def remove_glossary(name: str, state: StateDep) -> None:
+    """Remove a glossary."""
+    await asyncio.to_thread(glossary_store(state).remove, name)
+
+
+async def _read(request: Request, state: ServerState) -> tuple[_Description, list[GlossaryEntry]]:
+    media_type = media_type_of(request, _FORMATS)
+    body = (await read_body(request, state.limits.max_body_bytes)).removeprefix(BOM_UTF8)
+    if media_type == JSON:
+        whole = _Whole.from_json(parse_json(body, state.limits))
+        return whole, whole.entries
+    query = parse_form(request.scope["query_string"], state.limits)
+    description = _Description.from_strings(query)
+    text = decode_text(body)
+    return description, await asyncio.to_thread(read_entries, text, media_type or CSV)
+
+
+def _rendered(found: StoredGlossary, entries: list[GlossaryEntry]) -> bytes:
+    description = GlossaryDescription.of(found).model_dump()
+    return to_json({**description, "entries": [entry._asdict() for entry in entries]})

@@ -1,0 +1,189 @@
+"""Glossaries over HTTP: in requests and stored; and what rude clients get."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model
+
+TERMS = [{"source": "dog", "target": "Hund"}, {"source": "cat", "target": "Katze"}]
+ASKED = {"q": "A dog.", "source": "en", "target": "de"}
+
+
+@pytest.fixture
+def stored(runner: FakeRunner, tmp_path: Path) -> Iterator[TestClient]:
+    """A server with a database."""
+    settings = Settings(max_characters=1000, database=tmp_path / "d.sqlite")
+    with TestClient(create_app(settings, [fake_model(runner)])) as client:
+        yield client
+
+
+def ask(client: TestClient, **fields: Any) -> Any:
+    return client.post("/translate", json={**ASKED, **fields})
+
+
+def create(client: TestClient, **fields: Any) -> Any:
+    given = {"name": "pets", "source": "en", "target": "de", "entries": TERMS, **fields}
+    return client.post("/glossaries", json=given)
+
+
+def test_terms_of_a_request_reach_the_sentences_that_have_them(client: TestClient) -> None:
+    answer = ask(client, q=["Two dogs, a dog.", "None."], glossary=TERMS)
+    assert answer.json()["translatedText"] == ["TWO DOGS, A DOG.[Hund][Hund]", "NONE."]
+    form = client.post("/translate", data={**ASKED, "glossary": json.dumps(TERMS)})
+    assert form.json()["translatedText"] == "A DOG.[Hund]"
+
+
+def test_streams_have_terms(client: TestClient) -> None:
+    with client.websocket_connect("/translate/stream") as socket:
+        socket.send_json({"id": 1, **ASKED, "glossary": TERMS})
+        while (message := socket.receive_json())["type"] == "token":
+            pass
+        assert message["translatedText"] == "A DOG.[Hund]"
+    events = client.post(
+        "/translate", json={**ASKED, "glossary": TERMS}, headers={"Accept": "text/event-stream"}
+    )
+    assert "A DOG.[Hund]" in events.text
+
+
+def test_kept_strings_have_no_terms(client: TestClient) -> None:
+    assert ask(client, keep="dog", glossary=TERMS).json()["translatedText"].count("[Hund]") == 0
+    page = "<p>A <span translate='no'>dog</span> and a <b>cat</b>.</p>"
+    translated = ask(client, q=page, format="html", glossary=TERMS).json()["translatedText"]
+    assert "[Hund]" not in translated
+    assert "<b>" in translated
+
+
+@pytest.mark.parametrize(
+    ("glossary", "message"),
+    [
+        ([{"source": "", "target": "a"}], "1 to 200 characters"),
+        ([{"source": "a", "target": "b" * 201}], "1 to 200 characters"),
+        ([{"source": "a"}], "glossary must be"),
+        ([{"source": "a", "target": "b", "case_sensitive": 1}], "glossary must be"),
+        ([TERMS[0]] * 1001, "at most 1000 terms"),
+        ("[", "valid JSON"),
+        ("", "glossary must be"),
+        (5, "glossary must be"),
+        ({"source": "a", "target": "b"}, "glossary must be"),
+        ([{"source": "dog", "target": "пёс"}], "cannot write the target"),
+        ([{"source": "dog", "target": "x" * 200}, {"source": "a", "target": "y" * 200}], "at most"),
+    ],
+)
+def test_a_wrong_glossary_is_refused(client: TestClient, glossary: object, message: str) -> None:
+    answer = ask(client, glossary=glossary)
+    assert answer.status_code == 422, answer.text
+    assert message in answer.json()["error"]
+
+
+def test_a_glossary_does_not_go_with_sampling_or_a_pivot(client: TestClient) -> None:
+    assert "does not go with temperature" in ask(client, glossary=TERMS, top_k=3).json()["error"]
+    answer = ask(client, q="一只狗。", source="zh", glossary=TERMS)
+    assert answer.status_code == 422
+    assert "from zh to de, because that goes through en" in answer.json()["error"]
+
+
+def test_a_megabyte_is_refused(client: TestClient) -> None:
+    many = [{"source": f"w{i}", "target": "x" * 20} for i in range(20_000)]
+    assert ask(client, glossary=many).status_code == 413
+
+
+def test_null_and_an_empty_list_are_no_glossary(client: TestClient) -> None:
+    for glossary in (None, []):
+        assert ask(client, glossary=glossary).json()["translatedText"] == "A DOG."
+
+
+def test_without_a_database_the_setting_is_named(client: TestClient) -> None:
+    for answer in (ask(client, glossary="pets"), client.get("/glossaries"), create(client)):
+        assert answer.status_code in (400, 404)
+        assert "setting database" in answer.json()["error"]
+
+
+def test_a_stored_glossary_is_used_by_name_and_id(stored: TestClient) -> None:
+    made = create(stored)
+    assert made.status_code == 201
+    assert made.json()["entry_count"] == 2
+    for key in ("pets", made.json()["id"]):
+        assert ask(stored, glossary=key).json()["translatedText"] == "A DOG.[Hund]"
+    missing = ask(stored, glossary="none")
+    assert (missing.status_code, missing.json()["code"]) == (404, "unknown_glossary")
+    other = ask(stored, glossary="pets", target="zh")
+    assert other.status_code == 422
+    assert "is for en to de, not for en to zh" in other.json()["error"]
+
+
+def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) -> None:
+    assert create(stored).status_code == 201
+    assert create(stored).status_code == 409
+    assert [one["name"] for one in stored.get("/glossaries").json()["glossaries"]] == ["pets"]
+    whole = stored.get("/glossaries/pets").json()
+    assert whole["entries"] == [{**term, "case_sensitive": False} for term in TERMS]
+    tsv = stored.get("/glossaries/pets", headers={"Accept": "text/tab-separated-values"})
+    assert tsv.text == "dog\tHund\ncat\tKatze\n"
+    changed = stored.put(
+        "/glossaries/pets?source=en&target=de",
+        content="dog,Köter,case_sensitive\n".encode(),
+        headers={"Content-Type": "text/csv"},
+    )
+    assert (changed.status_code, changed.json()["entry_count"]) == (200, 1)
+    assert ask(stored, glossary="pets").json()["translatedText"] == "A DOG.[Köter]"
+    new = stored.put("/glossaries/new", json={"source": "en", "target": "de", "entries": TERMS})
+    assert new.status_code == 201
+    assert stored.delete("/glossaries/pets").status_code == 204
+    assert stored.delete("/glossaries/pets").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"name": ""}, 400),
+        ({"name": "a/b"}, 422),
+        ({"source": "xx"}, 400),
+        ({"source": "zh"}, 422),
+        ({"entries": []}, 422),
+        ({"entries": "dog"}, 422),
+        ({"entries": [{"source": "a", "target": ""}]}, 422),
+    ],
+)
+def test_a_wrong_glossary_is_not_stored(
+    stored: TestClient, fields: dict[str, Any], status: int
+) -> None:
+    assert create(stored, **fields).status_code == status
+    assert stored.get("/glossaries").json() == {"glossaries": []}
+
+
+def test_a_broken_file_is_not_stored(stored: TestClient) -> None:
+    for content, media_type, status in (
+        (b"dog", "text/csv", 422),
+        (b"\xff,a", "text/csv", 400),
+        (b"a\tb", "application/xml", 415),
+    ):
+        answer = stored.post(
+            "/glossaries?name=a&source=en&target=de",
+            content=content,
+            headers={"Content-Type": media_type},
+        )
+        assert answer.status_code == status
+
+
+def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
+    given = {"name": "n", "source_lang": "EN", "target_lang": "DE", "entries": "dog\tHund"}
+    made = stored.post("/v2/glossaries", json={**given, "entries_format": "tsv"}).json()
+    assert (made["ready"], made["entry_count"]) == (True, 1)
+    key = made["glossary_id"]
+    assert stored.get(f"/v2/glossaries/{key}/entries").text == "dog\tHund\n"
+    fields = {"text": ["A dog."], "target_lang": "DE", "glossary_id": key}
+    answer = stored.post("/v2/translate", json={**fields, "source_lang": "EN"}).json()
+    assert answer["translations"][0]["text"] == "A DOG.[Hund]"
+    assert "source_lang" in stored.post("/v2/translate", json=fields).json()["message"]
+    assert stored.delete(f"/v2/glossaries/{key}").status_code == 204
+    pairs = stored.get("/v2/glossary-language-pairs").json()["supported_languages"]
+    assert {"source_lang": "en", "target_lang": "de"} in pairs

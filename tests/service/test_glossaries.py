@@ -1,0 +1,112 @@
+"""Stored glossaries and their files."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.commands.group import dragoman
+from service.errors import GlossaryExists, InvalidField, UnknownGlossary
+from service.glossaries import MAX_ENTRIES, GlossaryStore
+from service.glossary_files import CSV, TSV, read_entries, write_entries
+from service.translation.glossary import GlossaryEntry
+
+ENTRIES = [GlossaryEntry("dog", "Köter"), GlossaryEntry("US", "USA", True)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> GlossaryStore:
+    return GlossaryStore(tmp_path / "d.sqlite")
+
+
+def test_a_glossary_is_kept_between_starts(tmp_path: Path) -> None:
+    made = GlossaryStore(tmp_path / "d.sqlite").add("pets", "en", "de", ENTRIES)
+    again = GlossaryStore(tmp_path / "d.sqlite")
+    assert again.all() == [made]
+    assert again.entries("pets") == again.entries(made.id) == ENTRIES
+    glossary = again.load("pets")
+    assert (glossary.pair, glossary.entries) == (("en", "de"), ENTRIES)
+    assert again.load("pets") is glossary
+
+
+def test_a_change_is_seen_by_another_process(tmp_path: Path) -> None:
+    one, other = (GlossaryStore(tmp_path / "d.sqlite") for _ in range(2))
+    one.add("pets", "en", "de", ENTRIES)
+    assert len(other.load("pets").entries) == 2
+    one.replace("pets", "de", "en", ENTRIES[:1])
+    assert other.load("pets").pair == ("de", "en")
+    assert len(other.load("pets").entries) == 1
+    one.remove("pets")
+    with pytest.raises(UnknownGlossary):
+        other.load("pets")
+
+
+def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
+    store.add("pets", "en", "de", ENTRIES)
+    with pytest.raises(GlossaryExists):
+        store.add("pets", "en", "de", ENTRIES)
+    for name in ("", " ", "a" * 101, "a/b", "a\nb"):
+        with pytest.raises(InvalidField):
+            store.add(name, "en", "de", ENTRIES)
+    with pytest.raises(InvalidField, match="at least one"):
+        store.add("empty", "en", "de", [])
+    with pytest.raises(InvalidField, match=f"at most {MAX_ENTRIES}"):
+        store.add("many", "en", "de", ENTRIES * MAX_ENTRIES)
+    assert [found.name for found in store.all()] == ["pets"]
+
+
+def test_threads_share_a_store(store: GlossaryStore) -> None:
+    def write(number: int) -> None:
+        store.add(f"g{number}", "en", "de", ENTRIES)
+        store.load(f"g{number}")
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.all()) == 8
+
+
+@pytest.mark.parametrize("media_type", [CSV, TSV])
+@given(entries=st.lists(st.tuples(st.text(min_size=1), st.text(min_size=1), st.booleans())))
+def test_what_is_written_is_read(media_type: str, entries: list[tuple[str, str, bool]]) -> None:
+    cleaned = [
+        GlossaryEntry(" ".join(s.split()), " ".join(t.split()), flag)
+        for s, t, flag in entries
+        if s.strip() and t.strip() and "\ufeff" not in s + t and "\x00" not in s + t
+    ]
+    assert read_entries(write_entries(cleaned, media_type), media_type) == cleaned
+
+
+def test_files_of_deepl_and_broken_files() -> None:
+    assert read_entries("\ufeffa,b,en,de\n\n", CSV) == [GlossaryEntry("a", "b")]
+    assert read_entries('a\t"b', TSV) == [GlossaryEntry("a", '"b')]
+    for text, media_type in (("a", CSV), ('"a', CSV), ("a b", TSV)):
+        with pytest.raises(InvalidField, match="line 1 of the glossary"):
+            read_entries(text, media_type)
+
+
+def test_the_command_keeps_glossaries(tmp_path: Path) -> None:
+    database, file = str(tmp_path / "d.sqlite"), tmp_path / "pets.tsv"
+    file.write_text("cat\tMieze\n", encoding="utf-8")
+
+    def run(*arguments: str) -> str:
+        result = CliRunner().invoke(dragoman, ["glossary", *arguments, "--database", database])
+        return f"{result.exit_code} {result.output}"
+
+    assert run("add", "pets", "dog", "Köter").startswith("2 ")
+    assert run("add", "pets", "dog", "Köter", "--from", "en", "--to", "de").startswith("0 ")
+    assert run("add", "pets", "US", "USA", "--case-sensitive") == "0 pets: en to de, 2 terms\n"
+    assert run("show", "pets") == "0 dog -> Köter\nUS -> USA  (case-sensitive)\n"
+    assert run("export", "pets") == "0 dog,Köter\nUS,USA,case_sensitive\n"
+    imported = run("import", "cats", str(file), "--from", "en", "--to", "de")
+    assert imported == "0 cats: en to de, 1 terms\n"
+    assert run("list") == "0 cats\ten-de\t1\npets\ten-de\t2\n"
+    assert run("remove", "pets") == "0 "
+    assert run("show", "pets").startswith("2 ")
