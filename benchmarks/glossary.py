@@ -24,7 +24,7 @@ from sacrebleu import corpus_bleu
 
 from benchmarks.sentences import ROOT
 from service.offline import OfflineOptions, OfflineTranslator
-from service.translation.glossary import Glossary, GlossaryEntry
+from service.translation.glossary import Glossary, GlossaryEntry, GlossaryMatcher
 from service.translation.job import TranslationJob
 
 _CORPORA = {
@@ -94,6 +94,8 @@ def examples(pair: str, count: int) -> list[Example]:
         own = words(reference, target_language)
         terms = {known[s]: s for s in sorted(words(source, source_language)) if known.get(s) in own}
         entries = [GlossaryEntry(s, t) for t, s in sorted(terms.items())[:_MOST_TERMS]]
+        matches = GlossaryMatcher(entries, source_language).find(source)
+        entries = list(dict.fromkeys(match.entry for match in matches))
         if entries and len(source) < 300:
             found.append(Example(source, reference, tuple(entries)))
     step = max(1, len(found) // count)

@@ -58,7 +58,7 @@ class Search:
         self.eos_id, self.filler_id = eos_id, filler_id
         self.utf8 = utf8
         self.options = SlotOptions(n_slots, device)
-        self.terms = Terms(n_slots, max_beam, max_length, eos_id, device)
+        self.terms = Terms(n_slots, max_beam, max_length, eos_id, filler_id, device)
         self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
         self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
         self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
@@ -150,8 +150,8 @@ class Search:
         own = logits[rows.drawn]
         forbidden = self._forbidden_bytes(rows, features)
         if features.has_terms:
-            state = self._row_state(rows, features)
-            logits, candidates = self.terms.candidates(raw, logits, forbidden, count, rows, state)
+            state, width = self._row_state(rows, features), self._term_width(features)
+            candidates = self.terms.candidates(raw, logits, forbidden, count, rows, state, width)
         else:
             candidates = likeliest(logits, count, forbidden)
         if not features.has_sampling:
@@ -210,6 +210,13 @@ class Search:
             place = length.clamp_max(self.prefix.size(1) - 1)
             logits = force(logits, self.prefix[rows.slots, place], self._is_forced(rows))
         return logits
+
+    def follow(self, sources: Tensor, rows: RowTable, features: Features) -> None:
+        """Match terms after `advance`, which returned `sources`."""
+        self.terms.follow(sources, self.last, rows, self._term_width(features))
+
+    def _term_width(self, features: Features) -> int:
+        return min(features.max_term_tokens, self.terms.max_tokens)
 
     def _row_state(self, rows: RowTable, features: Features) -> RowState:
         return RowState(

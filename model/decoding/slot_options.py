@@ -19,8 +19,12 @@ class Features(NamedTuple):
     has_guards: bool
     has_prefix: bool
     has_streams: bool
-    has_terms: bool
     max_ngram_size: int
+    max_term_tokens: int
+
+    @property
+    def has_terms(self) -> bool:
+        return self.max_term_tokens > 0
 
     @property
     def needs_logits(self) -> bool:
@@ -34,18 +38,22 @@ class Features(NamedTuple):
             has_guards=sentence.options.is_guarded,
             has_prefix=len(sentence.prefix) > 0,
             has_streams=sentence.is_streamed,
-            has_terms=len(sentence.terms) > 0,
             max_ngram_size=sentence.options.no_repeat_ngram_size,
+            max_term_tokens=_num_term_tokens(sentence),
         )
 
     @classmethod
     def union(cls, features: Iterable[Features]) -> Features:
         """The features that any of the sentences uses."""
-        sampling, guards, prefixes, streams, terms, ngram_sizes = zip(*features, strict=True)
-        return cls(
-            *(any(sampling), any(guards), any(prefixes), any(streams), any(terms)),
-            max_ngram_size=max(ngram_sizes),
-        )
+        sampling, guards, prefixes, streams, *sizes = zip(*features, strict=True)
+        flags = any(sampling), any(guards), any(prefixes), any(streams)
+        return cls(*flags, *map(max, sizes))
+
+
+def _num_term_tokens(sentence: SourceSentence) -> int:
+    """Tokens of all forms of the terms, rounded up to a power of two."""
+    count = sum(len(form.ids) for term in sentence.terms for form in term.forms)
+    return 1 << (count - 1).bit_length() if count else 0
 
 
 class SlotOptions:

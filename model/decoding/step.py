@@ -82,7 +82,7 @@ class Step:
         candidates = self._candidates(table, shape_of_step, features)
         sources = self._search.advance(candidates, table, shape_of_step.target)
         if features.has_terms:
-            self._search.terms.follow(sources, self._search.last, table)
+            self._search.follow(sources, table, features)
         if table.by_slot.size(1) > 1:
             self._network.reorder(sources, shape_of_step.target)
 

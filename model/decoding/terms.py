@@ -28,6 +28,8 @@ from model.decoding.transfer import to_device
 _NEVER = float("-inf")
 _LONGEST_CHARACTER = 4
 """Bytes of a character in UTF-8: one that has begun is completed before a term begins."""
+_SPAN = 2**20
+"""More than any number of needed tokens."""
 _EARLY_END_COST = 5.0
 """What a hypothesis pays, in nats, for each step at which it would end if no term were missing: it
 goes on with what does not belong there."""
@@ -50,10 +52,17 @@ class Terms:
     """The terms of each slot as tables, and which of them each hypothesis has produced."""
 
     def __init__(
-        self, n_slots: int, max_beam: int, max_length: int, eos_id: int, device: torch.device
+        self,
+        n_slots: int,
+        max_beam: int,
+        max_length: int,
+        eos_id: int,
+        filler_id: int,
+        device: torch.device,
     ) -> None:
+        """`filler_id`: a token whose logit is always -inf."""
         self.max_tokens = 2 * max_length
-        self._eos_id, self._device = eos_id, device
+        self._eos_id, self._filler_id, self._device = eos_id, filler_id, device
         self._is_used = False
         size = self.max_tokens
 
@@ -115,38 +124,52 @@ class Terms:
         count: int,
         rows: RowTable,
         state: RowState,
-    ) -> tuple[Tensor, RowCandidates]:
-        """The logits (R, V) restricted to what terms allow, and of each row the `count` likeliest
-        tokens that begin or continue a term and the `count` likeliest others.
+        width: int,
+    ) -> RowCandidates:
+        """Of each row the `count` likeliest tokens without those that begin or continue a term, and
+        as many of the latter. Overwrites logits (R, V) that are not allowed.
 
         `raw`: the logits before repetition guards, which do not apply to terms; `forbidden`: tokens
-        that would make a row's UTF-8 invalid (R, V). The normaliser includes what is forbidden.
+        that would make a row's UTF-8 invalid (R, V); `width`: the most tokens of any sentence's
+        terms.
+        The normaliser includes what is forbidden.
         """
-        needed, advances = self._needed_after(raw.size(1), rows, state.length)
+        entries = self._entries(rows, state.length, width)
+        left = (state.limit - state.length - 1)[:, None]
         free = ~state.is_forced[:, None]
-        logits = torch.where(advances & free, raw, logits)
-        normaliser = logits.logsumexp(-1, keepdim=True)
-        is_over = (logits.argmax(1) == self._eos_id) & (needed[:, self._eos_id] > 0) & free[:, 0]
-        normaliser += _EARLY_END_COST * is_over[:, None]
-        logits.masked_fill_(self._is_impossible(needed, advances, rows, state) & free, _NEVER)
+        normaliser, end = logits.logsumexp(-1, keepdim=True), logits[:, self._eos_id].clone()
+        offers, needed = self._offers(entries)
+        scores = raw.gather(1, offers)
+        is_possible = (needed <= left) & free
+        if forbidden is not None:
+            is_possible &= ~forbidden.gather(1, offers)
+        own = _likeliest(scores.where(is_possible, _NEVER), offers, needed, count)
+        logits.scatter_(1, offers.where(free, self._filler_id), _NEVER)
+        is_missing = (entries.total > 0) & free
+        logits[:, self._eos_id] = end.masked_fill(is_missing[:, 0], _NEVER)
         if forbidden is not None:
             logits.masked_fill_(forbidden, _NEVER)
-        found = _split(logits, normaliser, needed, advances, count)
-        is_own = torch.arange(count, device=raw.device) < 2 * state.beam_size[:, None]
-        is_own = is_own[:, : found.tokens.size(1) // 2].repeat(1, 2)  # not of a wider neighbour
-        return logits, found._replace(log_probs=found.log_probs.where(is_own, _NEVER))
+        others = _others(logits, entries, left, free, state, count)
+        best = torch.maximum(own.scores[:, 0], others.scores[:, 0])
+        is_over = is_missing & (end >= best)[:, None]
+        normaliser = normaliser + _EARLY_END_COST * is_over
+        halves = [half.of_beam(state.beam_size) for half in (others, own)]
+        scores, tokens, needed = (torch.cat(pair, 1) for pair in zip(*halves, strict=True))
+        is_failed = ~normaliser.isfinite().squeeze(1)
+        return RowCandidates(scores - normaliser, tokens, is_failed, needed)
 
-    def follow(self, sources: Tensor, last: Tensor, rows: RowTable) -> None:
+    def follow(self, sources: Tensor, last: Tensor, rows: RowTable, width: int) -> None:
         """Take over the states of the hypotheses that the rows continue, `sources` (R,), and match
         their last tokens (S, K)."""
         slots, beams = rows.slots, rows.beams
+        matched, produced = self._matched[..., :width], self._produced[..., :width]
         parents = slots[sources], beams[sources]
-        matched, produced = self._matched[parents], self._produced[parents]
-        hit = matched & (self._tokens[slots] == last[slots, beams][:, None])
-        ended = (hit & self._is_last[slots]).long()
-        self._produced[slots, beams] = produced.scatter_add(1, self._term[slots], ended)
-        shifted = torch.nn.functional.pad(hit[:, :-1], (1, 0))
-        self._matched[slots, beams] = self._is_first[slots] | shifted
+        expected = self._tokens[:, :width][slots]
+        hit = matched[parents] & (expected == last[slots, beams][:, None])
+        is_last, term = self._is_last[:, :width][slots], self._term[:, :width][slots]
+        produced[slots, beams] = produced[parents].scatter_add(1, term, (hit & is_last).long())
+        shifted = torch.nn.functional.pad((hit & ~is_last)[:, :-1], (1, 0))
+        matched[slots, beams] = self._is_first[:, :width][slots] | shifted
 
     @property
     def _term_tables(self) -> tuple[Tensor, ...]:
@@ -156,35 +179,71 @@ class Terms:
             *(self._opens, self._opens_at_start),
         )
 
-    def _needed_after(
-        self, vocab_size: int, rows: RowTable, length: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """For each next token: how many tokens are then needed, and whether to offer it because it
-        begins or continues a term -> (R, V) each."""
+    def _entries(self, rows: RowTable, length: Tensor, width: int) -> _Entries:
         slots = rows.slots
-        missing = (self._count[slots] - self._produced[slots, rows.beams]).clamp_min(0)
-        total = (missing * self._length[slots]).sum(1, keepdim=True)
+        produced = self._produced[..., :width][slots, rows.beams]
+        missing = (self._count[:, :width][slots] - produced).clamp_min(0)
+        total = (missing * self._length[:, :width][slots]).sum(1, keepdim=True)
         is_start = (length == self._start[slots])[:, None]
-        may_open = self._opens[slots] | (self._opens_at_start[slots] & is_start)
-        is_wanted = missing.gather(1, self._term[slots]) > 0
-        is_next = self._matched[slots, rows.beams] & is_wanted
-        tokens = self._tokens[slots].clamp_min(0)
-        after = torch.where(is_next, total + self._change[slots], total)
-        needed = total.repeat(1, vocab_size).scatter_reduce(1, tokens, after, "amin")
-        is_offered = is_next & (may_open | ~self._is_first[slots])
-        advances = torch.zeros_like(needed).scatter_add(1, tokens, is_offered.long()) > 0
-        return needed, advances
+        may_open = self._opens[:, :width][slots] | (
+            self._opens_at_start[:, :width][slots] & is_start
+        )
+        is_wanted = missing.gather(1, self._term[:, :width][slots]) > 0
+        is_next = self._matched[..., :width][slots, rows.beams] & is_wanted
+        is_offered = is_next & (may_open | ~self._is_first[:, :width][slots])
+        needed = torch.minimum(total + self._change[:, :width][slots], total)
+        return _Entries(self._tokens[:, :width][slots], needed, is_next, is_offered, total)
 
-    def _is_impossible(
-        self, needed: Tensor, advances: Tensor, rows: RowTable, state: RowState
-    ) -> Tensor:
-        """Tokens after which the terms would not fit, and the end while one is missing (R, V)."""
-        has_terms = self.num_terms[rows.slots] > 0
-        left = (state.limit - state.length - 1)[:, None]
-        slack = torch.where(advances | state.is_spelling[:, None], 0, _LONGEST_CHARACTER - 1)
-        is_impossible = (needed > 0) & (needed + slack > left)
-        is_impossible[:, self._eos_id] = needed[:, self._eos_id] > 0
-        return is_impossible & has_terms[:, None]
+    def _offers(self, entries: _Entries) -> tuple[Tensor, Tensor]:
+        """The tokens that begin or continue a term, each once, and how many are needed after it
+        (R, F); the filler, which is never likely, in the other places."""
+        key = entries.tokens * _SPAN + entries.needed
+        key = key.where(entries.is_offered, torch.iinfo(torch.int64).max).sort(dim=1).values
+        tokens, needed = key // _SPAN, key % _SPAN
+        is_own = key < torch.iinfo(torch.int64).max
+        is_own[:, 1:] &= tokens[:, 1:] != tokens[:, :-1]
+        return tokens.where(is_own, self._filler_id), needed.where(is_own, 0)
+
+
+class _Entries(NamedTuple):
+    """The tokens of each row's terms (R, F): the tokens needed after each, whether it is the next
+    of a missing term, and whether to offer it; and the tokens needed now (R, 1)."""
+
+    tokens: Tensor
+    needed: Tensor
+    is_next: Tensor
+    is_offered: Tensor
+    total: Tensor
+
+
+class _Half(NamedTuple):
+    """Likely tokens, best first, with their logits, and how many are needed after each (R, C)."""
+
+    scores: Tensor
+    tokens: Tensor
+    needed: Tensor
+
+    def of_beam(self, beam_size: Tensor) -> _Half:
+        """Without those that only a wider neighbour of the row looks at."""
+        place = torch.arange(self.tokens.size(1), device=beam_size.device)
+        return self._replace(scores=self.scores.where(place < 2 * beam_size[:, None], _NEVER))
+
+
+def _likeliest(scores: Tensor, tokens: Tensor, needed: Tensor, count: int) -> _Half:
+    scores, index = scores.topk(min(count, scores.size(1)))
+    return _Half(scores, tokens.gather(1, index), needed.gather(1, index))
+
+
+def _others(
+    logits: Tensor, entries: _Entries, left: Tensor, free: Tensor, state: RowState, count: int
+) -> _Half:
+    """The likeliest other tokens, but those after which the terms would not fit."""
+    scores, tokens = logits.topk(min(count, logits.size(1)))
+    is_next = (tokens[:, :, None] == entries.tokens[:, None]) & entries.is_next[:, None]
+    needed = torch.where(is_next, entries.needed[:, None], entries.total[:, None]).amin(2)
+    slack = torch.where(state.is_spelling[:, None], 0, _LONGEST_CHARACTER - 1)
+    is_impossible = (entries.total > 0) & (needed + slack > left) & free
+    return _Half(scores.masked_fill(is_impossible, _NEVER), tokens, needed)
 
 
 def allot(totals: Tensor, needed: Tensor, count: int) -> Tensor:
@@ -222,20 +281,6 @@ def _ranks_within(banks: Tensor) -> Tensor:
     is_new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     first = torch.where(is_new, place, 0).cummax(1).values
     return torch.zeros_like(banks).scatter(1, by_bank, place - first)
-
-
-def _split(
-    logits: Tensor, normaliser: Tensor, needed: Tensor, advances: Tensor, count: int
-) -> RowCandidates:
-    """The likeliest tokens of both kinds, side by side."""
-    count = min(count, logits.size(1))
-    found = [
-        logits.masked_fill(is_left_out, _NEVER).topk(count) for is_left_out in (advances, ~advances)
-    ]
-    values = torch.cat([values for values, _ in found], 1)
-    tokens = torch.cat([tokens for _, tokens in found], 1)
-    is_failed = ~normaliser.isfinite().squeeze(1)
-    return RowCandidates(values - normaliser, tokens, is_failed, needed.gather(1, tokens))
 
 
 def _columns(terms: Sequence[Term], most: int) -> list[list[int]]:

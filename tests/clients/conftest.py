@@ -37,7 +37,8 @@ def libretranslate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Served]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     runner = FakeRunner(max_source_tokens=200)
-    with served(create_app(Settings(), [fake_model(runner, pairs=PAIRS)])) as server:
+    settings = Settings(database=tmp_path_factory.mktemp("database") / "glossaries.sqlite")
+    with served(create_app(settings, [fake_model(runner, pairs=PAIRS)])) as server:
         yield server

@@ -1,0 +1,153 @@
+"""Glossaries and next words with the bundled models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from service.errors import InvalidField
+from service.offline import OfflineOptions, OfflineTranslator
+from service.translation.glossary import Glossary, GlossaryEntry
+from service.translation.job import TranslationJob
+
+ROOT = Path(__file__).parents[2]
+MODELS = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Iterator[OfflineTranslator]:
+    options = OfflineOptions("cpu", "int8", max_slots=16, max_beam_size=16)
+    with OfflineTranslator(MODELS, options) as translator:
+        yield translator
+
+
+def job(text: str, source: str, target: str, *terms: tuple[str, str]) -> TranslationJob:
+    glossary = Glossary([GlossaryEntry(*term) for term in terms]) if terms else None
+    return TranslationJob([text], source, target, glossary=glossary)
+
+
+def translated(translator: OfflineTranslator, *jobs: TranslationJob) -> list[str]:
+    return [result.text for (result,) in translator.run_jobs(jobs)]
+
+
+CASES: list[tuple[str, str, str, Sequence[tuple[str, str]]]] = [
+    ("The dog is running through the snow.", "en", "de", [("dog", "Köter")]),
+    (
+        "The committees met near the lake.",
+        "en",
+        "de",
+        [("committee", "Gremium"), ("lake", "Teich")],
+    ),
+    ("I like unicorns.", "en", "de", [("unicorn", "🦄ꙮ")]),
+    ("A dog.", "en", "de", [("a dog.", "Das ist ein Hund von nebenan.")]),
+    ("The dog and the old dog.", "en", "de", [("dog", "Hund"), ("old dog", "Hund des Alten")]),
+    ("委员会将于星期一开会。", "zh", "en", [("委员会", "panel")]),
+    ("The committee will meet.", "en", "zh", [("committee", "专门小组")]),
+]
+
+
+@pytest.mark.parametrize(("text", "source", "target", "terms"), CASES)
+def test_every_term_appears(
+    translator: OfflineTranslator,
+    text: str,
+    source: str,
+    target: str,
+    terms: Sequence[tuple[str, str]],
+) -> None:
+    (found,) = translated(translator, job(text, source, target, *terms))
+    for _, wanted in terms:
+        assert wanted.casefold() in found.casefold()
+
+
+def test_the_neighbours_of_a_sentence_with_terms_stay_as_they_are(
+    translator: OfflineTranslator,
+) -> None:
+    plain = [job("The house is big.", "en", "de"), job("Good morning.", "en", "de")]
+    termed = [job(*case[:3], *case[3]) for case in CASES if case[2] == "de"]
+    alone = [translated(translator, one)[0] for one in (*plain, *termed)]
+    assert translated(translator, *plain, *termed) == alone
+
+
+def test_markup_capitals_and_kept_strings_go_with_terms(translator: OfflineTranslator) -> None:
+    page = "The <b>dog</b> is in the <a href='x'>garden</a>, {name}."
+    html = TranslationJob(
+        [page], "en", "de", format="html", glossary=Glossary([GlossaryEntry("dog", "Köter")])
+    )
+    (found,) = translated(translator, html)
+    assert "Köter" in found
+    assert all(found.count(tag) == 1 for tag in ("<b>", "</b>", "<a href='x'>", "</a>", "{name}"))
+    (capitals,) = translated(
+        translator, job("THE DOG IS IN THE GARDEN", "en", "de", ("dog", "Köter"))
+    )
+    assert "KÖTER" in capitals
+
+
+def test_two_hundred_terms_in_one_text_appear(translator: OfflineTranslator) -> None:
+    terms = [(f"w{i}", f"Wort{i}") for i in range(200)]
+    text = " ".join(f"w{i}" for i in range(200))
+    (found,) = translated(translator, job(text, "en", "de", *terms))
+    assert [i for i in range(200) if f"Wort{i}" not in found] == []
+
+
+def test_terms_that_do_not_fit_one_sentence_are_refused(translator: OfflineTranslator) -> None:
+    long = [(f"{letter} dog", letter * 199) for letter in "qxz"]
+    with pytest.raises(ValueError, match="terms of one sentence take"):
+        translated(translator, job("q dog x dog z dog", "en", "de", *long))
+
+
+def test_a_stream_is_the_result(translator: OfflineTranslator) -> None:
+    wanted = job("The dog is running through the snow.", "en", "de", ("dog", "Köter"))
+
+    async def pieces() -> tuple[str, str]:
+        streamed = ""
+        async with translator._dispatcher.stream(wanted) as stream:
+            async for piece in stream:
+                if isinstance(piece, list):
+                    return streamed, piece[0].text
+                streamed += piece.text
+        raise AssertionError
+
+    streamed, whole = asyncio.run_coroutine_threadsafe(pieces(), translator._loop).result()
+    assert streamed == whole
+    assert "Köter" in whole
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "prefix", "expected"),
+    [
+        ("The house is big.", "en", "de", "Das", " Haus"),
+        ("The house is big.", "en", "de", "Das ", "Haus"),
+        ("The house is big.", "en", "de", "", "Das"),
+        ("The library is closed.", "en", "zh", "", "图书馆"),
+        ("图书馆在哪里？", "zh", "en", "Where", " is"),
+        ("The house is big. The dog sleeps.", "en", "de", "Das Haus ist groß. Der", " Hund"),
+    ],
+)
+def test_the_likeliest_next_word(
+    translator: OfflineTranslator,
+    text: str,
+    source: str,
+    target: str,
+    prefix: str,
+    expected: str,
+) -> None:
+    found = asyncio.run_coroutine_threadsafe(
+        translator._dispatcher.next_words(TranslationJob([text], source, target), prefix, 5),
+        translator._loop,
+    ).result()
+    assert 1 <= len(found.words) <= 5
+    assert found.words[0].text == expected
+    assert found.words[0].translation.startswith(prefix + expected)
+    probabilities = [word.probability for word in found.words]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) + found.end <= 1.01
+
+
+def test_an_endless_prefix_is_refused(translator: OfflineTranslator) -> None:
+    asked = TranslationJob(["A dog."], "en", "de")
+    words = translator._dispatcher.next_words(asked, "Quark " * 200, 5)
+    with pytest.raises(InvalidField):
+        asyncio.run_coroutine_threadsafe(words, translator._loop).result()
