@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
@@ -40,7 +40,7 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         phrase = HTTPStatus(error.status_code).phrase.lower()
         message = printable(f"{request.method} {shown(path)}: {phrase}")
         headers = dict(error.headers or {})
-        operations = app.openapi()["paths"].get(path)
+        operations = _operations(app.openapi()["paths"], path)
         if error.status_code == 405 and operations:  # the router names only one route's
             headers["Allow"] = ", ".join(sorted(operations)).upper()
         failure = Failure(error.status_code, message, code, request.state.request_id)
@@ -52,6 +52,15 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
+
+
+def _operations(paths: Mapping[str, Mapping[str, object]], path: str) -> Mapping[str, object]:
+    """The operations of a path, which may be an instance of a template."""
+    found = paths.get(path)
+    if found is None and "/" in path[1:]:
+        template = f"{path.rpartition('/')[0]}/{{name}}"
+        found = paths.get(template)
+    return found or {}
 
 
 def _json(path: str, failure: Failure, headers: dict[str, str]) -> Response:

@@ -77,7 +77,7 @@ def install_routes(app: FastAPI, state: ServerState) -> None:
     app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
     description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
     app.include_router(translate.make_router(description))
-    app.include_router(next_words.make_router(state.limits))
+    app.include_router(next_words.make_router(state.limits, state.dispatcher.languages))
     app.include_router(detect.make_router(state.limits.max_characters))
     app.include_router(suggest.make_router(is_on=state.suggested.store is not None))
     for router in _ROUTERS:

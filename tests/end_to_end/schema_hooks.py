@@ -16,6 +16,9 @@ _WHOLE = (
     *("max_length", "no_repeat_ngram_size", "deadline_ms"),
 )
 _PLAIN = "text/plain"
+_PAIRS = [["zh", "en"], ["en", "zh"], ["en", "de"], ["de", "en"]]
+_SHORT = 3
+"""Characters of a prefix that fits before the translation of any text."""
 _PATIENT_MS = 60_000
 """A deadline that any machine meets; with a shorter one 504 may be the right answer."""
 
@@ -23,6 +26,8 @@ _PATIENT_MS = 60_000
 @schemathesis.hook
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
     """Whether the request's parts go together."""
+    if case.path.startswith("/glossaries"):
+        return _is_storable(case)
     if case.method.upper() != "POST":
         return True
     query = case.query or {}
@@ -33,6 +38,37 @@ def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> b
     if query and not is_plain:  # the query's fields go with a plain text
         return False
     return not isinstance(fields, dict) or (_is_understood(fields, case) and _is_consistent(fields))
+
+
+def _is_storable(case: schemathesis.Case) -> bool:
+    """A glossary as JSON, of a pair that a model has, under a name that a path can have."""
+    name = str((case.path_parameters or {}).get("name", "a"))
+    if not isinstance(case.body, dict):
+        return case.media_type in (None, "application/json") and _is_name(name)
+    return (
+        case.media_type == "application/json"
+        and _is_name(name)
+        and _is_name(case.body.get("name", name))
+        and _is_direct(case.body)
+        and bool(case.body.get("entries"))
+        and _has_words(case.body.get("entries"))
+    )
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and bool(name.strip()) and name.isprintable() and "/" not in name
+
+
+def _is_direct(given: dict[str, Any]) -> bool:
+    return [given.get("source"), given.get("target")] in _PAIRS
+
+
+def _has_words(entries: object) -> bool:
+    """What is no list of terms is refused for that."""
+    if not isinstance(entries, list) or not all(isinstance(term, dict) for term in entries):
+        return True
+    texts = [term.get(side) for term in entries for side in ("source", "target")]
+    return all(not isinstance(text, str) or _is_name(text.replace("/", "")) for text in texts)
 
 
 def _is_understood(fields: dict[str, Any], case: schemathesis.Case) -> bool:
@@ -51,8 +87,18 @@ def _is_consistent(fields: dict[str, Any]) -> bool:
         and _is_served(given)
         and _is_whole(given)
         and not is_of_one_sentence
+        and _has_a_fitting_glossary(given)
+        and len(str(given.get("prefix", ""))) <= _SHORT
         and can_be_met
     )
+
+
+def _has_a_fitting_glossary(given: dict[str, Any]) -> bool:
+    """Terms are for a pair that one model has."""
+    glossary = given.get("glossary")
+    if isinstance(glossary, str):
+        return not glossary.startswith("[")
+    return not glossary or (_is_direct(given) and _has_words(glossary))
 
 
 def _is_one_search(given: dict[str, Any]) -> bool:
@@ -70,5 +116,5 @@ def _is_whole(given: dict[str, Any]) -> bool:
 
 def _is_served(given: dict[str, Any]) -> bool:
     """A model has its own languages only; ours are called by them."""
-    languages = {given.get("source"), given.get("target")}
+    languages = {str(given.get("source")), str(given.get("target"))}
     return "model" not in given or languages <= {*str(given["model"]).split("-")}

@@ -76,10 +76,6 @@ class GlossaryDescription(BaseModel):
 
 
 _CODE: dict[str, Any] = {"type": "string", "maxLength": MAX_CODE_CHARACTERS}
-_FILE_QUERY = [
-    {"name": name, "in": "query", "required": False, "schema": schema}
-    for name, schema in (("name", NAME_SCHEMA), ("source", _CODE), ("target", _CODE))
-]
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -96,11 +92,8 @@ _BODY: dict[str, Any] = {
                     },
                 }
             },
-            CSV: {"schema": {"type": "string"}},
-            TSV: {"schema": {"type": "string"}},
         },
     },
-    "parameters": _FILE_QUERY,
 }
 router = APIRouter()
 

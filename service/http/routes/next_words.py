@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,7 +14,7 @@ from service.http.request_body import FORM, JSON, until_disconnected
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
 from service.http.state import Limits, check_length, server_state
-from service.translation.job import TranslationJob
+from service.translation.job import AUTO, TranslationJob
 from service.translation.next_words import MAX_WORDS
 
 PATH = "/translate/next"
@@ -48,8 +49,8 @@ class NextWordsAnswer(BaseModel):
     sentence: int
 
 
-def make_router(limits: Limits) -> APIRouter:
-    """Make the route; the limits are those that its description names."""
+def make_router(limits: Limits, languages: Sequence[str]) -> APIRouter:
+    """Make the route; the limits and languages are those that its description names."""
     router = APIRouter()
     router.add_api_route(
         PATH,
@@ -57,7 +58,7 @@ def make_router(limits: Limits) -> APIRouter:
         methods=["POST"],
         response_model=NextWordsAnswer,
         responses=describe_errors(400, 413, 415, 422, 503, 504),
-        openapi_extra=_describe(limits),
+        openapi_extra=_describe(limits, languages),
     )
     return router
 
@@ -80,11 +81,23 @@ async def next_words(request: Request) -> NextWordsAnswer:
     return NextWordsAnswer(words=answers, end=found.end, sentence=found.sentence)
 
 
-def _describe(limits: Limits) -> dict[str, Any]:
+def _describe(limits: Limits, languages: Sequence[str]) -> dict[str, Any]:
     text = {"type": "string", "maxLength": limits.max_characters}
-    code = {"type": "string", "maxLength": MAX_CODE_CHARACTERS}
+    source = {"type": "string", "enum": [AUTO, *languages]}
+    target = {"type": "string", "enum": list(languages)}
     count = {"type": "integer", "minimum": 1, "maximum": MAX_WORDS, "default": 5}
-    properties = {"q": text, "source": code, "target": code, "prefix": text, "k": count}
-    schema = {"type": "object", "required": ["q", "source", "target"], "properties": properties}
-    content = {kind: {"schema": schema, "example": _EXAMPLE} for kind in (JSON, FORM)}
+    required = {"q": text, "source": source, "target": target}
+    optional: dict[str, Any] = {"prefix": text, "k": count}
+    with_null = {name: {"anyOf": [one, {"type": "null"}]} for name, one in optional.items()}
+    content = {
+        kind: {
+            "schema": {
+                "type": "object",
+                "required": list(required),
+                "properties": required | fields,
+            },
+            "example": _EXAMPLE,
+        }
+        for kind, fields in ((JSON, with_null), (FORM, optional))
+    }
     return {"requestBody": {"required": True, "content": content}}
