@@ -13,7 +13,7 @@ _FIELDS = set(TranslateRequest.model_fields)
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")
 _WHOLE = (
     *("alternatives", "beam_size", "top_k", "seed"),
-    *("max_length", "no_repeat_ngram_size", "deadline_ms"),
+    *("max_length", "no_repeat_ngram_size", "deadline_ms", "k"),
 )
 _PLAIN = "text/plain"
 _PAIRS = [["zh", "en"], ["en", "zh"], ["en", "de"], ["de", "en"]]

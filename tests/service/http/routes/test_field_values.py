@@ -23,6 +23,7 @@ ALLOWED = {
     "format": '"text" or "html" or "auto"',
     "keep": "a string or a list of at most 100 strings, each of 1 to 200 characters",
     "split_sentences": 'true or false or "nonewlines"',
+    "glossary": 'the name of a stored glossary or a list of {"source", "target", "case_sensitive"?}',
     "alternatives": "a whole number from 0 to 15",
     "api_key": KEY,
     "secret": KEY,
@@ -64,6 +65,7 @@ BAD: dict[str, list[tuple[Any, str]]] = {
     ],
     "numbers": [("1", "'1'"), (True, "true"), (-0.5, "-0.5"), (10**5, "100000"), (1e300, "1e+300")],
     "flag": [("true", "'true'"), (1, "1"), (0.0, "0.0"), ("yes", "'yes'")],
+    "glossary": [(5, "5"), ("", "''")],
     "format": [("pdf", "'pdf'"), (5, "5"), ("TEXT", "'TEXT'"), ("", "''")],
 }
 
@@ -80,6 +82,7 @@ def bad_values() -> list[tuple[str, Any, str]]:
         "details": "flag",
         "split_sentences": "flag",
         "format": "format",
+        "glossary": "glossary",
     }
     return [
         (name, value, got)
