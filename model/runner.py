@@ -145,6 +145,7 @@ class Runner:
         """
         self._check_room(sentences)
         handles = [next(self._handles) for _ in sentences]
+        num_slots, num_rows = self._allocator.num_slots, self._allocator.num_rows
         for handle, sentence in zip(handles, sentences, strict=True):
             self._allocator.add(handle, sentence.options.beam_size)
             limit = sentence.target_limit(self.max_target_tokens)
@@ -152,6 +153,10 @@ class Runner:
             self._running[handle] = _Running(sentence, features, limit, self._num_steps)
         self._full_batch = None
         try:
+            self._network.clear(
+                range(num_slots, self._allocator.num_slots),
+                range(num_rows, self._allocator.num_rows),
+            )
             for batch in _by_length(list(zip(handles, sentences, strict=True))):
                 self._encode(batch)
         except BaseException:
@@ -340,12 +345,11 @@ class Runner:
                 yield EndedSentence(place, slot, row, len(state.source.ids), most)
 
     def _evict(self, handles: Sequence[int]) -> None:
-        longest = self._longest()
         moves = self._allocator.remove(handles)
         for handle in handles:
             del self._running[handle]
         self._full_batch = None
-        self._network.move(moves, longest)
+        self._network.move(moves)
         if moves.slots:
             self._search.move(moves.slots)
 

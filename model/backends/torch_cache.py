@@ -2,6 +2,10 @@
 
 A running sentence holds one slot, and one row per hypothesis of its beam. Both caches are
 allocated once. Live rows are 0..R-1 and live slots 0..N-1, so steps read plain slices.
+
+Steps also read positions that no token of the sentence has filled yet, and mask them. A mask does
+not stop NaN, so a sentence gets cleared rows and slots, and moves with all positions. Positions
+that were never written are zero; each cache knows how many were (`num_written`).
 """
 
 from __future__ import annotations
@@ -27,12 +31,14 @@ class RowCache:
         shape = (config.n_decoder_layers, n_rows, config.n_heads, max_length, config.head_dim)
         self.keys = like.new_zeros(shape)
         self.values = like.new_zeros(shape)
+        self.num_written = 0
 
     def append(self, layer: int, positions: Tensor, new: KV, length: int) -> KV:
         """Store one position of each live row and return the first `length` positions.
 
         positions (R,), new (R, H, 1, E) -> (R, H, length, E), views of the cache.
         """
+        self.num_written = max(self.num_written, length)
         rows = torch.arange(positions.size(0), device=positions.device)
         self.keys[layer, rows, :, positions] = new.keys.squeeze(2)
         self.values[layer, rows, :, positions] = new.values.squeeze(2)
@@ -45,6 +51,11 @@ class RowCache:
         Reads all sources before it writes."""
         for store in (self.keys, self.values):
             store[:, targets, :, :length] = store[:, sources, :, :length]
+
+    def clear(self, rows: range) -> None:
+        """Fill contiguous rows with zeros."""
+        for store in (self.keys, self.values):
+            store[:, rows.start : rows.stop, :, : self.num_written] = 0.0
 
 
 class MemoryCache:
@@ -59,9 +70,11 @@ class MemoryCache:
         self.keys = like.new_zeros(shape)
         self.values = like.new_zeros(shape)
         self.lengths = like.new_zeros(n_slots, dtype=torch.int64)
+        self.num_written = 0
 
     def store(self, slots: Tensor, projected: Sequence[KV], lengths: Tensor) -> None:
         """Store each layer's (B, H, S, E) in the slots (B,); lengths (B,) mask the padding."""
+        self.num_written = max(self.num_written, projected[0].keys.size(2))
         for layer, kv in enumerate(projected):
             self.keys[layer, slots, :, : kv.keys.size(2)] = kv.keys
             self.values[layer, slots, :, : kv.values.size(2)] = kv.values
@@ -79,12 +92,17 @@ class MemoryCache:
         positions = torch.arange(length, device=slots.device)
         return (positions < self.lengths[slots][:, None])[:, None, None, :]
 
-    def copy(self, targets: Tensor, sources: Tensor, length: int) -> None:
-        """Copy the sentences of slots `sources` (n,), of at most `length` tokens each, to slots
-        `targets` (n,)."""
+    def copy(self, targets: Tensor, sources: Tensor) -> None:
+        """Copy the sentences of slots `sources` (n,) to slots `targets` (n,)."""
+        length = self.num_written
         for store in (self.keys, self.values):
             store[:, targets, :, :length] = store[:, sources, :, :length]
         self.lengths[targets] = self.lengths[sources]
+
+    def clear(self, slots: range) -> None:
+        """Fill contiguous slots with zeros."""
+        for store in (self.keys, self.values):
+            store[:, slots.start : slots.stop, :, : self.num_written] = 0.0
 
 
 class StepRows:

@@ -45,11 +45,15 @@ class EagerNetwork:
         self._memory = MemoryCache(
             model.config, capacity.max_slots, capacity.max_source_tokens, weight
         )
-        self._lengths = [0] * capacity.max_slots
         self._logits = torch.empty(0)
 
     def share_cores(self, sharers: int) -> None:
         """Do nothing: PyTorch's thread pool belongs to the whole process."""
+
+    @torch.inference_mode()
+    def clear(self, slots: range, rows: range) -> None:
+        self._memory.clear(slots)
+        self._rows.clear(rows)
 
     @torch.inference_mode()
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
@@ -59,8 +63,6 @@ class EagerNetwork:
         projected = self._model.project_memory(self._model.encode(to_device(padded, self.device)))
         where = to_device(slots, self.device)
         self._memory.store(where, projected, to_device(lengths, self.device))
-        for slot, length in zip(slots, lengths, strict=True):
-            self._lengths[slot] = length
 
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
@@ -95,17 +97,12 @@ class EagerNetwork:
             targets, sources = targets[is_moved], sources[is_moved]
         self._rows.copy(targets, sources, length)
 
-    def move(self, moves: Compaction, length: int) -> None:
+    @torch.inference_mode()
+    def move(self, moves: Compaction) -> None:
         if moves.rows:
             targets, sources = zip(*moves.rows, strict=True)
-            self._rows.copy(
-                to_device(targets, self.device), to_device(sources, self.device), length
-            )
+            where = to_device(targets, self.device), to_device(sources, self.device)
+            self._rows.copy(*where, self._rows.num_written)
         if moves.slots:
             targets, sources = zip(*moves.slots, strict=True)
-            longest = max(self._lengths[source] for source in sources)
-            self._memory.copy(
-                to_device(targets, self.device), to_device(sources, self.device), longest
-            )
-        for target, source in moves.slots:
-            self._lengths[target] = self._lengths[source]
+            self._memory.copy(to_device(targets, self.device), to_device(sources, self.device))

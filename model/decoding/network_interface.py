@@ -128,6 +128,10 @@ class Network(Protocol):
     def share_cores(self, sharers: int) -> None:
         """Use 1 / `sharers` of the cores; that many networks compute at once, one thread each."""
 
+    def clear(self, slots: range, rows: range) -> None:
+        """Forget what earlier sentences left in slots and rows that new ones take: NaN of a
+        sentence that overflowed survives a mask, because 0 x NaN is NaN."""
+
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources and cache the decoder's memory in their slots."""
 
@@ -151,8 +155,8 @@ class Network(Protocol):
         """Row i of the last step takes over the first `length` tokens of row sources[i] (R,) of
         that step."""
 
-    def move(self, moves: Compaction, length: int) -> None:
-        """Copy slots and rows as `moves` says; `length` as in `reorder`."""
+    def move(self, moves: Compaction) -> None:
+        """Copy slots and rows as `moves` says."""
 
 
 def likeliest(logits: Tensor, count: int, is_forbidden: Tensor | None = None) -> RowCandidates:

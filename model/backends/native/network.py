@@ -99,6 +99,9 @@ class NativeNetwork:
             self._library.dragoman_use_threads(self._network, num_threads)
             self._num_threads = num_threads
 
+    def clear(self, slots: range, rows: range) -> None:
+        """Do nothing: a step reads only what its own sentences wrote."""
+
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode in batches that fit the compiled network's buffers, without padding."""
         start, num_tokens = 0, 0
@@ -209,5 +212,5 @@ class NativeNetwork:
         addresses = (address(self._stepped_rows), address(sources))
         self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
 
-    def move(self, moves: Compaction, length: int) -> None:
+    def move(self, moves: Compaction) -> None:
         """Do nothing: `FixedSlotAllocator` needs no compaction."""
