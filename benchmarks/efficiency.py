@@ -15,7 +15,8 @@ import random
 import statistics
 import time
 
-from model.backends.selection import resolve_device, resolve_precision
+from model.backends.devices import resolve_device
+from model.backends.selection import resolve_precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.network.config import ModelConfig

@@ -158,13 +158,15 @@ class StoredModel:
     weights: StoredWeights
     device: torch.device
 
-    def load(self) -> Transformer:
-        """Load it onto its device, in evaluation mode."""
+    def load(self, dtype: torch.dtype = torch.float32) -> Transformer:
+        """Load it onto its device, in evaluation mode. Each weight is converted before it goes to
+        the device, which needs memory for `dtype` only."""
         with torch.device("meta"):
             model = Transformer(self.config)
-        model.load_state_dict(dict(self.weights), strict=False, assign=True)
+        weights = {name: weight.to(dtype).to(self.device) for name, weight in self.weights.items()}
+        model.load_state_dict(weights, strict=False, assign=True)
         model.share_output()
-        return model.to(self.device).eval()
+        return model.to(self.device, dtype).eval()
 
 
 @dataclass(frozen=True)

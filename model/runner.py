@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from model.backends.cuda_device import make_device
+from model.backends.cuda_graphs import GraphedStep
 from model.backends.native import PackedModel
+from model.backends.recorded_shapes import UsualSentences
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
 from model.decoding.alignment import Aligner, EndedSentence
@@ -31,6 +34,7 @@ from model.decoding.slot_options import Features
 from model.decoding.step import Progress
 from model.decoding.step_cost import StepCost
 from model.decoding.transfer import Pending
+from model.device_lost import DeviceLost
 from model.network.attention_maps import AttentionHead, default_heads
 from model.network.transformer import Transformer
 
@@ -104,10 +108,12 @@ class Runner:
         self.max_beam_size = min(max_beam_size, max_rows)
         self._config = config
         self._device = model.device
+        self._compute = make_device(model.device)
         capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
-        self._network, self._search, self._step = make_step(
-            model, control_ids, capacity, self.max_beam_size, precision, backend, byte_ids or {}
-        )
+        with self._compute.in_use():
+            self._network, self._search, self._step = make_step(
+                model, control_ids, capacity, self.max_beam_size, precision, backend, byte_ids or {}
+            )
         self._aligner = Aligner(
             self._network, self._search, alignment_heads or default_heads(config)
         )
@@ -141,8 +147,12 @@ class Runner:
         """Encode sentences, project their memory and start their searches -> handles.
 
         A sentence takes one slot and beam_size rows. Raises ValueError and admits no sentence if
-        one is empty or too long, or if slots or rows run out.
+        one is empty or too long, or if slots or rows run out; DeviceLost as every method.
         """
+        with self._compute.in_use():
+            return self._admit(sentences)
+
+    def _admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
         self._check_room(sentences)
         handles = [next(self._handles) for _ in sentences]
         num_slots, num_rows = self._allocator.num_slots, self._allocator.num_rows
@@ -179,6 +189,10 @@ class Runner:
 
         Raises ValueError for a subset unless `can_step_subset`.
         """
+        with self._compute.in_use():
+            return self._take_step(handles)
+
+    def _take_step(self, handles: Sequence[int] | None) -> StepResult:
         if self._running:
             self._launch(self._batch_of(handles))
         streamed: dict[int, list[int]] = {}
@@ -201,23 +215,28 @@ class Runner:
         """Abandon a running sentence. Raises KeyError if it is not running."""
         if handle in self._leaving:
             self._leaving.remove(handle)
-        else:
+            return
+        with self._compute.in_use():
             self._evict([handle])
 
-    def warm_up(self, options: Sequence[DecodingOptions]) -> None:
+    def warm_up(self, options: Sequence[DecodingOptions], has_prefix: bool = False) -> None:
         """Run the first steps of every batch size. On a GPU they are slow, and no request should
-        wait for them. The runner must be idle."""
-        for choice in options if self._step.lag else ():
-            count = 1
-            while count <= self.max_slots and count * choice.beam_size <= self.max_rows:
-                sentence = SourceSentence([self._config.eos_id], choice)
-                handles = self.admit([sentence] * count)
-                for _ in range(_WARM_UP_STEPS):
-                    self.step()
-                for handle in handles:
-                    if handle in self._running or handle in self._leaving:
-                        self.release(handle)
-                count *= 2
+        wait for them. The runner must be idle. `has_prefix`: translations begin with a tag."""
+        if not self._step.lag:
+            return
+        prefix = (self._config.eos_id,) if has_prefix else ()
+        usual = [SourceSentence([self._config.eos_id], o, prefix=prefix) for o in options]
+        for sentence in usual:
+            handles = self.admit([sentence])
+            for _ in range(_WARM_UP_STEPS):
+                self.step()
+            for handle in handles:
+                if handle in self._running or handle in self._leaving:
+                    self.release(handle)
+        if isinstance(self._step, GraphedStep):
+            kinds = [UsualSentences(s.options.beam_size, Features.of(s)) for s in usual]
+            with self._compute.in_use():
+                self._step.warm_up(kinds)
 
     def _check_room(self, sentences: Sequence[SourceSentence]) -> None:
         for sentence in sentences:
@@ -370,16 +389,20 @@ def warmed_up(
     make: Callable[[Backend | None], Runner],
     backend: Backend | None,
     options: Sequence[DecodingOptions],
+    has_prefix: bool = False,
 ) -> Runner:
-    """A runner that is warmed up for sentences with these options.
+    """A runner that is warmed up for sentences with these options; `has_prefix` as for
+    `Runner.warm_up`.
 
     If steps cannot be recorded on this GPU, a `backend` of None falls back to "eager"; an explicit
     one raises RuntimeError.
     """
     runner = make(backend)
     try:
-        runner.warm_up(options)
+        runner.warm_up(options, has_prefix)
         return runner
+    except DeviceLost:
+        raise
     except RuntimeError as error:
         if backend is not None:
             raise

@@ -1,10 +1,17 @@
-"""End the process by a signal, without Python's own shutdown."""
+"""End the process by a signal or after a failure, without Python's own shutdown."""
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import time
 from types import FrameType
+
+_logger = logging.getLogger(__name__)
+EXIT_DEVICE_LOST = 70
+"""EX_SOFTWARE of sysexits.h."""
+_ANSWER_SECONDS = 1.0
 
 
 def end_at_once(number: int, frame: FrameType | None = None) -> None:
@@ -16,6 +23,15 @@ def end_at_once(number: int, frame: FrameType | None = None) -> None:
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
     os._exit(128 + number)
+
+
+def end_after_failure(reason: str) -> None:
+    """Log the reason and end the process with `EXIT_DEVICE_LOST`, so that a supervisor starts a new
+    one. Call it outside the event loop: answers to clients still leave within a second."""
+    _logger.critical("the process ends: %s", reason)
+    time.sleep(_ANSWER_SECONDS)
+    logging.shutdown()
+    os._exit(EXIT_DEVICE_LOST)
 
 
 def end_at_once_on_sigterm() -> None:

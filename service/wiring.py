@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from model.device_lost import DeviceLost
 from service import __version__
 from service.engine.engine import Engine, EngineLimits
 from service.engine.worker import Worker
@@ -16,6 +17,9 @@ from service.translation.dispatcher import Dispatcher
 from service.translation.glossary_choice import StoredGlossaries
 from service.translation.text_pool import TextPool
 from service.translation.translator import Translator
+
+_MOST_REBUILDS = 5
+"""Failed rebuilds in a row after which a process with a GPU ends; a new one may find it well."""
 
 
 class Wired(NamedTuple):
@@ -71,8 +75,9 @@ def _make_engine(
     )
     started = time.monotonic()
     try:
-        engine = Engine(model.make_runners, metrics_, bounds, busy_workers)
-    except (MemoryError, OSError, ValueError) as error:
+        most_rebuilds = _MOST_REBUILDS if model.device.startswith("cuda") else None
+        engine = Engine(model.make_runners, metrics_, bounds, busy_workers, most_rebuilds)
+    except (MemoryError, OSError, ValueError, DeviceLost) as error:
         raise StartupError(f"{model.name} on {model.device}: {error}") from error
     seconds = time.monotonic() - started
     metrics_.describe_model(__version__, model.device, model.precision, seconds)

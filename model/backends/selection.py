@@ -10,6 +10,8 @@ import torch
 
 from model.backends.control_groups import free_in_control_groups
 from model.backends.cuda_graphs import GraphedStep
+from model.backends.cuda_recording import CudaRecorder
+from model.backends.devices import dtype_of, has_bfloat16
 from model.backends.native import (
     NativeNetwork,
     NativeSearch,
@@ -31,15 +33,6 @@ Backend = Literal["native", "eager", "graphs"]
 """Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`)."""
 
 _HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
-
-
-def resolve_device(name: str) -> str:
-    """ "auto" becomes "cuda" if available, else "cpu". Raises ValueError if CUDA is missing."""
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device 'cuda' was asked for, but torch finds no usable CUDA GPU")
-    return name
 
 
 def num_cores() -> int:
@@ -94,6 +87,8 @@ def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
 def _check(precision: str, device: str) -> None:
     if precision == "int8" and device != "cpu":
         raise ValueError(f"precision int8 is for the CPU; on {device} use float16 or bfloat16")
+    if precision == "bfloat16" and device != "cpu" and not has_bfloat16(device):
+        raise ValueError(f"precision bfloat16 needs a newer GPU than {device}; use float16")
     if precision == "float16" and device == "cpu":
         raise ValueError("precision float16 needs a GPU; on the CPU use int8 or float32")
     if precision == "int8" and not is_available():
@@ -128,13 +123,19 @@ def prepare(
     precision: Precision,
     backend: Backend | None,
 ) -> Transformer | StoredModel | PackedModel:
-    """The form of a model that several runners share; arguments as for `make_step`.
+    """The form of a model that several runners of a device share; arguments as for `make_step`.
 
     Raises MemoryError if it does not fit."""
     backend = backend or resolve_backend("auto", model.device.type, precision)
-    if isinstance(model, PackedModel) or backend != "native":
+    if isinstance(model, PackedModel):
         return model
-    return PackedModel(model, control_ids, is_quantised=precision == "int8")
+    if backend == "native":
+        return PackedModel(model, control_ids, is_quantised=precision == "int8")
+    dtype = dtype_of(precision)
+    try:
+        return model.to(dtype) if isinstance(model, Transformer) else model.load(dtype)
+    except torch.OutOfMemoryError as error:
+        raise MemoryError("the model's weights do not fit into memory") from error
 
 
 def make_step(
@@ -166,25 +167,20 @@ def make_step(
         network = NativeNetwork(shared, capacity)
         own_search = NativeSearch(*sizes, utf8)
         return network, own_search, NativeStep(network, own_search)
+    assert isinstance(shared, Transformer)
     is_recorded = backend == "graphs"
-    eager = _eager_network(shared, control_ids, capacity, precision, is_recorded)
+    eager = _eager_network(shared, control_ids, capacity, is_recorded)
     search = Search(*sizes, eager.device, utf8)
-    step = GraphedStep(eager, search, capacity) if is_recorded else Step(eager, search)
-    return eager, search, step
+    if not is_recorded:
+        return eager, search, Step(eager, search)
+    recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
+    return eager, search, GraphedStep(eager, search, capacity, recorder)
 
 
 def _eager_network(
-    model: Transformer | StoredModel,
-    control_ids: Sequence[int],
-    capacity: Capacity,
-    precision: Precision,
-    is_recorded: bool,
+    model: Transformer, control_ids: Sequence[int], capacity: Capacity, is_recorded: bool
 ) -> EagerNetwork:
-    if precision == "int8":
-        raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
-    dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     try:
-        loaded = model if isinstance(model, Transformer) else model.load()
-        return EagerNetwork(loaded.to(dtypes[precision]), control_ids, capacity, is_recorded)
+        return EagerNetwork(model, control_ids, capacity, is_recorded)
     except torch.OutOfMemoryError as error:
         raise MemoryError("the model's weights and caches do not fit into memory") from error

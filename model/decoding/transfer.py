@@ -56,7 +56,7 @@ class DeviceToHost(Generic[Result]):
         ]
         for copy, tensor in zip(self._copies, tensors, strict=True):
             copy.copy_(tensor, non_blocking=True)
-        self._event = torch.cuda.Event()
+        self._event = torch.cuda.Event(blocking=True)  # spinning would take a core
         self._event.record()
 
     def wait(self) -> Result:

@@ -22,7 +22,7 @@ def train(recipe: Path, directory: Path, device: str) -> None:
     finished checkpoint is left in the run's directory.
     """
     with importing("train"):
-        from model.backends.selection import resolve_device
+        from model.backends.devices import resolve_device
         from model.training.loop import Trainer
         from model.training.recipe import load_recipe
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from model.decoding.sentence import Finished
 from model.decoding.step_cost import NOMINAL, StepCost
+from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.interfaces import Runner
 from service.engine.joining import Joining
@@ -173,6 +174,8 @@ class BatchLoop:
         started = time.monotonic()
         try:
             handles = self._runner.admit([task.sentence for task in tasks])
+        except DeviceLost:
+            raise
         except Exception as error:
             if len(tasks) > 1:
                 for task in tasks:
@@ -210,6 +213,8 @@ class BatchLoop:
         self._metrics.step_rows.observe(num_rows)
         try:
             result = self._runner.step(_handles(taken))
+        except DeviceLost:
+            raise
         except Exception:
             _logger.exception("a step failed with %d sentences running", len(self._running))
             self._fail_running()

@@ -22,6 +22,7 @@ from service.engine.sharing import SharedSentences
 from service.engine.worker import Worker
 from service.errors import Draining, InvalidField, NotReady, ServiceError
 from service.observability.metrics import ModelMetrics
+from service.signals import end_after_failure
 
 _MAX_PART = 64
 """Sentences that are submitted at once; they take less than a millisecond."""
@@ -49,8 +50,10 @@ class Engine:
         metrics: ModelMetrics,
         limits: EngineLimits,
         busy_workers: set[Worker] | None = None,
+        most_rebuilds: int | None = None,
+        end_process: Callable[[str], None] = end_after_failure,
     ) -> None:
-        """Make one worker for each of `make_runners`; for `busy_workers`, see `Worker`."""
+        """Make one worker for each of `make_runners`; the other arguments as for `Worker`."""
         self.admission = AdmissionControl(limits.max_waiting_sentences, limits.max_waiting_tokens)
         self._is_draining = False
         self._is_preemptive = limits.is_preemptive
@@ -64,6 +67,8 @@ class Engine:
                 busy_workers,
                 self._unready,
                 limits.is_preemptive,
+                most_rebuilds,
+                end_process,
             )
             for make_runner in make_runners
         ]

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop, Updates
 from service.engine.interfaces import Runner
@@ -25,6 +26,7 @@ from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.errors import NotReady
 from service.observability.metrics import ModelMetrics
+from service.signals import end_after_failure
 
 _logger = logging.getLogger(__name__)
 _REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
@@ -71,8 +73,9 @@ _Message = _Work | _Cancel | _Expire | _Stream | _Stop
 class Worker:
     """Translates sentence tasks in its own thread.
 
-    If the loop crashes, the worker fails its requests, builds a new runner and restarts. Call the
-    public methods on the event loop.
+    If the loop crashes, the worker fails its requests, builds a new runner and restarts. If the
+    device is lost, no runner can work in this process, so the worker ends it. Call the public
+    methods on the event loop.
     """
 
     def __init__(
@@ -84,13 +87,17 @@ class Worker:
         busy_workers: set[Worker],
         why_not_running: Callable[[], NotReady],
         is_preemptive: bool = True,
+        most_rebuilds: int | None = None,
+        end_process: Callable[[str], None] = end_after_failure,
     ) -> None:
         """`busy_workers` holds the workers of the process that have work; they share the cores.
-        `is_preemptive`: as for `BatchLoop`."""
+        `is_preemptive`: as for `BatchLoop`. `most_rebuilds`: if building a runner fails so often
+        in a row, end the process; None: never. `end_process` gets the reason."""
         self._make_runner, self._make_scheduler = make_runner, make_scheduler
         self._admission, self._metrics = admission, metrics
         self._busy_workers, self._why_not_running = busy_workers, why_not_running
         self._is_preemptive = is_preemptive
+        self._most_rebuilds, self._end_process = most_rebuilds, end_process
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -185,15 +192,20 @@ class Worker:
             pass
 
     def _serve(self) -> bool:
-        """Step until stopped (True) or crashed (False); then fail the remaining tasks."""
-        is_stopped = False
+        """Step until stopped (True) or crashed (False); then fail the remaining tasks. If the
+        device is lost, end the process."""
+        is_stopped, lost = False, ""
         try:
             self._step_until_stopped()
             is_stopped = True
+        except DeviceLost as error:
+            is_stopped, lost = True, str(error)
         except Exception as error:
             _logger.exception("the engine died")
             _clear_frames(error)
         self._fail_everything()
+        if lost:
+            self._end_process(lost)
         return is_stopped
 
     def _step_until_stopped(self) -> None:
@@ -245,9 +257,15 @@ class Worker:
             try:
                 self._batch_loop = self._make_batch_loop(self._make_runner())
                 self._metrics.engine_restarts.inc()
+            except DeviceLost as error:
+                self._end_process(str(error))
+                return False
             except Exception as error:
                 _logger.exception("the engine could not be rebuilt")
                 _clear_frames(error)
+                if attempt + 1 == self._most_rebuilds:
+                    self._end_process(f"the engine could not be rebuilt {attempt + 1} times")
+                    return False
                 continue
             self.is_running = True
             return True

@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from model.backends.selection import Backend, resolve_device
+from model.backends.devices import resolve_device
+from model.backends.selection import Backend
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
 from model.decoding.network_interface import Precision, StepShape
 from model.decoding.options import DecodingOptions

@@ -93,7 +93,7 @@ def test_warming_up_leaves_no_trace() -> None:
     assert texts(run_to_end(runner, sentences)) == expected
 
 
-def failing_warm_up(runner: Runner, options: list[DecodingOptions]) -> None:
+def failing_warm_up(runner: Runner, options: list[DecodingOptions], has_prefix: bool) -> None:
     if isinstance(runner._step, graphs.GraphedStep):
         raise RuntimeError("operation not permitted when stream is capturing")
 

@@ -42,7 +42,7 @@ def test_sentences_join_and_leave_recorded_steps_without_changing_each_other() -
     runner.warm_up([DecodingOptions(beam_size=1), DecodingOptions(beam_size=4)])
     assert texts(translate_all(runner, sentences)) == texts(on_cpu)
     assert isinstance(runner._step, GraphedStep)
-    assert any(recording.graph for recording in runner._step._recordings.values())
+    assert any(recording.recorded for recording in runner._step._recordings.values())
 
 
 @pytest.mark.parametrize(
