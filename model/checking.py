@@ -23,6 +23,7 @@ from model.checkpoint import (
     SUMS_FILE,
     Checkpoint,
     CheckpointError,
+    StoredCheckpoint,
     add_to_checkpoint,
     load_checkpoint,
     verify_sums,
@@ -95,6 +96,21 @@ def add_self_test(directory: Path) -> None:
     text = json.dumps([asdict(sentence) for sentence in sentences], ensure_ascii=False)
     lines = text.replace("}, {", "},\n{").replace("[{", "[\n{").replace("}]", "}\n]\n")
     add_to_checkpoint(directory, SELF_TEST_FILE, lines)
+
+
+def built_in_sources(checkpoint: StoredCheckpoint) -> list[tuple[list[int], list[int]]]:
+    """Source ids of a short sentence in some of a checkpoint's languages, and the tag that its
+    translation begins with."""
+    info, tokenizer = checkpoint.info, checkpoint.tokenizer
+    limit = info.source_limit(_MOST_SOURCE_TOKENS)
+    chosen = [info.pairs[i * len(info.pairs) // _MOST_SENTENCES] for i in range(_MOST_SENTENCES)]
+    return [
+        (
+            tokenizer.encode_source(_sample(source), target, source)[:limit],
+            tokenizer.target_start(target),
+        )
+        for source, target in dict.fromkeys(chosen)
+    ]
 
 
 def _translated(checkpoint: Checkpoint, source: str, target: str) -> SelfTestSentence:

@@ -158,6 +158,10 @@ class StoredModel:
     weights: StoredWeights
     device: torch.device
 
+    def on(self, device: str) -> StoredModel:
+        """The same weights, to be loaded onto another device."""
+        return StoredModel(self.config, self.weights, torch.device(device))
+
     def load(self, dtype: torch.dtype = torch.float32) -> Transformer:
         """Load it onto its device, in evaluation mode. Each weight is converted before it goes to
         the device, which needs memory for `dtype` only."""

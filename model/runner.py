@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,11 +33,9 @@ from model.decoding.slot_options import Features
 from model.decoding.step import Progress
 from model.decoding.step_cost import StepCost
 from model.decoding.transfer import Pending
-from model.device_lost import DeviceLost
 from model.network.attention_maps import AttentionHead, default_heads
 from model.network.transformer import Transformer
 
-_logger = logging.getLogger(__name__)
 _MAX_ENCODE_TOKENS = 8192
 _WARM_UP_STEPS = 3
 
@@ -129,6 +126,13 @@ class Runner:
         self._full_batch: _StepBatch | None = None
         self.step_cost: StepCost | None = None
         """What a step costs, if it was measured (`model.step_timing`)."""
+        self.refused_paths: Sequence[str] = ()
+        """Fast paths that were switched off (`model.proving`)."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether steps are recorded."""
+        return isinstance(self._step, GraphedStep)
 
     @property
     def num_running(self) -> int:
@@ -383,32 +387,6 @@ class Runner:
                 yield Finished(handle, [], "the model gave no finite scores for this sentence")
             else:
                 yield Finished(handle, hypotheses)
-
-
-def warmed_up(
-    make: Callable[[Backend | None], Runner],
-    backend: Backend | None,
-    options: Sequence[DecodingOptions],
-    has_prefix: bool = False,
-) -> Runner:
-    """A runner that is warmed up for sentences with these options; `has_prefix` as for
-    `Runner.warm_up`.
-
-    If steps cannot be recorded on this GPU, a `backend` of None falls back to "eager"; an explicit
-    one raises RuntimeError.
-    """
-    runner = make(backend)
-    try:
-        runner.warm_up(options, has_prefix)
-        return runner
-    except DeviceLost:
-        raise
-    except RuntimeError as error:
-        if backend is not None:
-            raise
-        _logger.warning("steps cannot be recorded here and are slower: %s", error)
-    del runner
-    return make("eager")
 
 
 def _by_length(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
+from model.device_lost import DeviceLost
 from service.engine.interfaces import Runner, Tokenizer
 from service.settings import Settings
 from service.translation.inspection import InspectedModel
 
 if TYPE_CHECKING:
-    from model.backends.selection import Backend
-    from model.checkpoint import CheckpointInfo, StoredModel
-    from model.decoding.network_interface import Capacity, Precision
+    from model.checkpoint import CheckpointInfo, StoredCheckpoint, StoredModel
+    from model.decoding.network_interface import Capacity
+    from service.runner_factory import Placement, RunnerFactory
 
 _GIB = 2**30
 _USUAL_WORKERS = 2
@@ -32,8 +34,7 @@ class StartupError(ValueError):
 @dataclass(frozen=True)
 class LoadedModel:
     """A checkpoint that can be served, without tensors. `make_runners` has one factory per worker;
-    the first call reads the weights. `runner_bytes` is the memory of full runners, without the
-    weights."""
+    the first call reads the weights."""
 
     name: str
     pairs: Sequence[tuple[str, str]]
@@ -42,7 +43,6 @@ class LoadedModel:
     tokenizer: Tokenizer
     make_runners: Sequence[Callable[[], Runner]]
     max_source_tokens: int
-    runner_bytes: int
     device: str
     precision: str
     inspected: InspectedModel
@@ -53,77 +53,62 @@ def load_models(settings: Settings) -> list[LoadedModel]:
     """Load the checkpoints that the settings name; raises StartupError."""
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
-    models = [_load_model(path, settings) for path in settings.model]
-    for name, count in Counter(model.name for model in models).items():
+    opened = [_open_model(path, settings) for path in settings.model]
+    for name, count in Counter(model.checkpoint.info.name for model in opened).items():
         if count > 1:
             raise StartupError(f"{count} models are called {name!r}; each needs a name of its own")
-    _require_memory(models)
-    return models
+    _require_memory(opened)
+    return [_load_model(model, settings) for model in opened]
 
 
-class _Placement(NamedTuple):
-    """Device, precision and backend of a model; None: the best backend."""
+class _OpenedModel(NamedTuple):
+    """A checked checkpoint without its weights, and the capacity and device of each worker."""
 
-    device: str
-    precision: Precision
-    backend: Backend | None
+    checkpoint: StoredCheckpoint
+    factory: RunnerFactory
+    max_source_tokens: int
+    workers: Sequence[tuple[Capacity, str]]
 
 
-def _load_model(path: Path, settings: Settings) -> LoadedModel:
-    from model.backends.selection import full_bytes, prepare
+def _open_model(path: Path, settings: Settings) -> _OpenedModel:
     from model.checkpoint import open_checkpoint
     from model.importers.resolve import resolve_checkpoint
-    from model.runner import Runner as ModelRunner
-    from model.runner import warmed_up
-    from model.step_timing import measure_step_cost
+    from service.runner_factory import RunnerFactory
 
     try:
         placement = _placement(settings)
-        checkpoint = open_checkpoint(resolve_checkpoint(path), placement.device)
+        checkpoint = open_checkpoint(resolve_checkpoint(path), placement.devices[0])
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
+    capacity = _capacity(settings, checkpoint.info)
+    rooms = _divided(capacity, _num_workers(settings, placement))
+    factory = RunnerFactory(checkpoint, placement, settings.max_beam_size, len(rooms))
+    devices = itertools.cycle(placement.devices)
+    workers = list(zip(rooms, devices, strict=False))
+    return _OpenedModel(checkpoint, factory, capacity.max_source_tokens, workers)
+
+
+def _load_model(opened: _OpenedModel, settings: Settings) -> LoadedModel:
+    checkpoint, factory = opened.checkpoint, opened.factory
     info = checkpoint.info
-    control_ids = checkpoint.tokenizer.control_ids()
-    capacity = _capacity(settings, info)
-    num_workers = _num_workers(settings, placement)
-    rooms = _divided(capacity, num_workers)
-    prepared = functools.cache(
-        lambda: prepare(checkpoint.model, control_ids, placement.precision, placement.backend)
-    )
-
-    def make_runner(capacity: Capacity, backend: Backend | None) -> ModelRunner:
-        return ModelRunner(
-            prepared(),
-            control_ids,
-            **capacity._asdict(),
-            max_beam_size=settings.max_beam_size,
-            precision=placement.precision,
-            backend=backend,
-            byte_ids=checkpoint.tokenizer.byte_ids(),
-            alignment_heads=info.alignment_heads,
-        )
-
-    def make_warm_runner(capacity: Capacity) -> ModelRunner:
-        usual = [info.decoding, DecodingOptions(beam_size=1)]
-        runner = warmed_up(functools.partial(make_runner, capacity), placement.backend, usual)
-        if runner.can_step_subset:
-            runner.share_cores(num_workers)
-            runner.step_cost = measure_step_cost(runner, info.decoding)
-        return runner
-
+    if factory.placement.is_gpu and settings.precision == "auto":
+        try:
+            factory.choose_precision()
+        except (MemoryError, DeviceLost, OSError, ValueError) as error:
+            raise StartupError(f"{info.name}: {error}") from error
     return LoadedModel(
         name=info.name,
         pairs=info.pairs,
         own_codes=info.own_codes,
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
-        make_runners=[functools.partial(make_warm_runner, own) for own in rooms],
-        max_source_tokens=capacity.max_source_tokens,
-        runner_bytes=full_bytes(
-            info.architecture, capacity, settings.max_beam_size, placement.precision
-        ),
-        device=placement.device,
-        precision=placement.precision,
+        make_runners=[
+            functools.partial(factory.make_warm_runner, capacity, device)
+            for capacity, device in opened.workers
+        ],
+        max_source_tokens=opened.max_source_tokens,
+        device=",".join(factory.placement.devices),
+        precision=factory.placement.precision,
         inspected=_inspected(checkpoint.model),
         confidence=info.confidence,
     )
@@ -136,15 +121,17 @@ def _inspected(model: StoredModel) -> InspectedModel:
     return InspectedModel(model.config, compute)
 
 
-def _placement(settings: Settings) -> _Placement:
+def _placement(settings: Settings) -> Placement:
     """Raises ValueError if this machine does not support the settings."""
-    from model.backends.selection import resolve_backend, resolve_device, resolve_precision
+    from model.backends.devices import resolve_devices
+    from model.backends.selection import resolve_backend, resolve_precision
+    from service.runner_factory import Placement
 
-    device = resolve_device(settings.device)
-    precision = resolve_precision(settings.precision, device)
+    devices = resolve_devices(settings.device)
+    precision = resolve_precision(settings.precision, devices[0])
     if settings.backend == "auto":
-        return _Placement(device, precision, None)
-    return _Placement(device, precision, resolve_backend(settings.backend, device, precision))
+        return Placement(devices, precision, None)
+    return Placement(devices, precision, resolve_backend(settings.backend, devices[0], precision))
 
 
 def _capacity(settings: Settings, info: CheckpointInfo) -> Capacity:
@@ -158,15 +145,16 @@ def _capacity(settings: Settings, info: CheckpointInfo) -> Capacity:
     )
 
 
-def _num_workers(settings: Settings, placement: _Placement) -> int:
+def _num_workers(settings: Settings, placement: Placement) -> int:
     """The `workers` setting, by default two if the native backend has two cores; at most as many as
-    have room for the widest beam each. Other backends have one worker."""
+    have room for the widest beam each. On GPUs one worker a device."""
     from model.backends.selection import num_cores, resolve_backend
 
-    backend = placement.backend or resolve_backend("auto", placement.device, placement.precision)
+    device = placement.devices[0]
+    backend = placement.backend or resolve_backend("auto", device, placement.precision)
     wanted = settings.workers or min(_USUAL_WORKERS, num_cores())
     fitting = min(settings.max_slots, settings.max_rows // settings.max_beam_size)
-    return min(wanted, fitting) if backend == "native" else 1
+    return min(wanted if backend == "native" else len(placement.devices), fitting)
 
 
 def _divided(capacity: Capacity, count: int) -> list[Capacity]:
@@ -184,13 +172,19 @@ def _share(total: int, place: int, count: int) -> int:
     return total // count + (place < total % count)
 
 
-def _require_memory(models: Sequence[LoadedModel]) -> None:
-    """Raise StartupError if full runners exceed the free memory, before the server runs."""
-    from model.backends.selection import free_bytes
+def _require_memory(models: Sequence[_OpenedModel]) -> None:
+    """Raise StartupError if full runners, on a GPU with their weights, exceed the free memory of a
+    device, before the server runs."""
+    from model.backends.memory import free_bytes
 
-    needed, free = sum(model.runner_bytes for model in models), free_bytes(models[0].device)
-    if needed > free:
-        raise StartupError(
-            f"full slots would take {needed / _GIB:.1f} GiB of memory, and {free / _GIB:.1f} GiB "
-            "are free; lower max_slots, max_rows, max_target_tokens or max_source_tokens"
-        )
+    needed: Counter[str] = Counter()
+    for model in models:
+        for capacity, device in model.workers:
+            needed[device] += model.factory.needed_bytes(capacity)
+    for device, num_bytes in needed.items():
+        if num_bytes > (free := free_bytes(device)):
+            raise StartupError(
+                f"full slots would take {num_bytes / _GIB:.1f} GiB of memory, and "
+                f"{free / _GIB:.1f} GiB are free on {device}; lower max_slots, max_rows, "
+                "max_target_tokens or max_source_tokens"
+            )

@@ -43,6 +43,7 @@ from model.decoding.sentence import LEAST_SOURCE_TOKENS
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 _MOST_FILE_BYTES = 2**20
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
+DEVICE_PATTERN = r"^(auto|cpu|cuda(:\d{1,3}(,\d{1,3})*)?)$"
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 LogFormat = Literal["auto", "json", "text"]
 
@@ -79,8 +80,11 @@ class Settings(BaseSettings):
         "127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in."
     )
     port: int = Field(8000, ge=0, le=65535, description="TCP port; 0 picks a free one.")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="Where the model runs: auto, cpu or cuda; auto prefers a GPU."
+    device: str = Field(
+        "auto",
+        pattern=DEVICE_PATTERN,
+        description="Where the model runs: auto, cpu, cuda, cuda:1 (the second GPU), or cuda:0,1 "
+        "(a worker on each); auto prefers a GPU.",
     )
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = Field(
         "auto",
@@ -99,7 +103,7 @@ class Settings(BaseSettings):
         ge=0,
         le=64,
         description="Batches that the CPU decodes side by side, each with a share of cores, slots "
-        "and rows; 0: two if it has two cores. A GPU has one.",
+        "and rows; 0: two if it has two cores. Each GPU has one.",
     )
     max_slots: int = Field(64, ge=1, le=65536, description="Sentences translated at the same time.")
     max_rows: int = Field(

@@ -93,6 +93,7 @@ def _make_engine(
             "waiting_tokens": lambda: engine.admission.num_tokens,
             "ready": lambda: engine.is_ready,
             "cache_bytes": lambda: engine.num_cached_bytes,
+            "refused_paths": lambda: engine.num_refused_paths,
         }
     )
     return engine

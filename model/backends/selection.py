@@ -1,14 +1,12 @@
-"""Select device, precision and backend, and compute memory needs."""
+"""Select precision and backend, and build what a runner runs on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
-import psutil
 import torch
 
-from model.backends.control_groups import free_in_control_groups
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import CudaRecorder
 from model.backends.devices import dtype_of, has_bfloat16
@@ -26,13 +24,10 @@ from model.decoding.network_interface import Capacity, Network, Precision
 from model.decoding.search import Search
 from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
-from model.network.config import ModelConfig
 from model.network.transformer import Transformer
 
 Backend = Literal["native", "eager", "graphs"]
 """Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`)."""
-
-_HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
 
 
 def num_cores() -> int:
@@ -93,28 +88,6 @@ def _check(precision: str, device: str) -> None:
         raise ValueError("precision float16 needs a GPU; on the CPU use int8 or float32")
     if precision == "int8" and not is_available():
         raise ValueError("precision int8 needs model/native, which was not compiled here")
-
-
-def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision: Precision) -> int:
-    """Bytes of all caches and hypotheses when every slot and row is full."""
-    number = 2 if precision in ("float16", "bfloat16") else 4
-    positions = (
-        capacity.max_rows * capacity.max_target_tokens
-        + capacity.max_slots * capacity.max_source_tokens
-    )
-    keys_and_values = 2 * config.n_decoder_layers * config.d_model * number * positions
-    hypotheses = (
-        2 * capacity.max_slots * max_beam * capacity.max_target_tokens
-    )  # live and finished ones
-    return keys_and_values + hypotheses * _HYPOTHESIS_TOKEN_BYTES
-
-
-def free_bytes(device: str) -> int:
-    """Free bytes on the device, within the limits of containers."""
-    if device.startswith("cuda"):
-        free, _ = torch.cuda.mem_get_info(device)
-        return free
-    return min([psutil.virtual_memory().available, *free_in_control_groups()])
 
 
 def prepare(

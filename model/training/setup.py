@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from model.backends.selection import free_bytes, full_bytes
+from model.backends.memory import free_bytes, full_bytes
 from model.checkpoint import load_checkpoint, open_checkpoint
 from model.decoding.network_interface import Capacity
 from model.network.transformer import Transformer, initialise, weight_shapes

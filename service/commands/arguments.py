@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +11,27 @@ from typing import Any, TypeVar
 import click
 
 from service.commands.failure import described
-from service.settings import Settings, read_settings
+from service.settings import DEVICE_PATTERN, Settings, read_settings
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-DEVICES = click.Choice(["auto", "cpu", "cuda"])
 PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 MODEL = click.Path(path_type=Path)
 FILE_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+class Device(click.ParamType[str]):
+    """A device's name: auto, cpu, cuda or cuda:1."""
+
+    name = "device"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> str:
+        if not re.fullmatch(DEVICE_PATTERN, str(value)):
+            self.fail(f"{value!r} is not auto, cpu, cuda or cuda:1", param, context)
+        return str(value)
 
 
 class ReadableFile(click.ParamType[Path]):
@@ -48,6 +61,7 @@ class ReadableFile(click.ParamType[Path]):
         return path
 
 
+DEVICES = Device()
 FILE = ReadableFile()
 TEXT_FILE = ReadableFile(may_be_stream=True)
 

@@ -108,6 +108,11 @@ class Engine:
         return self._shared.cache.num_bytes if self._shared else 0
 
     @property
+    def num_refused_paths(self) -> int:
+        """Fast paths that are switched off, over all workers."""
+        return sum(worker.num_refused_paths for worker in self._workers)
+
+    @property
     def num_rows(self) -> int:
         """Hypotheses in the batches."""
         return sum(worker.num_rows for worker in self._workers)

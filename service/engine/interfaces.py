@@ -23,6 +23,8 @@ class Runner(Protocol):
     max_target_tokens: int
     step_cost: StepCost | None
     """What a step costs, if it was measured."""
+    refused_paths: Sequence[str]
+    """Fast paths that failed their proof at start and are switched off."""
 
     @property
     def num_free_slots(self) -> int: ...

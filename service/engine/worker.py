@@ -106,6 +106,8 @@ class Worker:
         self.is_running = False
         self.load = 0
         """Hypotheses of the open tasks."""
+        self.num_refused_paths = 0
+        """Fast paths of the runner that are switched off."""
         runner = make_runner()
         self.max_beam_size = runner.max_beam_size
         self.max_target_tokens = runner.max_target_tokens
@@ -182,6 +184,7 @@ class Worker:
             (task.publish or request.receive)(update)
 
     def _make_batch_loop(self, runner: Runner) -> BatchLoop:
+        self.num_refused_paths = len(runner.refused_paths)
         return BatchLoop(
             runner, self._make_scheduler(), self._admission, self._metrics, self._is_preemptive
         )

@@ -40,6 +40,7 @@ ENGINE_GAUGES = {
     "waiting_tokens": "Source tokens of the waiting sentences.",
     "ready": "1 if the server takes requests.",
     "cache_bytes": "Estimated memory of the cached sentences.",
+    "refused_paths": "Fast paths of the GPU that failed their proof at start and are off.",
 }
 
 _MODEL_GAUGES = {

@@ -41,7 +41,7 @@ class ReplicaSettings(Settings):
             )
         if self.gpus > 1 and not self.gpus.is_integer():
             raise ValueError(f"gpus must be a part of one or a whole number, got {self.gpus}")
-        if self.device == "cuda" and not self.gpus:
+        if self.device.startswith("cuda") and not self.gpus:
             raise ValueError("device cuda needs gpus above 0, got 0")
         return self
 

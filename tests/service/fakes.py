@@ -142,6 +142,7 @@ class FakeRunner:
         self.garbled: dict[str, str] = {}
         self.can_step_subset = True
         self.step_cost: StepCost | None = None
+        self.refused_paths: Sequence[str] = ()
         self.gate = threading.Event()
         self.gate.set()
         self.is_stepping = threading.Event()
@@ -230,7 +231,6 @@ def fake_model(
         tokenizer=FakeTokenizer(),
         make_runners=[lambda: runner],
         max_source_tokens=runner.max_source_tokens,
-        runner_bytes=0,
         device="cpu",
         precision="float32",
         inspected=InspectedModel(FAKE_CONFIG, fake_attention),

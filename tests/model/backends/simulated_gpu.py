@@ -248,9 +248,7 @@ def record_on(
     assert isinstance(network, EagerNetwork)
     rows, memory = network._rows, network._memory
     caches = [rows.keys, rows.values, memory.keys, memory.values, memory.lengths]
-    recorder = SimulatedRecorder(
-        device, lambda: [*runner._search.tables, *caches], rng, failing
-    )
+    recorder = SimulatedRecorder(device, lambda: [*runner._search.tables, *caches], rng, failing)
     graphed._recorder = recorder
     return recorder
 

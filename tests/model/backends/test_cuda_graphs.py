@@ -4,6 +4,8 @@ test_runner.py, where "graphs" is one of the backends."""
 from __future__ import annotations
 
 import itertools
+import random
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,16 +13,18 @@ from torch._subclasses import FakeTensorMode
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
 from model.backends import cuda_graphs as graphs
-from model.backends.selection import Backend
+from model.backends.cuda_recording import RecordedStep
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
-from model.decoding.step import Step
+from model.decoding.step import Outcome, Step
 from model.decoding.utf8 import Utf8Tables
-from model.runner import Runner, warmed_up
+from model.device_lost import DeviceLost
+from model.offline import translate_all
+from model.runner import Runner
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
@@ -93,25 +97,69 @@ def test_warming_up_leaves_no_trace() -> None:
     assert texts(run_to_end(runner, sentences)) == expected
 
 
-def failing_warm_up(runner: Runner, options: list[DecodingOptions], has_prefix: bool) -> None:
-    if isinstance(runner._step, graphs.GraphedStep):
-        raise RuntimeError("operation not permitted when stream is capturing")
+def test_batches_of_the_models_own_beams_meet_no_new_shape_after_warm_up() -> None:
+    """With its tag, streamed or not, of any lengths, joining and leaving."""
+    rng = random.Random(7)
+    runner = tiny_runner(tiny_model(seed=5), max_slots=6, max_rows=24, backend="graphs")
+    runner.warm_up([DecodingOptions(beam_size=4)], has_prefix=True)
+    recorded = set(recordings_of(runner))
+    sentences = [
+        SourceSentence(
+            [*rng.choices(range(4, 13), k=rng.randint(1, 31)), EOS],
+            DecodingOptions(beam_size=4),
+            is_streamed=rng.random() < 0.3,
+            prefix=(5,),
+        )
+        for _ in range(20)
+    ]
+    translate_all(runner, sentences)
+    assert set(recordings_of(runner)) == recorded
 
 
-def test_where_steps_cannot_be_recorded_they_are_taken_one_by_one_unless_asked_otherwise(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+class FailingRecorder:
+    """Records nothing."""
+
+    def __init__(self, error: RuntimeError) -> None:
+        self._error = error
+        self.num_tried = 0
+
+    def record(self, run: Callable[[], Outcome]) -> RecordedStep:
+        self.num_tried += 1
+        raise self._error
+
+
+def test_a_shape_that_cannot_be_recorded_is_tried_once_and_runs_all_the_same(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def make(backend: Backend | None) -> Runner:
-        return tiny_runner(tiny_model(), backend=backend or "graphs")
+    model = tiny_model(seed=3)
+    sentences = [SourceSentence([5, 7, EOS], DecodingOptions(beam_size=2))]
+    expected = texts(run_to_end(tiny_runner(model), sentences))
+    runner = tiny_runner(model, backend="graphs")
+    recorder = FailingRecorder(RuntimeError("operation not permitted when stream is capturing"))
+    assert isinstance(runner._step, graphs.GraphedStep)
+    runner._step._recorder = recorder
+    for _ in range(3):
+        assert texts(run_to_end(runner, sentences)) == expected
+    assert recorder.num_tried == len(recordings_of(runner)) == runner._step.num_refused
+    assert caplog.text.count("cannot be recorded") == recorder.num_tried
 
-    assert isinstance(warmed_up(make, None, [])._step, graphs.GraphedStep)
-    monkeypatch.setattr(Runner, "warm_up", failing_warm_up)
-    with pytest.raises(RuntimeError, match="capturing"):
-        warmed_up(make, "graphs", [])
-    runner = warmed_up(make, None, [])
-    assert not isinstance(runner._step, graphs.GraphedStep)
-    assert run_to_end(runner, mixed_sentences(2, seed=0))
-    assert "steps cannot be recorded here" in caplog.text
+
+def test_a_device_that_is_lost_while_recording_is_no_shape_that_cannot_be_recorded() -> None:
+    runner = tiny_runner(tiny_model(), backend="graphs")
+    assert isinstance(runner._step, graphs.GraphedStep)
+    runner._step._recorder = FailingRecorder(DeviceLost("cuda:0"))
+    with pytest.raises(DeviceLost):
+        run_to_end(runner, [SourceSentence([5, EOS], DecodingOptions())])
+
+
+def test_warm_up_gives_up_if_nothing_can_be_recorded() -> None:
+    runner = tiny_runner(tiny_model(), backend="graphs")
+    assert isinstance(runner._step, graphs.GraphedStep)
+    recorder = FailingRecorder(RuntimeError("not here"))
+    runner._step._recorder = recorder
+    with pytest.raises(RuntimeError, match="3 of 3 shapes"):
+        runner.warm_up([DecodingOptions(beam_size=4)])
+    assert recorder.num_tried == 3
 
 
 def recordings_of(runner: Runner) -> dict[object, object]:

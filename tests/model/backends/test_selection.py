@@ -5,8 +5,8 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from model.backends import selection as placement
-from model.backends.selection import free_bytes, full_bytes
+from model.backends import memory as placement
+from model.backends.memory import free_bytes, full_bytes
 from model.backends.torch_cache import MemoryCache, RowCache
 from model.decoding.hypotheses import Hypotheses
 from model.decoding.network_interface import Capacity

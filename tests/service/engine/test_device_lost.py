@@ -106,9 +106,7 @@ def test_the_process_ends_if_no_new_runner_can_be_built(
         await eventually(lambda: bool(reasons))
         is_lost = isinstance(error, DeviceLost)
         assert len(built) == (2 if is_lost else 4)
-        assert reasons == [
-            "cuda is lost" if is_lost else "the engine could not be rebuilt 3 times"
-        ]
+        assert reasons == ["cuda is lost" if is_lost else "the engine could not be rebuilt 3 times"]
         engine.stop()
 
     asyncio.run(scenario())

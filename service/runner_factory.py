@@ -1,0 +1,125 @@
+"""Make a model's runners: load its weights once a device, warm up, prove that they translate."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from model.backends.devices import has_bfloat16
+from model.backends.memory import full_bytes, network_bytes
+from model.backends.native import PackedModel
+from model.backends.selection import Backend, prepare
+from model.checking import built_in_sources
+from model.checkpoint import StoredCheckpoint
+from model.decoding.network_interface import Capacity, Precision
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Finished, SourceSentence
+from model.network.transformer import Transformer
+from model.offline import translate_all
+from model.proving import fault_of, proof_sentences, proven_precision, proven_runner
+from model.runner import Runner
+from model.step_timing import measure_step_cost
+
+_PROOF_SLOTS = 8
+_PROOF_TARGET_TOKENS = 128
+
+
+class Placement(NamedTuple):
+    """Devices, precision and backend of a model; None: the best backend."""
+
+    devices: Sequence[str]
+    precision: Precision
+    backend: Backend | None
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.devices[0] != "cpu"
+
+
+class RunnerFactory:
+    """Makes the runners of one model. Those of a device share its weights, also after a rebuild."""
+
+    def __init__(
+        self,
+        checkpoint: StoredCheckpoint,
+        placement: Placement,
+        max_beam_size: int,
+        num_workers: int,
+    ) -> None:
+        self.placement = placement
+        self._checkpoint = checkpoint
+        self._max_beam_size, self._num_workers = max_beam_size, num_workers
+        self._control_ids = checkpoint.tokenizer.control_ids()
+        self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
+
+    def choose_precision(self) -> None:
+        """On a GPU: keep to half precision unless the model overflows in it.
+
+        Raises MemoryError or DeviceLost."""
+        device = self.placement.devices[0]
+        wanted: list[Precision] = ["float16", "float32"]
+        if has_bfloat16(device):
+            wanted.insert(1, "bfloat16")
+        precision = proven_precision(wanted, lambda tried: self._plain(device, tried))
+        self.placement = self.placement._replace(precision=precision)
+        self._weights = {key: w for key, w in self._weights.items() if key[1] == precision}
+
+    def make_warm_runner(self, capacity: Capacity, device: str) -> Runner:
+        """A runner that is warmed up; on a GPU its fast paths have proved themselves."""
+        decoding = self._checkpoint.info.decoding
+        runner = proven_runner(
+            functools.partial(self._make, capacity, device, self.placement.precision),
+            self.placement.backend,
+            lambda made: made.warm_up([decoding, DecodingOptions(beam_size=1)], self._has_tags),
+            lambda made: fault_of(
+                made, self._sentences, self._plain(device, self.placement.precision)
+            ),
+        )
+        if runner.can_step_subset:
+            runner.share_cores(self._num_workers)
+            runner.step_cost = measure_step_cost(runner, decoding)
+        return runner
+
+    def needed_bytes(self, capacity: Capacity) -> int:
+        """Memory of a full runner; on a GPU with the weights."""
+        config, precision = self._checkpoint.model.config, self.placement.precision
+        needed = full_bytes(config, capacity, self._max_beam_size, precision)
+        return needed + (network_bytes(config, capacity, precision) if self.placement.is_gpu else 0)
+
+    def _make(
+        self, capacity: Capacity, device: str, precision: Precision, backend: Backend | None
+    ) -> Runner:
+        key = device, precision
+        if key not in self._weights:
+            stored = self._checkpoint.model.on(device)
+            self._weights[key] = prepare(stored, self._control_ids, precision, backend)
+        return Runner(
+            self._weights[key],
+            self._control_ids,
+            **capacity._asdict(),
+            max_beam_size=self._max_beam_size,
+            precision=precision,
+            backend=backend,
+            byte_ids=self._checkpoint.tokenizer.byte_ids(),
+            alignment_heads=self._checkpoint.info.alignment_heads,
+        )
+
+    def _plain(self, device: str, precision: Precision) -> list[Finished]:
+        """The built-in sentences, translated by the plain PyTorch path."""
+        limit = max(len(sentence.ids) for sentence in self._sentences)
+        rows = max(_PROOF_SLOTS * 4, self._max_beam_size)
+        capacity = Capacity(_PROOF_SLOTS, rows, limit, _PROOF_TARGET_TOKENS)
+        runner = self._make(capacity, device, precision, "eager")
+        return translate_all(runner, self._sentences)
+
+    @functools.cached_property
+    def _sentences(self) -> list[SourceSentence]:
+        decoding = self._checkpoint.info.decoding
+        return proof_sentences(built_in_sources(self._checkpoint), decoding)
+
+    @property
+    def _has_tags(self) -> bool:
+        """Whether translations begin with a tag of their language."""
+        _, target = self._checkpoint.info.pairs[0]
+        return bool(self._checkpoint.tokenizer.target_start(target))
