@@ -95,7 +95,7 @@ def prepare(
     control_ids: Sequence[int],
     precision: Precision,
     backend: Backend | None,
-) -> Transformer | StoredModel | PackedModel:
+) -> Transformer | PackedModel:
     """The form of a model that several runners of a device share; arguments as for `make_step`.
 
     Raises MemoryError if it does not fit."""
@@ -140,7 +140,6 @@ def make_step(
         network = NativeNetwork(shared, capacity)
         own_search = NativeSearch(*sizes, utf8)
         return network, own_search, NativeStep(network, own_search)
-    assert isinstance(shared, Transformer)
     is_recorded = backend == "graphs"
     eager = _eager_network(shared, control_ids, capacity, is_recorded)
     search = Search(*sizes, eager.device, utf8)

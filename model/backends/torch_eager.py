@@ -40,12 +40,13 @@ class EagerNetwork:
         self._model = model.eval()
         weight = next(model.parameters())
         self.device = weight.device
-        self._control_ids = torch.tensor(control_ids, dtype=torch.int64, device=self.device)
+        self._control_ids = torch.tensor(control_ids, dtype=torch.int64).to(self.device)
         self._rows = RowCache(model.config, capacity.max_rows, capacity.max_target_tokens, weight)
         self._memory = MemoryCache(
             model.config, capacity.max_slots, capacity.max_source_tokens, weight
         )
         self._logits = torch.empty(0)
+        self._has_wide_output = _can_widen(weight)
 
     def share_cores(self, sharers: int) -> None:
         """Do nothing: PyTorch's thread pool belongs to the whole process."""
@@ -70,8 +71,17 @@ class EagerNetwork:
         """Clamp positions, because a row of an ended search may be at the maximum length."""
         places = positions.clamp_max(shape_of_step.target - 1)
         context = StepRows(self._rows, self._memory, table, places, shape_of_step)
-        self._logits = self._model.step(tokens, context).float()
+        self._logits = self._output(self._model.step_states(tokens, context))
         self._logits.index_fill_(1, self._control_ids, float("-inf"))
+
+    def _output(self, states: Tensor) -> Tensor:
+        """Logits (R, V) in float32. A half-precision product would round them to a few hundredths,
+        and candidates would tie; a GPU can return the float32 sums that it computes anyway."""
+        output = self._model.output
+        if not self._has_wide_output:
+            return output(states).float()
+        logits = torch.mm(states, output.weight.t(), out_dtype=torch.float32)
+        return logits if output.bias is None else logits + output.bias
 
     def logits(self) -> Tensor:
         return self._logits
@@ -106,3 +116,15 @@ class EagerNetwork:
         if moves.slots:
             targets, sources = zip(*moves.slots, strict=True)
             self._memory.copy(to_device(targets, self.device), to_device(sources, self.device))
+
+
+def _can_widen(weight: Tensor) -> bool:
+    """Whether products of this precision can be had in float32 on this device."""
+    if weight.dtype == torch.float32 or weight.device.type == "cpu":
+        return False
+    try:
+        one = weight.new_zeros(8, 8)
+        torch.mm(one, one, out_dtype=torch.float32)
+    except (RuntimeError, TypeError):
+        return False
+    return True

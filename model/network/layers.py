@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from model.network.config import Activation, ModelConfig, Sinusoids
 
+_FLOAT16_BOUND = torch.finfo(torch.float16).max - 1000
 _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
@@ -128,7 +129,7 @@ class EncoderLayer(nn.Module):
         """x (B, S, D), mask broadcasting to (B, H, S, S) -> (B, S, D)."""
         attend = self.self_attention
         x = self.self_attention_residual(x, lambda y: attend(y, attend.project_kv(y), mask))
-        return self.feed_forward_residual(x, self.feed_forward)
+        return _within_float16(self.feed_forward_residual(x, self.feed_forward))
 
     def self_weights(self, x: Tensor, mask: Tensor) -> Tensor:
         """The self-attention (B, H, S, S) of `forward`."""
@@ -235,6 +236,12 @@ class Embedding(nn.Module):
         elif self.table.numel():
             x = x + self.table[positions]
         return self.dropout(self.norm(x))
+
+
+def _within_float16(x: Tensor) -> Tensor:
+    """Clamp numbers that overflowed in float16, as the transformers library does for encoders of
+    BART, Pegasus and M2M-100: a layer norm makes NaN of infinity. Other types stay as they are."""
+    return x.clamp(-_FLOAT16_BOUND, _FLOAT16_BOUND) if x.dtype == torch.float16 else x
 
 
 def _self_weights(attention: Attention, x: Tensor, mask: Tensor) -> Tensor:

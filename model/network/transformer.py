@@ -121,13 +121,18 @@ class Transformer(nn.Module):
 
     def step(self, tokens: Tensor, context: StepContext) -> Tensor:
         """Extend every row by one token: tokens (B,) -> logits of the next one (B, V)."""
+        return self.output(self.step_states(tokens, context))
+
+    def step_states(self, tokens: Tensor, context: StepContext) -> Tensor:
+        """Extend every row by one token: tokens (B,) -> the states (B, D) that `output` makes
+        logits of."""
         positions = context.positions[:, None]
         keys = context.key_positions()[None]
         mask = self._bias((keys <= positions)[:, None, None, :], positions, keys)
         x = self.tgt_embedding(tokens[:, None], positions)
         for i, layer in enumerate(self.decoder_layers):
             x = layer.step(x, _remember(context, i), mask, _attend_memory(context, i))
-        return self.output(self.decoder_norm(x)).squeeze(1)
+        return self.decoder_norm(x).squeeze(1)
 
     def _bias(self, mask: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """The boolean mask, or for ALiBi a float bias that includes the mask."""

@@ -19,6 +19,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
+from model.backends.cuda_device import configure_cuda
 from model.checking import add_self_test
 from model.checkpoint import (
     CheckpointInfo,
@@ -82,6 +83,8 @@ class Trainer:
         self._freed_memory.keep()
         self.recipe, self.table, self.directory = recipe, recipe.training, directory
         self.device = torch.device(device)
+        if self.device.type == "cuda":
+            configure_cuda()
         self.progress = Progress()
         self.log = TrainingLog(directory)
         self._losses: list[float] = []

@@ -216,6 +216,17 @@ def test_a_pod_has_as_many_cores_as_the_model_has_threads(
     assert resources["requests"]["memory"]
 
 
+@pytest.mark.parametrize(
+    ("values", "surge", "unavailable"),
+    [({}, 1, 0), (GPU, 0, 1), (GPU | {"hasSpareGpus": True}, 1, 0)],
+)
+def test_an_update_needs_no_gpu_that_is_not_there(
+    values: dict[str, Any], surge: int, unavailable: int
+) -> None:
+    rolling = render(values)["Deployment"]["spec"]["strategy"]["rollingUpdate"]
+    assert (rolling["maxSurge"], rolling["maxUnavailable"]) == (surge, unavailable)
+
+
 def test_only_the_gpu_values_ask_for_a_gpu(tmp_path: Path) -> None:
     with_gpu = render(GPU)
     assert container_of(with_gpu)["resources"]["limits"]["nvidia.com/gpu"] == 1

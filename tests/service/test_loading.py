@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
+import torch
 
+from model.backends import memory
+from model.backends.memory import full_bytes
 from model.backends.native import is_available
+from model.network.transformer import weight_shapes
 from model.runner import Runner
-from service.loading import LoadedModel, load_models
+from service import loading
+from service.loading import LoadedModel, StartupError, load_models
 from service.settings import BUNDLED, Settings
 
 
@@ -62,3 +68,37 @@ def test_sentences_are_cut_where_the_settings_or_else_the_checkpoint_say(
     runners = [make_runner() for make_runner in model.make_runners]
     assert all(isinstance(runner, Runner) for runner in runners)
     assert {runner.max_source_tokens for runner in runners} == {limit}
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_arch_list", list)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_each_gpu_has_a_worker_with_its_share_of_slots_and_rows() -> None:
+    settings = Settings(model=BUNDLED[:1], device="cuda:0,1", max_slots=65, precision="float16")
+    opened = loading._open_model(BUNDLED[0], settings)
+    workers = [(room.max_slots, room.max_rows, device) for room, device in opened.workers]
+    assert workers == [(33, 128, "cuda:0"), (32, 128, "cuda:1")]
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_on_a_gpu_weights_and_logits_take_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights of the bundled model take 15 MB in half precision."""
+    settings = Settings(model=BUNDLED[:1], device="cuda:0,1", precision="float16")
+    opened = loading._open_model(BUNDLED[0], settings)
+    capacity, _ = opened.workers[0]
+    needed = opened.factory.needed_bytes(capacity)
+    config = opened.checkpoint.info.architecture
+    caches = full_bytes(config, capacity, settings.max_beam_size, "float16")
+    weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
+    assert needed > caches + 2 * weights + 4 * capacity.max_rows * config.tgt_vocab_size
+    monkeypatch.setattr(memory, "free_bytes", lambda device: needed)
+    loading._require_memory([opened])
+    monkeypatch.setattr(memory, "free_bytes", lambda device: needed - (device == "cuda:1"))
+    with pytest.raises(StartupError, match="are free on cuda:1"):
+        loading._require_memory([opened])

@@ -74,6 +74,8 @@ def test_every_setting_says_what_it_is() -> None:
     [
         {"port": 65536},
         {"device": "tpu"},
+        {"device": "cuda:"},
+        {"device": "cuda:0,,1"},
         {"max_slots": 0},
         {"max_rows": 8, "max_beam_size": 9},
         {"max_source_tokens": 15},
