@@ -6,6 +6,9 @@ MODEL ?= checkpoints/zh-en checkpoints/en-de
 RECIPE ?= recipes/zh-en.toml
 RUN ?= runs/zh-en
 REPLICAS ?= 2
+GPU_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
+GPU_DEVICE ?= cuda
+GPU_SITE := build/gpu-site
 
 BIN := .venv/bin
 SERVING := .venv/serving
@@ -15,7 +18,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-bench importers-check bench bench-engines observe-test \
+.PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
 	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
 	redis-test lock audit sbom licences
 
@@ -68,16 +71,26 @@ train: $(TRAINING) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go o
 native-check: ## build the C++ with warnings as errors, and run it under sanitizers (6 minutes; needs g++)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check
 
-gpu-check: $(TESTING) ## run the tests and benchmarks that need a GPU; without one the tests skip themselves
-	@$(BIN)/python -c 'import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else "No GPU here: the tests below skip themselves.")'
-	$(BIN)/pytest -m gpu -rs || test $$? -eq 5
-	@if $(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then $(MAKE) gpu-bench; fi
+gpu-check: ## what only a GPU can tell, in ten minutes, with GPU_PYTHON=python3; figures in build/gpu-check.jsonl
+	PYTHONPATH=$(GPU_SITE) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE)
 
-gpu-bench: $(TESTING) ## compare with CTranslate2 and Transformers on the GPU, and time one sentence
-	$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3
-	$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3
+# For a machine that has Python 3.12 and torch with CUDA, but no network: collect here, install there.
+gpu-wheels: ## collect the wheels that gpu-check needs besides torch in build/gpu-wheels
+	$(PYTHON) -m pip download --no-deps --only-binary=:all: --python-version 3.12 --implementation cp \
+		--platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64 \
+		--dest build/gpu-wheels --requirement benchmarks/gpu/wheels.txt
+
+gpu-site: ## install the collected wheels in build/gpu-site, without network
+	$(GPU_PYTHON) -m pip install --no-index --no-deps --find-links build/gpu-wheels --target $(GPU_SITE) \
+		--requirement benchmarks/gpu/wheels.txt
+
+gpu-bench: $(TESTING) ## throughput and latency on the GPU, then beside CTranslate2 and Transformers if they run there
 	$(BIN)/python -m benchmarks.efficiency --device cuda
 	$(BIN)/python -m benchmarks.latency
+	$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3 --engines dragoman:float16
+	$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3 --engines dragoman:float16
+	-$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3
+	-$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3
 
 importers-check: $(TESTING) ## import models of the real sizes, and compare with transformers
 	$(BIN)/python -m tests.model.importers.check

@@ -50,10 +50,17 @@ class GraphedStep(Step):
         """Shapes that could not be recorded."""
 
     def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
+        recording = self._recording_of_step(table, shape_of_step, features)
+        return self._replay(recording).of_first(table.by_slot.size(0))
+
+    def _recording_of_step(
+        self, table: RowTable, shape_of_step: StepShape, features: Features
+    ) -> _Recording:
+        """The recording that serves a step, with its table."""
         shape = RecordedShape.of(table, shape_of_step, features, self._capacity)
         recording = self._recording_of(shape)
         recording.load(table)
-        return self._replay(recording).of_first(table.by_slot.size(0))
+        return recording
 
     @torch.inference_mode()
     def warm_up(self, usual: Sequence[UsualSentences]) -> None:

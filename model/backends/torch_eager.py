@@ -19,6 +19,7 @@ from model.decoding.network_interface import (
 from model.decoding.slot_allocator import Compaction
 from model.decoding.transfer import to_device
 from model.network.attention_maps import AttentionHead, memory_attention
+from model.network.layers import KV
 from model.network.transformer import Transformer
 
 
@@ -61,9 +62,13 @@ class EagerNetwork:
         lengths = [len(ids) for ids in sources]
         pad_id = self._model.config.pad_id
         padded = [[*ids, *[pad_id] * (max(lengths) - len(ids))] for ids in sources]
-        projected = self._model.project_memory(self._model.encode(to_device(padded, self.device)))
+        projected = self.encoded(to_device(padded, self.device))
         where = to_device(slots, self.device)
         self._memory.store(where, projected, to_device(lengths, self.device))
+
+    def encoded(self, padded: Tensor) -> list[KV]:
+        """Padded sources (B, S) -> each decoder layer's keys and values of the memory."""
+        return self._model.project_memory(self._model.encode(padded))
 
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
@@ -111,11 +116,16 @@ class EagerNetwork:
     def move(self, moves: Compaction) -> None:
         if moves.rows:
             targets, sources = zip(*moves.rows, strict=True)
-            where = to_device(targets, self.device), to_device(sources, self.device)
-            self._rows.copy(*where, self._rows.num_written)
+            self.move_rows(to_device(targets, self.device), to_device(sources, self.device))
         if moves.slots:
             targets, sources = zip(*moves.slots, strict=True)
-            self._memory.copy(to_device(targets, self.device), to_device(sources, self.device))
+            self.move_slots(to_device(targets, self.device), to_device(sources, self.device))
+
+    def move_rows(self, targets: Tensor, sources: Tensor) -> None:
+        self._rows.copy(targets, sources, self._rows.num_written)
+
+    def move_slots(self, targets: Tensor, sources: Tensor) -> None:
+        self._memory.copy(targets, sources)
 
 
 def _can_widen(weight: Tensor) -> bool:

@@ -117,9 +117,12 @@ class Search:
 
     def move(self, moves: Sequence[tuple[int, int]]) -> None:
         """For each (target, source), slot `target` takes over the search of slot `source`."""
-        targets, sources = (
-            to_device(slots, self.length.device) for slots in zip(*moves, strict=True)
-        )
+        targets, sources = zip(*moves, strict=True)
+        device = self.length.device
+        self.copy_slots(to_device(targets, device), to_device(sources, device))
+
+    def copy_slots(self, targets: Tensor, sources: Tensor) -> None:
+        """Copy the state of slots `sources` (n,) to slots `targets` (n,)."""
         for table in self.tables:
             table[targets] = table[sources]
 

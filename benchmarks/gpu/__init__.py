@@ -1,0 +1,1 @@
+"""What only a GPU can tell, in ten minutes: `python -m benchmarks.gpu`."""

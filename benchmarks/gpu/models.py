@@ -1,0 +1,106 @@
+"""The models that the parts measure: random weights in the sizes of known ones, and zh-en."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import torch
+
+from model.backends.selection import Backend
+from model.checkpoint import load_checkpoint
+from model.decoding.network_interface import Precision
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer, initialise
+from model.runner import Runner
+
+ZH_EN = Path(__file__).parents[2] / "checkpoints" / "zh-en"
+SENTENCES = Path(__file__).parents[2] / "tests" / "data" / "sentences.zh.txt"
+TINY = ModelConfig(200, 200, 32, 2, 64, 2, 2, norm="pre", max_positions=64)
+SHAPES = {
+    "bundled": ModelConfig(8000, 8000, 256, 4, 1024, 5, 2, norm="pre", max_positions=256),
+    "wmt12-1": ModelConfig(32000, 32000, 512, 8, 2048, 12, 1, max_positions=64),
+    "opus": ModelConfig(
+        58101, 58101, 512, 8, 2048, 6, 6, norm="post", activation="silu", max_positions=512
+    ),
+    "nllb600": ModelConfig(256206, 256206, 1024, 16, 4096, 12, 12, norm="pre", max_positions=1024),
+}
+
+
+def shapes_for(device: str) -> dict[str, ModelConfig]:
+    """All on a GPU; on a CPU, where only the script is tried, a tiny one."""
+    return SHAPES if device != "cpu" else {"tiny": TINY}
+
+
+def half(device: str) -> Precision:
+    return "float16" if device != "cpu" else "float32"
+
+
+def random_model(config: ModelConfig, device: str, seed: int = 0) -> Transformer:
+    torch.manual_seed(seed)
+    model = Transformer(config)
+    initialise(model, "xavier")
+    return model.to(device)
+
+
+def runner_of(
+    model: Transformer,
+    slots: int,
+    beam: int,
+    precision: Precision,
+    backend: Backend | None = "graphs",
+) -> Runner:
+    """Ends are never generated, so that each sentence runs to its limit."""
+    config = model.config
+    longest = min(128, config.max_positions)
+    return Runner(
+        model,
+        [config.pad_id, config.bos_id, config.eos_id],
+        max_slots=slots,
+        max_rows=slots * beam,
+        max_source_tokens=longest,
+        max_target_tokens=longest,
+        max_beam_size=beam,
+        precision=precision,
+        backend=backend,
+    )
+
+
+def random_sentences(
+    config: ModelConfig, count: int, beam: int, target: int = 26
+) -> list[SourceSentence]:
+    rng = random.Random(1)
+    options = DecodingOptions(beam_size=beam, max_length=min(target, config.max_positions))
+    tokens = range(10, config.src_vocab_size)
+    return [
+        SourceSentence([*rng.choices(tokens, k=rng.randint(10, 30)), config.eos_id], options)
+        for _ in range(count)
+    ]
+
+
+def real_runner(
+    device: str, slots: int, precision: Precision, backend: Backend | None = "graphs"
+) -> Runner:
+    """The bundled checkpoint zh-en."""
+    checkpoint = load_checkpoint(ZH_EN, device)
+    return Runner(
+        checkpoint.model,
+        checkpoint.tokenizer.control_ids(),
+        max_slots=slots,
+        max_rows=4 * slots,
+        max_source_tokens=128,
+        max_target_tokens=128,
+        precision=precision,
+        backend=backend,
+        byte_ids=checkpoint.tokenizer.byte_ids(),
+    )
+
+
+def real_sentences(count: int, beam: int) -> list[SourceSentence]:
+    checkpoint = load_checkpoint(ZH_EN)
+    lines = SENTENCES.read_text(encoding="utf-8").splitlines()[:count]
+    options = DecodingOptions(beam_size=beam)
+    encode = checkpoint.tokenizer.encode_source
+    return [SourceSentence(encode(line, "en", "zh")[:128], options) for line in lines]
