@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from model.backends.cuda_device import make_device
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.native import PackedModel
@@ -19,17 +21,17 @@ from model.backends.recorded_shapes import UsualSentences
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
 from model.decoding.alignment import Aligner, EndedSentence
+from model.decoding.compact_slots import CompactSlotAllocator
 from model.decoding.network_interface import BatchRows, Capacity, Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Status
 from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepResult
 from model.decoding.slot_allocator import (
     BatchView,
-    CompactSlotAllocator,
     FixedSlotAllocator,
     SlotAllocator,
 )
-from model.decoding.slot_options import Features
+from model.decoding.slot_options import BatchNeeds, Features
 from model.decoding.step import Progress
 from model.decoding.step_cost import StepCost
 from model.decoding.transfer import Pending
@@ -118,6 +120,7 @@ class Runner:
             FixedSlotAllocator() if self.can_step_subset else CompactSlotAllocator()
         )
         self._running: dict[int, _Running] = {}
+        self._needs = BatchNeeds()
         self._leaving: set[int] = set()
         self._pending_steps: deque[_PendingStep] = deque()
         self._pending_results: deque[_PendingResults] = deque()
@@ -165,6 +168,7 @@ class Runner:
             limit = sentence.target_limit(self.max_target_tokens)
             features = Features.of(sentence)
             self._running[handle] = _Running(sentence, features, limit, self._num_steps)
+            self._needs.enter(features, len(sentence.ids))
         self._full_batch = None
         try:
             self._network.clear(
@@ -211,8 +215,10 @@ class Runner:
         """Return the tokens of a running sentence as they settle, from its first one on. Does
         nothing if the sentence has ended."""
         if state := self._running.get(handle):
+            self._needs.leave(state.features, len(state.source.ids))
             state.source = dataclasses.replace(state.source, is_streamed=True)
             state.features = Features.of(state.source)
+            self._needs.enter(state.features, len(state.source.ids))
             self._full_batch = None
 
     def release(self, handle: int) -> None:
@@ -287,21 +293,25 @@ class Runner:
         return self._full_batch
 
     def _describe(self, handles: list[int]) -> _StepBatch:
-        running = [self._running[handle] for handle in handles]
-        features = Features.union({state.features for state in running})
+        if len(handles) == len(self._running):
+            features, longest_source = self._needs.of_all()
+        else:
+            running = [self._running[handle] for handle in handles]
+            features = Features.union({state.features for state in running})
+            longest_source = max(len(state.source.ids) for state in running)
         view = self._allocator.view(handles)
         drawn = self._drawn(view) if features.has_sampling else []
-        longest_source = max(len(state.source.ids) for state in running)
         return _StepBatch(handles, BatchRows(view, drawn, self._device), features, longest_source)
 
     def _drawn(self, view: BatchView) -> list[int]:
         """Places of the rows that sample their token."""
-        sampling = {
+        sampling = [
             self._allocator.slot(handle)
             for handle, state in self._running.items()
             if state.features.has_sampling
-        }
-        return [place for place, (slot, _) in enumerate(view.owners) if slot in sampling]
+        ]
+        places: list[int] = np.isin(view.columns.slots, sampling).nonzero()[0].tolist()
+        return places
 
     def _longest(self) -> int:
         """Upper bound on the tokens of a live hypothesis: the steps since the oldest sentence was
@@ -370,7 +380,8 @@ class Runner:
     def _evict(self, handles: Sequence[int]) -> None:
         moves = self._allocator.remove(handles)
         for handle in handles:
-            del self._running[handle]
+            state = self._running.pop(handle)
+            self._needs.leave(state.features, len(state.source.ids))
         self._full_batch = None
         self._network.move(moves)
         if moves.slots:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -59,12 +61,12 @@ class EagerNetwork:
 
     @torch.inference_mode()
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        lengths = [len(ids) for ids in sources]
-        pad_id = self._model.config.pad_id
-        padded = [[*ids, *[pad_id] * (max(lengths) - len(ids))] for ids in sources]
+        lengths = np.array([len(ids) for ids in sources])
+        padded = np.full((len(sources), lengths.max()), self._model.config.pad_id)
+        padded[np.arange(padded.shape[1]) < lengths[:, None]] = list(chain.from_iterable(sources))
         projected = self.encoded(to_device(padded, self.device))
-        where = to_device(slots, self.device)
-        self._memory.store(where, projected, to_device(lengths, self.device))
+        where, stored = to_device(np.stack([slots, lengths]), self.device)
+        self._memory.store(where, projected, stored)
 
     def encoded(self, padded: Tensor) -> list[KV]:
         """Padded sources (B, S) -> each decoder layer's keys and values of the memory."""
@@ -115,11 +117,9 @@ class EagerNetwork:
     @torch.inference_mode()
     def move(self, moves: Compaction) -> None:
         if moves.rows:
-            targets, sources = zip(*moves.rows, strict=True)
-            self.move_rows(to_device(targets, self.device), to_device(sources, self.device))
+            self.move_rows(*to_device(moves.rows, self.device).unbind(1))
         if moves.slots:
-            targets, sources = zip(*moves.slots, strict=True)
-            self.move_slots(to_device(targets, self.device), to_device(sources, self.device))
+            self.move_slots(*to_device(moves.slots, self.device).unbind(1))
 
     def move_rows(self, targets: Tensor, sources: Tensor) -> None:
         self._rows.copy(targets, sources, self._rows.num_written)

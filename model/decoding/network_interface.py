@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -39,12 +40,10 @@ class RowTable(NamedTuple):
     @classmethod
     def of(cls, view: BatchView, drawn: Sequence[int], device: torch.device) -> RowTable:
         """The table of a batch view; one transfer to the device."""
-        slots, beams = zip(*view.owners, strict=True)
-        cells = [row for rows in view.table for row in rows]
-        columns = [cells, slots, beams, view.slots, view.rows, drawn]
-        flat = to_device([number for column in columns for number in column], device, torch.int64)
-        by_slot, *others = flat.split([len(column) for column in columns])
-        return cls(by_slot.view(len(view.slots), -1), *others)
+        columns = [*view.columns, np.array(drawn, dtype=np.int64)]
+        flat = to_device(np.concatenate([column.ravel() for column in columns]), device)
+        by_slot, *others = flat.split([column.size for column in columns])
+        return cls(by_slot.view(columns[0].shape), *others)
 
 
 class BatchRows:

@@ -104,8 +104,8 @@ class Search:
         )
 
         def read(*tables: Tensor) -> list[list[Hypothesis]]:
-            rows = enumerate(limits)
-            return [list(spelled_out(tables, row, limit, self.eos_id)) for row, limit in rows]
+            rows, arrays = enumerate(limits), [table.numpy() for table in tables]
+            return [list(spelled_out(arrays, row, limit, self.eos_id)) for row, limit in rows]
 
         return DeviceToHost([table.index_select(0, where) for table in tables], read)
 
@@ -117,9 +117,7 @@ class Search:
 
     def move(self, moves: Sequence[tuple[int, int]]) -> None:
         """For each (target, source), slot `target` takes over the search of slot `source`."""
-        targets, sources = zip(*moves, strict=True)
-        device = self.length.device
-        self.copy_slots(to_device(targets, device), to_device(sources, device))
+        self.copy_slots(*to_device(moves, self.length.device).unbind(1))
 
     def copy_slots(self, targets: Tensor, sources: Tensor) -> None:
         """Copy the state of slots `sources` (n,) to slots `targets` (n,)."""

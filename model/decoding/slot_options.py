@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from model.decoding.sentence import SourceSentence
 from model.decoding.transfer import to_device
+
+_Key = TypeVar("_Key")
 
 
 class Features(NamedTuple):
@@ -56,6 +59,26 @@ def _num_term_tokens(sentence: SourceSentence) -> int:
     return 1 << (count - 1).bit_length() if count else 0
 
 
+class BatchNeeds:
+    """The features of all running sentences and their longest source, kept as they come and go."""
+
+    def __init__(self) -> None:
+        self._features: Counter[Features] = Counter()
+        self._lengths: Counter[int] = Counter()
+
+    def enter(self, features: Features, num_source_tokens: int) -> None:
+        self._features[features] += 1
+        self._lengths[num_source_tokens] += 1
+
+    def leave(self, features: Features, num_source_tokens: int) -> None:
+        _uncount(self._features, features)
+        _uncount(self._lengths, num_source_tokens)
+
+    def of_all(self) -> tuple[Features, int]:
+        """The union of the features, and the longest source in tokens."""
+        return Features.union(self._features), max(self._lengths)
+
+
 class SlotOptions:
     """The options of each slot: columns (n_slots,) of three tables, which the C++ also reads."""
 
@@ -98,3 +121,9 @@ def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[f
     ]
     is_wu = options.normalization == "wu"
     return integers, numbers, [options.sampling, is_wu, sentence.is_cut]
+
+
+def _uncount(counts: Counter[_Key], key: _Key) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]

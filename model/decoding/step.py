@@ -43,8 +43,8 @@ class Progress(NamedTuple):
         cls, status: Tensor, stable: Tensor | None = None, tokens: Tensor | None = None
     ) -> Progress:
         """From the tensors of an outcome on the host."""
-        codes = enumerate(status.tolist())
-        ended = [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
+        codes = status.numpy()
+        ended = [(place, Status(codes[place])) for place in codes.nonzero()[0].tolist()]
         return cls(ended, () if stable is None else stable.tolist(), tokens)
 
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 Result = TypeVar("Result", covariant=True)
 
 
 def to_device(
-    values: Sequence[Any], device: torch.device, dtype: torch.dtype | None = None
+    values: Sequence[Any] | NDArray[Any], device: torch.device, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """Copy numbers, or lists of them, to a tensor on the device. On a GPU the copy is asynchronous,
-    in stream order."""
-    tensor = torch.tensor(values, dtype=dtype)
+    """Copy numbers, or lists of them, to a tensor on the device. An array must not change any more.
+    On a GPU the copy is asynchronous, in stream order."""
+    tensor = torch.from_numpy(np.asarray(values))
+    if dtype is not None:
+        tensor = tensor.to(dtype)
     if device.type != "cuda":
         return tensor
     return tensor.pin_memory().to(device, non_blocking=True)

@@ -6,12 +6,8 @@ import random
 
 import pytest
 
-from model.decoding.slot_allocator import (
-    Compaction,
-    CompactSlotAllocator,
-    FixedSlotAllocator,
-    SlotAllocator,
-)
+from model.decoding.compact_slots import CompactSlotAllocator
+from model.decoding.slot_allocator import Compaction, FixedSlotAllocator, SlotAllocator
 
 
 def check(allocator: SlotAllocator, widths: dict[int, int]) -> None:
@@ -23,10 +19,17 @@ def check(allocator: SlotAllocator, widths: dict[int, int]) -> None:
     assert [len(rows) for rows in view.groups] == [widths[handle] for handle in allocator.handles]
     assert len(set(view.slots)) == len(widths)
     assert len({row for rows in view.groups for row in rows}) == allocator.num_rows
-    for slot, rows, places in zip(view.slots, view.groups, view.table, strict=True):
-        beams = range(len(rows))
-        assert [view.rows[place] for place in places[: len(rows)]] == rows
-        assert [view.owners[place] for place in places[: len(rows)]] == [(slot, k) for k in beams]
+    table, slots, beams, members, places_rows = (column.tolist() for column in view.columns)
+    assert (members, places_rows) == (list(view.slots), view.rows)
+    for slot, rows, places in zip(view.slots, view.groups, table, strict=True):
+        own = places[: len(rows)]
+        assert [view.rows[place] for place in own] == rows
+        assert [(slots[p], beams[p]) for p in own] == [(slot, k) for k in range(len(rows))]
+        assert set(places[len(rows) :]) <= {places[0]}
+
+
+def rows_of(allocator: SlotAllocator, slot: int) -> list[int]:
+    return allocator.view(allocator.handles).groups[slot]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -41,7 +44,7 @@ def test_live_slots_and_rows_stay_contiguous_and_moves_carry_each_rows_content(s
         widths[handle] = rng.randint(1, 5)
         slot = allocator.add(handle, widths[handle])
         slot_content[slot] = handle
-        for beam, row in enumerate(allocator.rows[slot]):
+        for beam, row in enumerate(rows_of(allocator, slot)):
             row_content[row] = (handle, beam)
         while rng.random() < 0.45 and widths:
             gone = rng.choice(sorted(widths))
@@ -54,7 +57,7 @@ def test_live_slots_and_rows_stay_contiguous_and_moves_carry_each_rows_content(s
         check(allocator, widths)
         for slot, owner in enumerate(allocator.handles):
             assert (slot_content[slot], allocator.slot(owner)) == (owner, slot)
-            contents = [row_content[row] for row in allocator.rows[slot]]
+            contents = [row_content[row] for row in rows_of(allocator, slot)]
             assert contents == [(owner, beam) for beam in range(widths[owner])]
         assert allocator.view(allocator.handles).rows == list(range(allocator.num_rows))
 
@@ -87,7 +90,7 @@ def test_the_table_fills_narrow_beams_with_their_own_rows() -> None:
     allocator = CompactSlotAllocator()
     allocator.add(0, 3)
     allocator.add(1, 1)
-    assert allocator.view([0, 1]).table == [[0, 1, 2], [3, 3, 3]]
+    assert allocator.view([0, 1]).columns.by_slot.tolist() == [[0, 1, 2], [3, 3, 3]]
 
 
 def test_a_part_numbers_its_rows_one_after_the_other() -> None:
@@ -96,8 +99,10 @@ def test_a_part_numbers_its_rows_one_after_the_other() -> None:
         allocator.add(handle, beam_size)
     view = allocator.view([2, 0])
     assert view.rows == [3, 4, 5, 0, 1]
-    assert view.owners == [(2, 0), (2, 1), (2, 2), (0, 0), (0, 1)]
-    assert view.table == [[0, 1, 2], [3, 4, 3]]
+    columns = view.columns
+    assert columns.slots.tolist() == [2, 2, 2, 0, 0]
+    assert columns.beams.tolist() == [0, 1, 2, 0, 1]
+    assert columns.by_slot.tolist() == [[0, 1, 2], [3, 4, 3]]
 
 
 @pytest.mark.parametrize("allocator", [FixedSlotAllocator(), CompactSlotAllocator()])
