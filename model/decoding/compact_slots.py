@@ -126,15 +126,16 @@ class _FullView(BatchView):
 
     @property
     def columns(self) -> Columns:
-        members, rows = np.arange(len(self._sizes)), np.arange(self._row_owners.shape[1])
-        return Columns(self._full_table, *self._row_owners, members, rows)
+        slots, beams = self._row_owners
+        members, rows = np.arange(len(self._sizes)), np.arange(len(slots))
+        return Columns(self._full_table, slots, beams, members, rows)
 
     @cached_property
     def rows(self) -> list[int]:
         return list(range(self._row_owners.shape[1]))
 
     @cached_property
-    def groups(self) -> Sequence[list[int]]:  # type: ignore[override]
+    def groups(self) -> Sequence[list[int]]:
         pairs = zip(self._full_table, self._sizes, strict=True)
         return [rows[:size].tolist() for rows, size in pairs]
 
