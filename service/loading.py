@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
+from model.decoding.search_trace import SearchTrace
+from model.decoding.sentence import SourceSentence
 from model.device_lost import DeviceLost
 from service.engine.interfaces import Runner, Tokenizer
 from service.settings import Settings
 from service.translation.inspection import InspectedModel
 
 if TYPE_CHECKING:
-    from model.checkpoint import CheckpointInfo, StoredCheckpoint, StoredModel
+    from model.checkpoint import CheckpointInfo, StoredCheckpoint
     from model.decoding.network_interface import Capacity
     from service.runner_factory import Placement, RunnerFactory
 
@@ -109,16 +111,32 @@ def _load_model(opened: _OpenedModel, settings: Settings) -> LoadedModel:
         max_source_tokens=opened.max_source_tokens,
         device=",".join(factory.placement.devices),
         precision=factory.placement.precision,
-        inspected=_inspected(checkpoint.model),
+        inspected=_inspected(checkpoint, factory),
         confidence=info.confidence,
     )
 
 
-def _inspected(model: StoredModel) -> InspectedModel:
+def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> InspectedModel:
+    """A trace uses the engine's weights on a CPU; elsewhere it reads them again, as attention."""
     from model.inspection import attention_tables, is_inspectable
+    from model.search_tracing import TracedModel, on_cpu, trace_search
 
-    compute = functools.partial(attention_tables, model) if is_inspectable(model) else None
-    return InspectedModel(model.config, compute)
+    model, tokenizer, placement = checkpoint.model, checkpoint.tokenizer, factory.placement
+    if not is_inspectable(model):
+        return InspectedModel(model.config, None, None)
+
+    def traced(sentence: SourceSentence, max_target: int) -> SearchTrace:
+        control_ids, byte_ids = tokenizer.control_ids(), tokenizer.byte_ids()
+        own = (
+            TracedModel(on_cpu(model), control_ids, byte_ids, "float32", None)
+            if placement.is_gpu
+            else TracedModel(
+                factory.weights(), control_ids, byte_ids, placement.precision, placement.backend
+            )
+        )
+        return trace_search(own, sentence, max_target)
+
+    return InspectedModel(model.config, functools.partial(attention_tables, model), traced)
 
 
 def _placement(settings: Settings) -> Placement:

@@ -81,6 +81,11 @@ class RunnerFactory:
             runner.step_cost = measure_step_cost(runner, decoding)
         return runner
 
+    def weights(self) -> Transformer | PackedModel:
+        """The weights of the first device's runners."""
+        placement = self.placement
+        return self._prepared(placement.devices[0], placement.precision, placement.backend)
+
     def needed_bytes(self, capacity: Capacity) -> int:
         """Memory of a full runner; on a GPU with the weights."""
         config, precision = self._checkpoint.model.config, self.placement.precision
@@ -90,12 +95,8 @@ class RunnerFactory:
     def _make(
         self, capacity: Capacity, device: str, precision: Precision, backend: Backend | None
     ) -> Runner:
-        key = device, precision
-        if key not in self._weights:
-            stored = self._checkpoint.model.on(device)
-            self._weights[key] = prepare(stored, self._control_ids, precision, backend)
         return Runner(
-            self._weights[key],
+            self._prepared(device, precision, backend),
             self._control_ids,
             **capacity._asdict(),
             max_beam_size=self._max_beam_size,
@@ -104,6 +105,15 @@ class RunnerFactory:
             byte_ids=self._checkpoint.tokenizer.byte_ids(),
             alignment_heads=self._checkpoint.info.alignment_heads,
         )
+
+    def _prepared(
+        self, device: str, precision: Precision, backend: Backend | None
+    ) -> Transformer | PackedModel:
+        key = device, precision
+        if key not in self._weights:
+            stored = self._checkpoint.model.on(device)
+            self._weights[key] = prepare(stored, self._control_ids, precision, backend)
+        return self._weights[key]
 
     def _plain(self, device: str, precision: Precision) -> list[Finished]:
         """The built-in sentences, translated by the plain PyTorch path."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from model.decoding.options import BOUNDS
+from model.decoding.search_trace import TracedStep
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.engine.sentence_task import SentenceTimes
 from service.errors import InvalidField, ServiceError, printable
@@ -20,12 +21,13 @@ from service.translation.alignment import AlignmentLink
 from service.translation.checks import Check, Kind
 from service.translation.confidence import WordConfidence
 from service.translation.glossary import MAX_TERMS
-from service.translation.job import SplitSentences, TextFormat, TranslationJob
+from service.translation.job import Inspection, SplitSentences, TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 from service.translation.results import (
     PivotTranslation,
     SentenceAttention,
     SentenceResult,
+    SentenceSearch,
     TextPiece,
     TranslationResult,
 )
@@ -157,11 +159,12 @@ class TranslateRequest(RequestModel):
     deadline_ms: int | None = Field(
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
     )
-    details: bool | Literal["attention"] = Field(
+    details: bool | Inspection = Field(
         False,
-        description="Also give every sentence's tokens, scores, word alignment and checks; with "
-        '"attention", for a text of one sentence, the attention of every layer and head.',
-        json_schema_extra={"enum": [True, False, "attention"]},
+        description="Also give every sentence's tokens, scores, word alignment and checks; for a "
+        'text of one sentence with "attention" the attention of every layer and head, with '
+        '"search" the steps of the beam search.',
+        json_schema_extra={"enum": [True, False, *get_args(Inspection)]},
     )
     model: str | None = Field(
         None,
@@ -203,7 +206,7 @@ class TranslateRequest(RequestModel):
             prefixes=self.prefixes,
             model=self.model,
             is_aligned=bool(self.details),
-            is_inspected=self.details == "attention",
+            inspection=None if isinstance(self.details, bool) else self.details,
             is_checked=bool(self.details),
             format=self.format,
             keep=listed(self.keep),
@@ -276,6 +279,69 @@ class CheckDetail(BaseModel):
         )
 
 
+class SearchCandidate(BaseModel):
+    """An extension of a live hypothesis by a token. parent: the place of that hypothesis among the
+    live ones; log_prob: of the token; total: of the hypothesis; fate: "kept", "ended" or "dropped";
+    place: its own among the live ones of the next step, only if kept."""
+
+    parent: int
+    token: str
+    log_prob: float
+    total: float
+    fate: str
+    place: int | None = None
+
+
+class SearchStep(BaseModel):
+    """A step of the search. likeliest: for each live hypothesis the next tokens with the highest
+    probability, as [token, probability], before options change them."""
+
+    candidates: list[SearchCandidate]
+    likeliest: list[list[tuple[str, float]]]
+
+
+class SearchDetail(BaseModel):
+    """The steps of a beam search. path: the index of the best hypothesis among the candidates of
+    each step until it ends. agrees: whether it is the translation that the engine found; with a
+    GPU, whose numbers are coarser, it may not be."""
+
+    beam_size: int
+    score: float
+    path: list[int]
+    agrees: bool
+    steps: list[SearchStep]
+
+    @classmethod
+    def of(cls, sentence: SentenceResult, search: SentenceSearch) -> Self:
+        trace, pieces = search.trace, search.pieces
+        return cls(
+            beam_size=search.beam_size,
+            score=trace.score,
+            path=list(trace.path),
+            agrees=list(trace.best) == list(sentence.best.ids),
+            steps=[_search_step(step, pieces) for step in trace.steps],
+        )
+
+
+def _search_step(step: TracedStep, pieces: Mapping[int, str]) -> SearchStep:
+    return SearchStep(
+        candidates=[
+            SearchCandidate(
+                parent=candidate.parent,
+                token=pieces[candidate.token],
+                log_prob=round(candidate.log_prob, 4),
+                total=round(candidate.total, 4),
+                fate=candidate.fate,
+                place=candidate.place,
+            )
+            for candidate in step.candidates
+        ],
+        likeliest=[
+            [(pieces[token], round(share, 4)) for token, share in row] for row in step.likeliest
+        ],
+    )
+
+
 class SentenceDetail(BaseModel):
     """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
     sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
@@ -299,6 +365,7 @@ class SentenceDetail(BaseModel):
     words: list[WordConfidence] | None = None
     checks: list[CheckDetail]
     attention: Attention | None = None
+    search: SearchDetail | None = None
 
     @classmethod
     def of(cls, sentence: SentenceResult) -> Self:
@@ -316,6 +383,7 @@ class SentenceDetail(BaseModel):
             words=list(confidence.words) if confidence else None,
             checks=[CheckDetail.of(check) for check in sentence.checks],
             attention=Attention.of(sentence.attention) if sentence.attention else None,
+            search=SearchDetail.of(sentence, sentence.search) if sentence.search else None,
         )
 
 

@@ -210,7 +210,7 @@ class Dispatcher:
             options=options,
             prefixes=(),
             is_aligned=False,
-            is_inspected=False,
+            inspection=None,
         )
         pivots = [
             PivotTranslation(first.target, result.text, result.model, result.sentences)
@@ -269,7 +269,7 @@ class Dispatcher:
             ends_seconds=ends_seconds,
             prefixes=job.prefixes,
             is_aligned=job.is_aligned,
-            is_inspected=job.is_inspected,
+            inspection=job.inspection,
             is_checked=job.is_checked,
             is_admitted=job.is_admitted,
             format=job.format,

@@ -1,4 +1,5 @@
-"""The attention of one translated sentence, for people who study the network."""
+"""The work of the network on one translated sentence, for people who study it: its attention, or
+its beam search."""
 
 from __future__ import annotations
 
@@ -7,63 +8,88 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from model.decoding.sentence import AttentionTables
+from model.decoding.search_trace import SearchTrace
+from model.decoding.sentence import AttentionTables, SourceSentence
 from model.network.config import ModelConfig
 from service.engine.interfaces import Tokenizer
 from service.errors import InvalidField, Overloaded
-from service.translation.job import ModelJob
-from service.translation.results import SentenceAttention, SentenceResult, TranslationResult
+from service.translation.job import Inspection, ModelJob
+from service.translation.results import (
+    SentenceAttention,
+    SentenceResult,
+    SentenceSearch,
+    TranslationResult,
+)
 
 MAX_ENTRIES = 500_000
 """Probabilities in an answer: about 4 MB of JSON."""
+MAX_CANDIDATES = 20_000
+"""Candidates in an answer: about 3 MB of JSON."""
 _MAX_WAITING = 16
 ComputeAttention = Callable[[Sequence[int], Sequence[int]], AttentionTables]
+TraceSearch = Callable[[SourceSentence, int], SearchTrace]
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
 class InspectedModel:
-    """A network's shape, and its attention for source and target ids; `compute` is None if the
-    network is too large."""
+    """A network's shape; its attention for source and target ids; and the search of a sentence
+    whose translation has at most so many tokens. Both are None if the network is too large."""
 
     config: ModelConfig
     compute: ComputeAttention | None
+    trace: TraceSearch | None
 
 
 class Inspector:
-    """Adds attention to results, one sentence at a time, in a thread of the event loop."""
+    """Adds attention or search to results, one sentence at a time, in a thread of the event
+    loop."""
 
-    def __init__(self, model: InspectedModel, tokenizer: Tokenizer) -> None:
+    def __init__(self, model: InspectedModel, tokenizer: Tokenizer, max_target_tokens: int) -> None:
         self._model, self._tokenizer = model, tokenizer
+        self._max_target_tokens = max_target_tokens
         self._turn = asyncio.Lock()
         self._num_waiting = 0
 
-    def require_possible(self, num_sentences: int) -> None:
-        """Raise InvalidField if this model, or so many sentences, cannot be inspected."""
+    def require_possible(self, wanted: Inspection, sentences: Sequence[SourceSentence]) -> None:
+        """Raise InvalidField if this model, or these sentences, cannot be inspected."""
         if self._model.compute is None:
             raise InvalidField(
-                'details must be true or false, got "attention", for which this model is too large'
+                f'details must be true or false, got "{wanted}", for which this model is too large'
             )
-        if num_sentences != 1:
+        if len(sentences) != 1:
             raise InvalidField(
-                f'details "attention" is for a text of one sentence, got {num_sentences}'
+                f'details "{wanted}" is for a text of one sentence, got {len(sentences)}'
             )
+        if wanted == "search":
+            self._require_short(sentences[0])
 
     async def inspected(
-        self, work: ModelJob, results: Sequence[TranslationResult]
+        self,
+        work: ModelJob,
+        sentences: Sequence[SourceSentence],
+        results: Sequence[TranslationResult],
     ) -> list[TranslationResult]:
-        """The results with the attention of their only sentence.
+        """The results with what `work` wants of their only sentence, which the engine got as the
+        only one of `sentences`.
 
         Raises InvalidField if it is too long, Overloaded if too many wait.
         """
         (result,) = (result for result in results if result.sentences)
         (sentence,) = result.sentences
-        described = await self._describe(work, sentence)
-        sentences = [dataclasses.replace(sentence, attention=described)]
-        replaced = dataclasses.replace(result, sentences=sentences)
+        if work.inspection == "search":
+            search = await self._search(sentences[0])
+            described = dataclasses.replace(sentence, search=search)
+        else:
+            attention = await self._attention(work, sentence)
+            described = dataclasses.replace(sentence, attention=attention)
+        replaced = dataclasses.replace(result, sentences=[described])
         return [replaced if other is result else other for other in results]
 
-    async def _describe(self, work: ModelJob, sentence: SentenceResult) -> SentenceAttention:
+    async def _attention(self, work: ModelJob, sentence: SentenceResult) -> SentenceAttention:
+        assert self._model.compute is not None
         source = self._tokenizer.encode_source(sentence.source, work.target, work.source)
         target = list(sentence.best.ids)
         tokens = list(self._tokenizer.pieces(target))
@@ -71,8 +97,17 @@ class Inspector:
             target.append(self._model.config.eos_id)
             tokens += self._tokenizer.pieces(target[-1:])
         self._require_fitting(len(source), len(target))
-        tables = await self._compute(source, target)
+        tables = await self._compute(functools.partial(self._model.compute, source, target))
         return SentenceAttention(self._tokenizer.source_tokens(source), tokens, tables)
+
+    async def _search(self, sentence: SourceSentence) -> SentenceSearch:
+        assert self._model.trace is not None
+        trace = await self._compute(
+            functools.partial(self._model.trace, sentence, self._max_target_tokens)
+        )
+        ids = sorted(_tokens_of(trace))
+        pieces = dict(zip(ids, self._tokenizer.pieces(ids), strict=True))
+        return SentenceSearch(trace, pieces, sentence.options.beam_size)
 
     def _require_fitting(self, num_source: int, num_target: int) -> None:
         config = self._model.config
@@ -84,15 +119,28 @@ class Inspector:
                 f"{num_source} tokens whose translation has {num_target} needs {count}"
             )
 
-    async def _compute(self, source: Sequence[int], target: Sequence[int]) -> AttentionTables:
-        assert self._model.compute is not None
+    def _require_short(self, sentence: SourceSentence) -> None:
+        limit = sentence.target_limit(self._max_target_tokens)
+        beam_size = sentence.options.beam_size
+        if (count := 2 * beam_size * limit) > MAX_CANDIDATES:
+            raise InvalidField(
+                f'details "search" gives at most {MAX_CANDIDATES} candidates, and a beam of '
+                f"{beam_size} with up to {limit} steps may need {count}"
+            )
+
+    async def _compute(self, compute: Callable[[], _Result]) -> _Result:
+        """Run it in a thread, one at a time; raises Overloaded if too many wait."""
         if self._num_waiting >= _MAX_WAITING:
-            raise Overloaded("too many requests for attention wait; try again later")
+            raise Overloaded("too many requests for attention or search wait; try again later")
         self._num_waiting += 1
         try:
             async with self._turn:
-                return await asyncio.to_thread(
-                    functools.partial(self._model.compute, source, target)
-                )
+                return await asyncio.to_thread(compute)
         finally:
             self._num_waiting -= 1
+
+
+def _tokens_of(trace: SearchTrace) -> set[int]:
+    candidates = {candidate.token for step in trace.steps for candidate in step.candidates}
+    rows = (row for step in trace.steps for row in step.likeliest)
+    return candidates | {token for row in rows for token, _ in row}

@@ -18,6 +18,8 @@ TextFormat = Literal["text", "html", "auto"]
 SplitSentences = bool | Literal["nonewlines"]
 """Where sentences end: True, at their marks and at line breaks; "nonewlines", a single line break
 of a plain text is a space; False, as "nonewlines", and a paragraph is one sentence."""
+Inspection = Literal["attention", "search"]
+"""What to show of the network's work on one sentence."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class TranslationJob:
     option selects sampling; `deadline_seconds`: from the job's start, None is no deadline;
     `prefixes`: required beginnings of the first sentences' translations; `model`: the only model
     allowed, None is any; `is_aligned`: whether sentences get their word
-    alignment; `is_inspected`: whether its only sentence gets the attention of the network;
+    alignment; `inspection`: what its only sentence shows of the network;
     `is_checked`: whether sentences are compared with their translations;
     `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
     "auto"; `glossary`: terms, or the name of a stored glossary; `is_admitted`: never refused for
@@ -46,7 +48,7 @@ class TranslationJob:
     prefixes: Sequence[str] = ()
     model: str | None = None
     is_aligned: bool = False
-    is_inspected: bool = False
+    inspection: Inspection | None = None
     is_checked: bool = False
     format: TextFormat = "text"
     keep: Sequence[str] = ()
@@ -76,7 +78,7 @@ class ModelJob:
     prefixes: Sequence[str] = ()
     is_admitted: bool = False
     is_aligned: bool = False
-    is_inspected: bool = False
+    inspection: Inspection | None = None
     is_checked: bool = False
     format: TextFormat = "text"
     keep: Sequence[str] = ()

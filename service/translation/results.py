@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import AttentionTables, Hypothesis
 from service.engine.sentence_task import SentenceTimes
 from service.translation.alignment import AlignmentLink
@@ -23,12 +24,22 @@ class SentenceAttention:
 
 
 @dataclass(frozen=True)
+class SentenceSearch:
+    """The beam search of a sentence; `pieces`: the text of each token in it."""
+
+    trace: SearchTrace
+    pieces: Mapping[int, str]
+    beam_size: int
+
+
+@dataclass(frozen=True)
 class SentenceResult:
     """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
 
     `alignment`: which words translate each other; `confidence`: how likely words and sentence are
-    right, None also if it was not measured for the pair; `attention`: of all layers and heads. None
-    if the job did not ask. `checks`: what does not match, if the job asked.
+    right, None also if it was not measured for the pair; `attention`: of all layers and heads;
+    `search`: all its steps. None if the job did not ask. `checks`: what does not match, if the job
+    asked.
     """
 
     source: str
@@ -40,6 +51,7 @@ class SentenceResult:
     confidence: SentenceConfidence | None = None
     attention: SentenceAttention | None = None
     checks: Sequence[Check] = ()
+    search: SentenceSearch | None = None
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Translator:
             tokenizer, max_source_tokens, engine.max_target_tokens, engine.max_beam_size
         )
         self._assembly = Assembly(name, tokenizer, confidence)
-        self._inspector = Inspector(inspected, tokenizer)
+        self._inspector = Inspector(inspected, tokenizer, engine.max_target_tokens)
         self._pool = pool
         self.pairs = frozenset(pairs)
         self.sources = list(dict.fromkeys(source for source, _ in pairs))
@@ -147,8 +147,8 @@ class Translator:
         cost = cost_of(len(texts) + num_terms, sum(map(len, texts)))
         prepare = functools.partial(self._preparation.prepare, work, is_streamed=is_streamed)
         prepared = await self._pool.run(cost, prepare)
-        if work.is_inspected:
-            self._inspector.require_possible(len(prepared.sentences))
+        if work.inspection:
+            self._inspector.require_possible(work.inspection, prepared.sentences)
         return prepared
 
     async def _read(
@@ -202,4 +202,6 @@ class Translator:
         num_characters = sum(len(text) for text in work.texts) if work.is_checked else 0
         cost = cost_of(num_parts, _COST_OF_CHECKS * num_characters)
         results = await self._pool.run(cost, assemble)
-        return await self._inspector.inspected(work, results) if work.is_inspected else results
+        if work.inspection is None:
+            return results
+        return await self._inspector.inspected(work, prepared.sentences, results)

@@ -12,6 +12,7 @@ import numpy as np
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
+from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, TracedStep
 from model.decoding.sentence import (
     AttentionTables,
     Finished,
@@ -220,6 +221,23 @@ def fake_attention(source: Sequence[int], target: Sequence[int]) -> AttentionTab
     )
 
 
+def fake_search(source: SourceSentence, max_target: int) -> SearchTrace:
+    """A beam of two: the capitals are kept and the other hypotheses, which have a star, dropped."""
+    ids = [ord(char) for char in "".join(map(chr, source.ids[1:-1])).upper()]
+    ends = (*((id_, Fate.KEPT) for id_ in ids), (EOS, Fate.ENDED))
+    steps = [
+        TracedStep(
+            [
+                TracedCandidate(0, token, -0.5, -0.5 * age, fate, None if token == EOS else 0),
+                TracedCandidate(0, ord("*"), -1.5, -0.5 * age - 1.0, Fate.DROPPED),
+            ],
+            [[(token, 0.6), (ord("*"), 0.2)]],
+        )
+        for age, (token, fate) in enumerate(ends, 1)
+    ]
+    return SearchTrace(steps[:max_target], ids, -0.5, [0] * len(steps))
+
+
 def fake_model(
     runner: FakeRunner, name: str = "fake", pairs: Sequence[tuple[str, str]] = PAIRS
 ) -> LoadedModel:
@@ -233,7 +251,7 @@ def fake_model(
         max_source_tokens=runner.max_source_tokens,
         device="cpu",
         precision="float32",
-        inspected=InspectedModel(FAKE_CONFIG, fake_attention),
+        inspected=InspectedModel(FAKE_CONFIG, fake_attention, fake_search),
         confidence={("en", "de"): CALIBRATION},
     )
 

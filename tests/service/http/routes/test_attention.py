@@ -17,7 +17,7 @@ from service.app import create_app
 from service.settings import Settings
 from service.translation import inspection
 from service.translation.inspection import InspectedModel
-from tests.service.fakes import FAKE_CONFIG, FakeRunner, fake_attention, fake_model
+from tests.service.fakes import FAKE_CONFIG, FakeRunner, fake_attention, fake_model, fake_search
 
 BODY: dict[str, Any] = {"source": "en", "target": "de", "details": "attention"}
 
@@ -90,7 +90,7 @@ def serve(inspected: InspectedModel) -> Iterator[TestClient]:
 
 
 def test_a_model_too_large_to_be_loaded_again_refuses() -> None:
-    for client in serve(InspectedModel(FAKE_CONFIG, None)):
+    for client in serve(InspectedModel(FAKE_CONFIG, None, None)):
         assert refused(client, q="Hi") == (
             'details must be true or false, got "attention", for which this model is too large'
         )
@@ -107,7 +107,7 @@ def test_many_that_ask_wait_for_each_other_and_the_rest_are_refused() -> None:
         running.release()
         return fake_attention(source, target)
 
-    for client in serve(InspectedModel(FAKE_CONFIG, slow)):
+    for client in serve(InspectedModel(FAKE_CONFIG, slow, fake_search)):
         with ThreadPoolExecutor(20) as pool:
             asked = [
                 pool.submit(client.post, "/translate", json={**BODY, "q": "Hi"}) for _ in range(20)
@@ -131,7 +131,7 @@ def test_a_failure_is_an_error_of_that_request_alone() -> None:
             raise error
         return fake_attention(source, target)
 
-    for client in serve(InspectedModel(FAKE_CONFIG, failing)):
+    for client in serve(InspectedModel(FAKE_CONFIG, failing, fake_search)):
         answer = client.post("/translate", json={**BODY, "q": "Hi"})
         assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
         assert client.post("/translate", json={**BODY, "q": "Hi"}).status_code == 200
