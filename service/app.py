@@ -21,6 +21,7 @@ from service.http.access.keys import ClientLimits
 from service.http.access.middleware import AccessMiddleware
 from service.http.access.windows import MinuteWindows
 from service.http.early_refusals import EarlyRefusals
+from service.http.engine_view import EngineView
 from service.http.error_handlers import install_error_handlers
 from service.http.file_store import FileStore
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
@@ -111,7 +112,11 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     install_error_handlers(app, state.metrics)
     install_routes(app, state)
     if settings.page:
-        numbers = state.metrics.render_engines if settings.page_engine else None
+        numbers = (
+            page.EngineNumbers(state.metrics.render_engines, EngineView(state.engines).render)
+            if settings.page_engine
+            else None
+        )
         app.include_router(page.make_router(state.limits, numbers))
     app.openapi()  # cached: building it in a request would block the event loop
     return app

@@ -13,6 +13,7 @@ from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.interfaces import Runner
 from service.engine.joining import Joining
+from service.engine.lanes import Lane, RecentLanes, running_lanes
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
 from service.engine.step_cost import StepCostEstimate
@@ -52,6 +53,7 @@ class BatchLoop:
         self._joining = Joining(runner, scheduler, self._step_policy)
         self._step_times = StepTimes(metrics)
         self._encode_seconds = 0.0
+        self._recent = RecentLanes()
         self._updates: Updates = []
         self._num_left_out = 0
 
@@ -100,6 +102,11 @@ class BatchLoop:
     def num_rows(self) -> int:
         """Hypotheses of the running sentences."""
         return self._step_policy.num_rows
+
+    def lanes(self, since: float) -> list[Lane]:
+        """The running sentences, and those that left after this monotonic time. Any thread may
+        call it: the list of running tasks is copied at once."""
+        return [*running_lanes(list(self._running.values())), *self._recent.since(since)]
 
     @property
     def _can_leave_out(self) -> bool:
@@ -277,6 +284,7 @@ class BatchLoop:
         task = self._running.pop(handle)
         self._step_policy.leave(task)
         self._step_times.leave(task)
+        self._recent.add(task, time.monotonic())
         return task
 
 

@@ -16,6 +16,7 @@ from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import deadline_error
 from service.engine.interfaces import Runner
+from service.engine.lanes import Lane
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
 from service.engine.sharing import SharedSentences
@@ -116,6 +117,11 @@ class Engine:
     def num_rows(self) -> int:
         """Hypotheses in the batches."""
         return sum(worker.num_rows for worker in self._workers)
+
+    def lanes(self, since: float) -> list[list[Lane]]:
+        """For each worker the sentences in its batch, and those that left after this monotonic
+        time."""
+        return [worker.lanes(since) for worker in self._workers]
 
     def start(self) -> None:
         """Start the workers; futures resolve on the running event loop."""

@@ -22,6 +22,7 @@ from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop, Updates
 from service.engine.interfaces import Runner
+from service.engine.lanes import Lane
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.errors import NotReady
@@ -129,6 +130,11 @@ class Worker:
         """Hypotheses in the batch."""
         batch_loop = self._batch_loop
         return batch_loop.num_rows if batch_loop else 0
+
+    def lanes(self, since: float) -> list[Lane]:
+        """The sentences in the batch, and those that left it after this monotonic time."""
+        batch_loop = self._batch_loop
+        return batch_loop.lanes(since) if batch_loop else []
 
     def start(self) -> None:
         """Start the thread; publish updates on the running event loop."""

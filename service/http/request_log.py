@@ -20,7 +20,7 @@ from service.translation.results import SentenceResult, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
 _SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_PROBES = ("/health", "/metrics")
+_FREQUENT = ("/health", "/metrics", "/page/")
 _FREQUENT_STATUSES = (LimitExceeded.status, Overloaded.status)
 _logger = logging.getLogger(__name__)
 _lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -88,8 +88,9 @@ class RequestLog:
 
 
 def _is_frequent(record: RequestRecord) -> bool:
-    """Whether it is a probe, or was rejected for overload or a limit; logged at debug level."""
-    return record.endpoint.startswith(_PROBES) or record.status in _FREQUENT_STATUSES
+    """Whether it is a probe, a part of the page, or was rejected for overload or a limit; logged at
+    debug level."""
+    return record.endpoint.startswith(_FREQUENT) or record.status in _FREQUENT_STATUSES
 
 
 def request_id_of(headers: Headers) -> str:

@@ -74,7 +74,7 @@ _MODEL_HISTOGRAMS = {
 }
 _ENGINE_SAMPLES = (
     *("model_info", "running", "slots", "rows_used", "rows", "waiting", "target_tokens_total"),
-    *("time_to_first_token_seconds_bucket", "decode_step_seconds_bucket"),
+    *("looked_up_total", "time_to_first_token_seconds_bucket", "decode_step_seconds_bucket"),
 )
 
 

@@ -22,7 +22,8 @@ from starlette.responses import Response
 from service.http.state import Limits
 
 ROOT, FOLDER = "/", "/page/"
-_LIMITS, _ENGINE = "/page/limits.json", "/page/engine.txt"
+_LIMITS = "/page/limits.json"
+_ENGINE, _LANES = "/page/engine.txt", "/page/engine.json"
 _INDEX = "index.html"
 _TYPES = {
     "css": "text/css; charset=utf-8",
@@ -70,23 +71,34 @@ class _File:
         return cls(content, gzip.compress(content, mtime=0), _TYPES[suffix], etag)
 
 
-def make_router(limits: Limits, render_engines: Callable[[], bytes] | None) -> APIRouter:
-    """Make the routes of the page, which reads this server's `limits`.
+@dataclass(frozen=True)
+class EngineNumbers:
+    """What the page shows of the engines: numbers in the Prometheus text format, and the lanes of
+    their batches as JSON (`service.http.engine_view`)."""
 
-    `render_engines` returns the engines' numbers in the Prometheus text format; None: not shown.
-    """
+    render_metrics: Callable[[], bytes]
+    render_lanes: Callable[[], bytes]
+
+
+def make_router(limits: Limits, engines: EngineNumbers | None) -> APIRouter:
+    """Make the routes of the page, which reads this server's `limits`; `engines` None: not
+    shown."""
     router = APIRouter()
     for path, file in {**_read_files(), _LIMITS: _File.of(to_json(asdict(limits)), "json")}.items():
         router.add_route(path, _answer_with(file), ["GET", "HEAD"], include_in_schema=False)
-    if render_engines is not None:
-        numbers = _answer_numbers(render_engines)
+    if engines is not None:
+        numbers = _answer_numbers(engines.render_metrics, CONTENT_TYPE_LATEST)
         router.add_route(_ENGINE, numbers, ["GET", "HEAD"], include_in_schema=False)
+        lanes = _answer_numbers(engines.render_lanes, _TYPES["json"])
+        router.add_route(_LANES, lanes, ["GET", "HEAD"], include_in_schema=False)
     return router
 
 
-def _answer_numbers(render: Callable[[], bytes]) -> Callable[[Request], Awaitable[Response]]:
+def _answer_numbers(
+    render: Callable[[], bytes], media_type: str
+) -> Callable[[Request], Awaitable[Response]]:
     async def answer(_: Request) -> Response:
-        headers = {"Cache-Control": "no-store", "Content-Type": CONTENT_TYPE_LATEST}
+        headers = {"Cache-Control": "no-store", "Content-Type": media_type}
         return Response(render(), headers=headers)
 
     return answer

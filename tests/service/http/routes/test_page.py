@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,11 +131,31 @@ def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> No
     assert "ecret" not in answer.text
 
 
+def test_the_lanes_are_numbers_of_sentences_that_run_or_ran(client: TestClient) -> None:
+    client.post("/translate", json={"q": "Secret once more", "source": "en", "target": "de"})
+    time.sleep(0.3)  # an answer holds for 0.2 seconds
+    answer = client.get("/page/engine.json")
+    assert answer.headers["Cache-Control"] == "no-store"
+    shown = answer.json()
+    assert shown["waiting"] == {"fake": 0}
+    ((*_, lane),) = shown["models"]["fake"]
+    _, num_rows, num_tokens, num_steps, joined, left = lane
+    assert (num_rows, num_tokens, num_steps) == (4, 18, 18)
+    assert joined >= left >= 0
+    assert "ecret" not in answer.text
+    assert client.post("/page/engine.json").status_code == 405
+
+
+def test_the_lanes_are_described_once_for_all_who_watch(client: TestClient) -> None:
+    answers = {client.get("/page/engine.json").text for _ in range(20)}
+    assert len(answers) <= 3
+
+
 def test_the_engines_numbers_can_be_switched_off() -> None:
     app = create_app(Settings(page_engine=False), [fake_model(FakeRunner())])
     with TestClient(app) as client:
-        answers = [client.get(path).status_code for path in ("/", "/page/engine.txt")]
-        assert answers == [200, 404]
+        paths = ("/", "/page/engine.txt", "/page/engine.json")
+        assert [client.get(path).status_code for path in paths] == [200, 404, 404]
 
 
 def test_the_page_can_be_switched_off() -> None:

@@ -1,0 +1,59 @@
+"""The batches as small JSON for the page, made at most four times a second for all who watch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from pydantic_core import to_json
+
+from service.engine.engine import Engine
+from service.engine.lanes import Lane
+
+_PERIOD_SECONDS = 0.2
+_RECENT_SECONDS = 1.5
+_MOST_LANES = 512
+
+
+class EngineView:
+    """Renders the lanes of all engines; in between it gives the last answer again."""
+
+    def __init__(
+        self, engines: Mapping[str, Engine], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._engines, self._clock = engines, clock
+        self._made_seconds = float("-inf")
+        self._rendered = b""
+
+    def render(self) -> bytes:
+        """JSON: `models` by name, each a list of workers, each a list of lanes [number, rows,
+        source tokens, steps, milliseconds since it joined, since it left or null]; `waiting`
+        sentences by model; `milliseconds`, a clock."""
+        now = self._clock()
+        if now - self._made_seconds >= _PERIOD_SECONDS:
+            self._made_seconds, self._rendered = now, to_json(self._describe(now))
+        return self._rendered
+
+    def _describe(self, now: float) -> dict[str, object]:
+        since = now - _RECENT_SECONDS
+        return {
+            "milliseconds": round(now * 1000),
+            "models": {
+                name: [
+                    [_numbers(lane, now) for lane in lanes[:_MOST_LANES]]
+                    for lanes in engine.lanes(since)
+                ]
+                for name, engine in self._engines.items()
+            },
+            "waiting": {name: engine.num_waiting for name, engine in self._engines.items()},
+        }
+
+
+def _numbers(lane: Lane, now: float) -> list[int | None]:
+    left = None if lane.left is None else _milliseconds(now - lane.left)
+    joined = _milliseconds(now - lane.joined)
+    return [lane.number, lane.num_rows, lane.num_tokens, lane.num_steps, joined, left]
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
