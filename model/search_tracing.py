@@ -68,7 +68,7 @@ def _path(steps: Sequence[TracedStep], tokens: Sequence[int]) -> Iterator[int]:
     """The index of a hypothesis of these tokens among the candidates of each step."""
     parent: int | None = 0
     for step, token in zip(steps, tokens, strict=False):
-        (index,) = (
+        index = next(
             index
             for index, candidate in enumerate(step.candidates)
             if (candidate.parent, candidate.token) == (parent, token)
@@ -152,20 +152,27 @@ def _likeliest(logits: Tensor) -> list[list[tuple[int, float]]]:
 def _candidates(
     chosen: RowCandidates, scores: Tensor, live: Sequence[_Row], eos_id: int
 ) -> Iterator[TracedCandidate]:
-    """The best 2K candidates of K live hypotheses with these scores (K,); `live`: those that the
-    step kept, in their order."""
-    own = chosen.log_probs
-    totals, places = (scores[:, None] + own).flatten().topk(min(2 * len(scores), own.numel()))
-    for rank, (total, place) in enumerate(zip(totals.tolist(), places.tolist(), strict=True)):
+    """The best 2K candidates of K live hypotheses with these scores (K,), best first, and all of
+    `live`: those that the step kept, in their order."""
+    own, width = chosen.log_probs, len(scores)
+    totals = (scores[:, None] + own).flatten()
+    best = totals.topk(min(2 * width, totals.numel())).indices.tolist()
+    leaders = set(best[:width])
+    kept = [row.parent * own.size(1) + _column(chosen, row) for row in live]
+    found = {place: float(totals[place]) for place in [*best, *kept]}
+    for place, total in sorted(found.items(), key=lambda item: -item[1]):
         if not _is(total):
             return
         parent, column = divmod(place, own.size(1))
         token = int(chosen.tokens[parent, column])
-        row = _Row(parent, token)
-        is_ended = token == eos_id and rank < len(scores)
-        fate = Fate.ENDED if is_ended else Fate.KEPT if row in live else Fate.DROPPED
-        position = live.index(row) if row in live else None
+        is_ended = token == eos_id and place in leaders
+        fate = Fate.ENDED if is_ended else Fate.KEPT if place in kept else Fate.DROPPED
+        position = kept.index(place) if place in kept else None
         yield TracedCandidate(parent, token, float(own[parent, column]), total, fate, position)
+
+
+def _column(chosen: RowCandidates, row: _Row) -> int:
+    return int(chosen.tokens[row.parent].tolist().index(row.token))
 
 
 def _is(score: float) -> bool:

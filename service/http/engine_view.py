@@ -27,8 +27,8 @@ class EngineView:
 
     def render(self) -> bytes:
         """JSON: `models` by name, each a list of workers, each a list of lanes [number, rows,
-        source tokens, steps, milliseconds since it joined, since it left or null]; `waiting`
-        sentences by model; `milliseconds`, a clock."""
+        source tokens, steps, when it joined, when it left or null]; `waiting` sentences by
+        model; `now`. Times are monotonic milliseconds."""
         now = self._clock()
         if now - self._made_seconds >= _PERIOD_SECONDS:
             self._made_seconds, self._rendered = now, to_json(self._describe(now))
@@ -37,10 +37,10 @@ class EngineView:
     def _describe(self, now: float) -> dict[str, object]:
         since = now - _RECENT_SECONDS
         return {
-            "milliseconds": round(now * 1000),
+            "now": _milliseconds(now),
             "models": {
                 name: [
-                    [_numbers(lane, now) for lane in lanes[:_MOST_LANES]]
+                    [_numbers(lane) for lane in lanes[:_MOST_LANES]]
                     for lanes in engine.lanes(since)
                 ]
                 for name, engine in self._engines.items()
@@ -49,10 +49,10 @@ class EngineView:
         }
 
 
-def _numbers(lane: Lane, now: float) -> list[int | None]:
-    left = None if lane.left is None else _milliseconds(now - lane.left)
-    joined = _milliseconds(now - lane.joined)
-    return [lane.number, lane.num_rows, lane.num_tokens, lane.num_steps, joined, left]
+def _numbers(lane: Lane) -> list[int | None]:
+    left = None if lane.left is None else _milliseconds(lane.left)
+    steps = lane.num_steps
+    return [lane.number, lane.num_rows, lane.num_tokens, steps, _milliseconds(lane.joined), left]
 
 
 def _milliseconds(seconds: float) -> int:

@@ -3,7 +3,8 @@
 import { load, save } from "./storage.js";
 
 /** @typedef {typeof import("./texts/en.js").default} Texts */
-/** @typedef {keyof Texts} Key */
+/** @typedef {typeof import("./texts/parts/en.js").default} PartTexts */
+/** @typedef {keyof Texts | keyof PartTexts} Key */
 
 /** @type {Record<string, () => Promise<{default: Texts}>>} */
 const TEXTS = {
@@ -11,9 +12,17 @@ const TEXTS = {
   de: () => import("./texts/de.js"),
   zh: () => import("./texts/zh.js"),
 };
+/** @type {Record<string, () => Promise<{default: PartTexts}>>} of the parts that are loaded later */
+const PART_TEXTS = {
+  en: () => import("./texts/parts/en.js"),
+  de: () => import("./texts/parts/de.js"),
+  zh: () => import("./texts/parts/zh.js"),
+};
 export const NAMES = { en: "English", de: "Deutsch", zh: "中文" };
 let current = choose();
+/** @type {Record<string, string>} */
 let texts = (await TEXTS[current]()).default;
+let hasParts = false;
 
 function choose() {
   const wanted = [load("interface", ""), ...navigator.languages].map((l) => String(l).split("-")[0]);
@@ -31,6 +40,13 @@ export async function setLocale(language) {
   const chosen = choose();
   texts = (await TEXTS[chosen]()).default;
   current = chosen;
+  if (hasParts) await loadPartTexts();
+}
+
+/** Adds the texts of the parts that are loaded later. */
+export async function loadPartTexts() {
+  texts = { ...texts, ...(await PART_TEXTS[current]()).default };
+  hasParts = true;
 }
 
 /**

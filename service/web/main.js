@@ -1,15 +1,15 @@
 // The page: joins its parts.
 
+import { credentials, isAboutKey, refuseCode } from "./api.js";
 import { byId, debounced, make } from "./dom.js";
-import { EnginePanel } from "./engine.js";
-import { History } from "./history.js";
+import { Extras } from "./extras.js";
+import { glossaryField } from "./glossary.js";
 import { NAMES, fillTexts, locale, number, percent, setLocale, t } from "./i18n.js";
+import { PartMissing, part } from "./lazy.js";
 import { AUTO, Languages, directionOf, nameOf } from "./languages.js";
 import { forgetLink, makeLink, readLink } from "./link.js";
 import { Options } from "./options.js";
 import { Pane } from "./pane.js";
-import { requestAs } from "./request.js";
-import { SentencePanel } from "./sentences.js";
 import { Session, pause } from "./session.js";
 import { Source } from "./source.js";
 import { isDoubtful, locate } from "./spans.js";
@@ -37,24 +37,41 @@ let limits = { max_characters: 20_000, max_body_bytes: 1_048_576, max_beam_size:
 let streamed = "";
 /** @type {Word[]} */
 let words = [];
+/** @type {import("./spans.js").Sentence[]} */
+let located = [];
+/** @type {string[]} how the sentences must begin, because someone chose a word there */
+let beginnings = [];
 /** @type {{answer: Answer, fields: Fields} | null} */
 let shown = null;
+let wasExplained = false;
+let openTab = "";
 
 const languages = new Languages(() => languagesChanged());
 const options = new Options(() => change());
 const source = new Source(() => change(), lightFromSource);
-const pane = new Pane(lightFromTarget);
-const sentences = new SentencePanel();
-const engine = new EnginePanel();
+const pane = new Pane(lightFromTarget, (word, element) => void extras.offer(word, element));
+const sentences = part(async () => new (await import("./parts/sentences.js")).SentencePanel());
 const announcer = new Announcer();
 const status = new Status(() => (languages.to ? session.retry() : void start()));
-const history = new History(({ from, to, text }) => {
-  languages.choose(from, to);
-  languagesChanged();
-  source.text = text;
-  change();
-  scrollTo({ top: 0 });
-  source.focus();
+const history = part(async () => new (await import("./parts/history.js")).History(openAgain));
+const requests = part(() => import("./parts/request.js"));
+const extras = new Extras({
+  source,
+  status,
+  change,
+  translate,
+  pair: () => ({ from: languages.spoken || languages.from, to: languages.to }),
+  sentences: () => located,
+  sentence(word) {
+    const sentence = located.find(({ words: own }) => own.includes(word));
+    const all = shown?.answer.details?.[0]?.sentences ?? [];
+    return sentence ? { sentence, index: all.indexOf(sentence.detail) } : null;
+  },
+  begin(index, text) {
+    const all = shown?.answer.details?.[0]?.sentences ?? [];
+    beginnings = all.map((_, i) => (i === index ? text : (beginnings[i] ?? "")));
+    translate();
+  },
 });
 const session = new Session(websocketUrl(), {
   begun() {
@@ -65,12 +82,14 @@ const session = new Session(websocketUrl(), {
   token(text, segment) {
     status.clear();
     streamed += text;
+    if (source.rich) return pane.showNodes(source.rich.nodesOf(streamed));
     announcer.add(text, segment);
     pane.stream(streamed);
   },
   final: showFinal,
   failed(code, error) {
     pane.busy(false);
+    if (isAboutKey(code)) return refuseCode(code);
     status.tell(t(code === "body_too_large" ? "tooLarge" : "failed", { reason: error }));
   },
   waiting(reason, seconds) {
@@ -88,21 +107,58 @@ function websocketUrl() {
 
 /** @returns {Fields} */
 function wantedFields() {
-  return { q: source.text, source: languages.from, target: languages.to, ...options.chosen };
+  return {
+    ...source.fields,
+    ...{ source: languages.from, target: languages.to },
+    ...options.chosen,
+    ...glossaryField(languages.spoken || languages.from, languages.to),
+    ...(beginnings.length ? { target_prefix: beginnings } : {}),
+  };
+}
+
+/**
+ * Does something with a part of the page once it is loaded; says so if it cannot be.
+ * @template T
+ * @param {() => Promise<T>} load
+ * @param {(part: T) => void} act
+ */
+async function when(load, act) {
+  try {
+    act(await load());
+  } catch (error) {
+    if (!(error instanceof PartMissing)) throw error;
+    status.tellBriefly(t("partMissing"));
+  }
 }
 
 // What people type and choose
 
+/** @param {{from: string, to: string, text: string}} entry of the history */
+function openAgain({ from, to, text }) {
+  languages.choose(from, to);
+  languagesChanged();
+  source.text = text;
+  change();
+  scrollTo({ top: 0 });
+  source.focus();
+}
+
 const ask = debounced(translate, () =>
   Math.min(MOST_PAUSE_MILLISECONDS, LEAST_PAUSE_MILLISECONDS + source.text.length / CHARACTERS_PER_MILLISECOND));
 const remember = debounced(() => {
-  if (!shown || shown.fields.q !== source.text) return;
+  if (!shown || !isCurrent()) return;
   const from = shown.answer.detectedLanguage?.language ?? shown.fields.source;
-  const { q: text, target: to } = shown.fields;
-  history.add({ from, to, text, translation: shown.answer.translatedText });
+  const entry = { from, to: shown.fields.target, text: source.text, translation: pane.plain };
+  void when(history, (own) => own.add(entry));
 }, HISTORY_MILLISECONDS);
 
+/** Whether the shown translation is of the text as it is now. */
+function isCurrent() {
+  return shown?.fields.q === source.fields.q;
+}
+
 function change() {
+  beginnings = [];
   const length = source.length;
   const isOver = length > limits.max_characters;
   const count = byId("count", HTMLElement);
@@ -144,6 +200,7 @@ function isTooLong(text) {
 }
 
 function languagesChanged() {
+  beginnings = [];
   save("languages", [languages.from, languages.to]);
   if (languages.from !== AUTO) showDetected(null);
   speak();
@@ -168,11 +225,15 @@ function speak() {
 function showFinal(answer, fields) {
   shown = { answer, fields };
   status.clear();
-  pane.show(answer.translatedText);
+  const rich = fields.format ? source.rich : null;
+  if (rich) pane.showNodes(rich.nodesOf(answer.translatedText));
+  else pane.show(answer.translatedText);
   pane.busy(false);
   if (fields.source === languages.from) showDetected(answer.detectedLanguage ?? null);
   if (fields.source === AUTO && languages.avoidOwn()) return translate();
+  if (isCurrent() && !fields.glossary && wantedFields().glossary) return translate();
   speak();
+  if (rich) announcer.add(pane.plain, 0);
   announcer.end(fields.target);
   byId("copy", HTMLButtonElement).disabled = false;
   showAlternatives(answer.alternatives ?? []);
@@ -188,24 +249,35 @@ function explain(answer, fields) {
   const details = answer.details?.[0];
   const via = details?.pivot;
   const from = answer.detectedLanguage?.language ?? fields.source;
-  const found = details ? locate(via ? via.text : fields.q, answer.translatedText, details.sentences, fields.target) : [];
+  const text = fields.format ? source.text : fields.q, translation = pane.plain;
+  const found = details ? locate(via ? via.text : text, translation, details.sentences, fields.target) : [];
   if (via) for (const { words: own } of found) for (const word of own) word.links = [];
-  words = found.flatMap((sentence) => sentence.words);
+  located = found;
+  words = fields.format ? [] : found.flatMap((sentence) => sentence.words);
   pane.annotate(words);
   noteAbout(null);
-  const explained = { source: fields.q, target: answer.translatedText, from, to: fields.target, sentences: found };
-  sentences.show(explained, languages.canSwap);
+  const explained = { source: text, target: translation, from, to: fields.target, sentences: found };
+  showSentences(explained);
+  void extras.follow();
+}
+
+/** @param {import("./parts/sentences.js").Explained | null} explained */
+function showSentences(explained) {
+  const canSwap = languages.canSwap;
+  if (explained || wasExplained) void when(sentences, (panel) => panel.show(explained, canSwap));
+  wasExplained = Boolean(explained);
 }
 
 function showNothing() {
   shown = null;
   words = [];
+  located = [];
   pane.show("");
   pane.busy(false);
   showDetected(null);
   showAlternatives([]);
   speak();
-  sentences.show(null, false);
+  showSentences(null);
   byId("copy", HTMLButtonElement).disabled = true;
 }
 
@@ -221,7 +293,9 @@ function showDetected(detected) {
 /** @param {string[]} alternatives */
 function showAlternatives(alternatives) {
   const box = byId("alternatives", HTMLElement);
-  const others = [...new Set(alternatives)].filter((text) => text !== shown?.answer.translatedText);
+  const rich = shown?.fields.format ? source.rich : null;
+  const texts = rich ? alternatives.map((html) => rich.plainOf(html)) : alternatives;
+  const others = [...new Set(texts)].filter((text) => text !== pane.plain);
   const isShort = (shown?.fields.q.length ?? 0) <= LONG_TEXT;
   box.hidden = !others.length || !isShort;
   const lang = shown?.fields.target ?? "";
@@ -233,17 +307,16 @@ function showAlternatives(alternatives) {
 
 /** @param {Word | null} word */
 function lightFromTarget(word) {
-  const isCurrent = shown?.fields.q === source.text;
-  source.light(word && isCurrent ? word.links : []);
+  source.light(word && isCurrent() ? word.links : []);
   pane.light((other) => other === word);
   noteAbout(word);
 }
 
 /** @param {number | null} at */
 function lightFromSource(at) {
-  const isCurrent = at !== null && shown?.fields.q === source.text;
+  const isLit = at !== null && isCurrent();
   const at_ = at ?? -1;
-  pane.light((word) => isCurrent && word.links.some(({ start, end }) => start <= at_ && at_ < end));
+  pane.light((word) => isLit && word.links.some(({ start, end }) => start <= at_ && at_ < end));
 }
 
 /** @param {Word | null} word */
@@ -271,22 +344,37 @@ function noteAbout(word) {
 /**
  * @param {string} text
  * @param {"copied" | "linkCopied"} done
+ * @param {string} [html] the same with its formatting
  */
-async function copy(text, done) {
+async function copy(text, done, html = "") {
   try {
-    await navigator.clipboard.writeText(text);
+    if (html) await navigator.clipboard.write([clipboardItem(text, html)]);
+    else await navigator.clipboard.writeText(text);
     status.tellBriefly(t(done));
   } catch {
     status.tellBriefly(t("notCopied"));
   }
 }
 
+/**
+ * @param {string} text
+ * @param {string} html
+ */
+function clipboardItem(text, html) {
+  const blob = (/** @type {string} */ content, /** @type {string} */ type) => new Blob([content], { type });
+  return new ClipboardItem({ "text/plain": blob(text, "text/plain"), "text/html": blob(html, "text/html") });
+}
+
 function showRequest() {
+  if (byId("panel-request", HTMLElement).hidden) return;
   const checked = document.querySelector("input[name=form]:checked");
   const form = checked instanceof HTMLInputElement ? checked.value : "curl";
-  const fields = { ...wantedFields(), q: source.text || "Hello!" };
+  const key = "api_key" in credentials() ? { api_key: t("yourKey") } : {};
+  const fields = { ...wantedFields(), q: source.fields.q || "Hello!", ...key };
   const code = byId("request", HTMLElement).firstElementChild;
-  if (code) code.textContent = requestAs(form, new URL("translate", base), fields);
+  void when(requests, ({ requestAs }) => {
+    if (code) code.textContent = requestAs(form, new URL("translate", base), fields);
+  });
 }
 
 function wireButtons() {
@@ -298,11 +386,15 @@ function wireButtons() {
   byId("swap", HTMLButtonElement).addEventListener("click", () => {
     const text = shown?.answer.translatedText;
     languages.choose(languages.to, languages.spoken);
-    if (text) source.text = text;
+    if (text && source.rich) source.rich.html = text;
+    else if (text) source.text = text;
     languagesChanged();
     change();
   });
-  byId("copy", HTMLButtonElement).addEventListener("click", () => void copy(pane.text, "copied"));
+  byId("copy", HTMLButtonElement).addEventListener("click", () => {
+    const rich = shown?.fields.format ? source.rich : null;
+    void copy(pane.plain, "copied", rich ? rich.cleaned(shown?.answer.translatedText ?? "") : "");
+  });
   byId("share", HTMLButtonElement).addEventListener("click", () => {
     const link = makeLink({ source: languages.from, target: languages.to, q: source.text });
     void copy(link, "linkCopied");
@@ -326,9 +418,9 @@ function wireMenus() {
     await setLocale(menu.value);
     fillTexts();
     languages.choose(languages.from, languages.to);
-    history.show();
     if (shown) showFinal(shown.answer, shown.fields);
     change();
+    open(openTab);
   });
   const theme = byId("theme", HTMLSelectElement);
   const root = document.documentElement;
@@ -379,12 +471,15 @@ async function start() {
 
 wireMenus();
 wireButtons();
-wireTabs((name) => {
-  engine.open(name === "engine");
-  if (name === "history") history.show();
-});
+/** @param {string} name of the panel that is shown */
+function open(name) {
+  openTab = name;
+  void extras.open(name);
+  if (name === "history") void when(history, (own) => own.show());
+  if (name === "request") showRequest();
+}
+wireTabs(open);
 source.text = linked.q || source.text;
 forgetLink();
-history.show();
 change();
 void start();

@@ -13,11 +13,17 @@ export class Pane {
   #elements = [];
   /** @type {Word[]} */
   #words = [];
+  #isRich = false;
   #pointed;
+  #chosen;
 
-  /** @param {(word: Word | null) => void} pointed called when a word is pointed at or focused */
-  constructor(pointed) {
+  /**
+   * @param {(word: Word | null) => void} pointed called when a word is pointed at or focused
+   * @param {(word: Word, element: HTMLElement) => void} chosen called when it is clicked
+   */
+  constructor(pointed, chosen) {
     this.#pointed = pointed;
+    this.#chosen = chosen;
     this.#target.append(this.#text);
     for (const kind of ["pointerover", "focusin"]) {
       this.#target.addEventListener(kind, (event) => this.#point(event.target));
@@ -25,6 +31,12 @@ export class Pane {
     this.#target.addEventListener("pointerleave", () => this.#pointed(null));
     this.#target.addEventListener("focusout", () => this.#pointed(null));
     this.#target.addEventListener("keydown", (event) => this.#walk(event));
+    this.#target.addEventListener("click", (event) => this.#choose(event.target));
+  }
+
+  /** The text with its lines, where it is formatted. */
+  get plain() {
+    return this.#isRich ? this.#target.innerText.trim() : this.text;
   }
 
   get text() {
@@ -51,13 +63,23 @@ export class Pane {
    * @param {string} text
    */
   show(text) {
-    if (this.#elements.length) this.#flatten();
+    if (this.#elements.length || this.#isRich) this.#flatten();
     const old = this.#text.data;
     let same = 0;
     while (same < old.length && same < text.length && old[same] === text[same]) same += 1;
     if (same < old.length || same < text.length) {
       this.#text.replaceData(same, old.length - same, text.slice(same));
     }
+  }
+
+  /**
+   * Shows formatted text, made of nodes that are safe.
+   * @param {Node[]} nodes
+   */
+  showNodes(nodes) {
+    if (!this.#isRich) this.show("");
+    this.#isRich = true;
+    this.#target.replaceChildren(...nodes);
   }
 
   /**
@@ -104,6 +126,7 @@ export class Pane {
     this.#text.data = this.text;
     this.#elements = [];
     this.#words = [];
+    this.#isRich = false;
     this.#target.replaceChildren(this.#text);
     this.#pointed(null);
   }
@@ -114,8 +137,17 @@ export class Pane {
     this.#pointed(this.#words[index] ?? null);
   }
 
+  /** @param {EventTarget | null} target */
+  #choose(target) {
+    const element = /** @type {HTMLElement} */ (target);
+    const word = this.#words[this.#elements.indexOf(element)];
+    const isSelecting = getSelection()?.type === "Range";
+    if (word && !isSelecting) this.#chosen(word, element);
+  }
+
   /** @param {KeyboardEvent} event */
   #walk(event) {
+    if (event.key === "Enter") this.#choose(event.target);
     const forward = this.#target.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
     const steps = new Map([["ArrowLeft", -1], ["ArrowRight", -1], [forward, 1], ["Home", -Infinity], ["End", Infinity]]);
     const step = steps.get(event.key);

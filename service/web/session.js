@@ -1,5 +1,6 @@
 // One wanted translation at a time over the websocket: the newest request replaces the older one.
 
+import { credentials } from "./api.js";
 import { PostSocket } from "./post_socket.js";
 
 /**
@@ -8,13 +9,15 @@ import { PostSocket } from "./post_socket.js";
  *   finish_reason: string, times_ms: {queue: number, encode: number, decode: number},
  *   alignment?: [number, number, number, number, number][],
  *   confidence?: number, words?: [number, number, number][],
+ *   checks?: {kind: string, source?: string | null, target?: string | null, message: string}[],
  * }} SentenceDetail
  * @typedef {{model: string, sentences: SentenceDetail[], pivot?: {language: string, text: string}}} TextDetail
  * @typedef {{
  *   translatedText: string, detectedLanguage?: {language: string, confidence: number},
  *   alternatives?: string[], details?: TextDetail[],
  * }} Answer
- * @typedef {{q: string, source: string, target: string, alternatives?: number, details?: boolean, keep?: string[],
+ * @typedef {{q: string, source: string, target: string, format?: "html", alternatives?: number, details?: boolean,
+ *   keep?: string[], glossary?: import("./glossary.js").Term[], target_prefix?: string[],
  *   beam_size?: number, length_penalty?: number, temperature?: number, top_p?: number, seed?: number}} Fields
  * @typedef {"offline" | "unreachable" | "restarting" | "lost" | "busy"} Reason
  * @typedef {{
@@ -120,7 +123,7 @@ export class Session {
     if (this.#socket?.readyState !== WebSocket.OPEN || !this.#wanted) return;
     this.#id += 1;
     this.#isAsked = true;
-    this.#socket.send(JSON.stringify({ ...this.#wanted, id: this.#id }));
+    this.#socket.send(JSON.stringify({ ...this.#wanted, ...credentials(), id: this.#id }));
     this.#on.begun(this.#wanted);
     this.#watch();
   }

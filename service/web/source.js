@@ -9,6 +9,8 @@ export class Source {
   #field = byId("source", HTMLTextAreaElement);
   #mirror = byId("mirror", HTMLElement);
   #pointed;
+  /** @type {import("./parts/rich.js").RichText | null} the text with its formatting, if it has any */
+  #rich = null;
 
   /**
    * @param {() => void} changed
@@ -27,22 +29,42 @@ export class Source {
   }
 
   get text() {
-    return this.#field.value;
+    return this.#rich ? this.#rich.plain : this.#field.value;
   }
 
-  /** @param {string} text */
+  /** Leaves the formatting. @param {string} text */
   set text(text) {
+    this.#rich?.close();
+    this.#rich = null;
     this.#field.value = text;
     this.#reflect([]);
   }
 
+  /** The text with its formatting; null: it has none. */
+  get rich() {
+    return this.#rich;
+  }
+
+  /** @param {import("./parts/rich.js").RichText} rich shown in place of the field */
+  showRich(rich) {
+    this.#field.value = "";
+    this.#reflect([]);
+    this.#rich = rich;
+  }
+
+  /** The fields of a request. @returns {{q: string, format?: "html"}} */
+  get fields() {
+    return this.#rich ? { q: this.#rich.html, format: "html" } : { q: this.#field.value };
+  }
+
   /** Code points, as the server counts. */
   get length() {
-    return countCodePoints(this.text);
+    return countCodePoints(this.fields.q);
   }
 
   focus() {
-    this.#field.focus();
+    if (this.#rich) this.#rich.focus();
+    else this.#field.focus();
   }
 
   /**

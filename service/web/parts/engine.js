@@ -1,7 +1,8 @@
 // The engine's numbers, read while the panel is open and the page is visible.
 
-import { byId, make } from "./dom.js";
-import { number, t } from "./i18n.js";
+import { byId, make } from "../dom.js";
+import { number, percent, t } from "../i18n.js";
+import { Lanes } from "./lanes.js";
 
 /** @typedef {{name: string, labels: Record<string, string>, value: number}} Sample */
 /** @typedef {{seconds: number, tokens: number}} Reading */
@@ -40,20 +41,28 @@ export function quantile(samples, name, share) {
 }
 
 export class EnginePanel {
-  #root = byId("engine", HTMLElement);
-  #none = byId("no-engine", HTMLElement);
+  #root = make("div", { id: "engine" });
+  #none = make("p", { class: "empty", id: "no-engine", role: "status", hidden: "" });
+  #lead = make("p", { class: "lead" });
+  #link = make("a", { href: "metrics" });
+  #lanes = new Lanes();
   #timer = 0;
   #isOpen = false;
   /** @type {Map<string, Reading[]>} */
   #readings = new Map();
 
   constructor() {
+    const panel = byId("panel-engine", HTMLElement);
+    panel.replaceChildren(this.#lead, this.#none, this.#lanes.root, this.#root, make("p", {}, this.#link));
     document.addEventListener("visibilitychange", () => this.#begin());
   }
 
   /** @param {boolean} isOpen */
   open(isOpen) {
     this.#isOpen = isOpen;
+    this.#lead.textContent = t("engineLead");
+    this.#link.textContent = t("metricsLink");
+    this.#lanes.open(isOpen);
     this.#begin();
   }
 
@@ -72,6 +81,7 @@ export class EnginePanel {
     }
     const models = samples.filter((s) => s.name === "model_info");
     this.#none.hidden = models.length > 0;
+    this.#link.hidden = this.#lanes.root.hidden = !models.length;
     this.#none.textContent = models.length ? "" : t("engineMissing");
     this.#root.replaceChildren(...models.map((model) => this.#model(model, samples)));
     clearTimeout(this.#timer);
@@ -97,7 +107,9 @@ export class EnginePanel {
       gauge(t("speed"), rates(readings).at(-1) ?? 0),
       duration(t("firstToken"), quantile(own, "time_to_first_token_seconds", 0.5)),
       duration(t("slowToken"), quantile(own, "time_to_first_token_seconds", 0.95)),
-      duration(t("step"), quantile(own, "decode_step_seconds", 0.5)));
+      duration(t("slowestToken"), quantile(own, "time_to_first_token_seconds", 0.99)),
+      duration(t("step"), quantile(own, "decode_step_seconds", 0.5)),
+      share(t("cacheHits"), own));
     return make("article", { class: "model" }, title, gauges, spark(rates(readings)));
   }
 
@@ -146,6 +158,18 @@ function gauge(name, value, most) {
 function duration(name, seconds) {
   const text = seconds === null ? "–" : `${number(seconds * 1000, { maximumFractionDigits: 1 })} ms`;
   return make("div", {}, make("dt", {}, name), make("dd", {}, text));
+}
+
+/**
+ * The share of sentences that were in the cache or computed for another request.
+ * @param {string} name
+ * @param {Sample[]} samples
+ */
+function share(name, samples) {
+  const lookedUp = samples.filter((s) => s.name === "looked_up_total");
+  const sum = (/** @type {Sample[]} */ some) => some.reduce((total, { value }) => total + value, 0);
+  const total = sum(lookedUp), found = sum(lookedUp.filter(({ labels }) => labels.result !== "miss"));
+  return make("div", {}, make("dt", {}, name), make("dd", {}, total ? percent(found / total) : "–"));
 }
 
 /**

@@ -1,6 +1,6 @@
 // The request behind the translation, as a program would send it.
 
-/** @typedef {import("./session.js").Fields} Fields */
+/** @typedef {import("../session.js").Fields} Fields */
 
 // Invisible characters could make code look different from what it does, so they are escaped.
 const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;

@@ -1,9 +1,9 @@
 // The history on this device: kept by the browser, read again before each change for other tabs.
 
-import { byId, make } from "./dom.js";
-import { t } from "./i18n.js";
-import { nameOf } from "./languages.js";
-import { load, onChange, save } from "./storage.js";
+import { byId, make } from "../dom.js";
+import { t } from "../i18n.js";
+import { nameOf } from "../languages.js";
+import { load, onChange, save } from "../storage.js";
 
 /** @typedef {{from: string, to: string, text: string, translation: string}} Entry */
 

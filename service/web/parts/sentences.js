@@ -1,11 +1,12 @@
 // The panel of sentences: what the model says about each, and the translation back.
 
-import { byId, make } from "./dom.js";
-import { number, percent, t } from "./i18n.js";
-import { isDoubtful } from "./spans.js";
+import { post } from "../api.js";
+import { byId, make } from "../dom.js";
+import { number, percent, t } from "../i18n.js";
+import { isDoubtful } from "../spans.js";
 
 /**
- * @typedef {import("./spans.js").Sentence} Sentence
+ * @typedef {import("../spans.js").Sentence} Sentence
  * @typedef {{source: string, target: string, from: string, to: string, sentences: Sentence[]}} Explained
  */
 
@@ -49,7 +50,8 @@ export class SentencePanel {
     const explained = this.#explained;
     const sentences = explained?.sentences ?? [];
     const hasLinks = sentences.some(({ words }) => words.some(({ links }) => links.length));
-    this.#legend.textContent = t(hasLinks ? "legendLinks" : "legend");
+    const next = document.body.classList.contains("has-no-next") ? "" : t("legendNext");
+    this.#legend.textContent = `${t(hasLinks ? "legendLinks" : "legend")} ${next}`.trim();
     this.#legend.hidden = !sentences.length;
     this.#list.tabIndex = -1;
     const shown = sentences.slice(0, most);
@@ -65,15 +67,9 @@ export class SentencePanel {
     const fields = { q: explained.target, source: explained.to, target: explained.from };
     let text;
     try {
-      const answer = await fetch(new URL("translate", document.baseURI), {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(fields),
-      });
-      const { translatedText, error } = await answer.json();
-      text = translatedText ?? t("backFailed", { reason: error ?? answer.status });
+      text = (await post("translate", fields)).translatedText;
     } catch (error) {
-      text = t("backFailed", { reason: String(error) });
+      text = t("backFailed", { reason: error instanceof Error ? error.message : String(error) });
     }
     if (this.#explained !== explained) return;
     this.#back.disabled = false;
@@ -97,7 +93,9 @@ function card(sentence, explained) {
     return `${text} (${percent(word.share ?? 0)})`;
   });
   const facts = make("dl", { class: "facts" }, ...factsOf(detail, doubtful));
-  return make("article", { class: "sentence" }, pair, facts);
+  const checks = (detail.checks ?? []).map(({ message }) => make("li", {}, message));
+  const told = checks.length ? [make("ul", { class: "checks", "aria-label": t("checks") }, ...checks)] : [];
+  return make("article", { class: "sentence" }, pair, ...told, facts);
 }
 
 /**

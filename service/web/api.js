@@ -1,0 +1,91 @@
+// Requests to this server, with the API key if one was given.
+
+const KEY = "dragoman.key";
+const REFUSALS = new Map([[401, "key_required"], [403, "invalid_key"]]);
+let key = restored();
+/** @type {(code: string) => void} */
+let refused = () => {};
+
+function restored() {
+  try {
+    return sessionStorage.getItem(KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * Keeps an API key until the browser's tab is closed.
+ * @param {string} value
+ */
+export function setKey(value) {
+  key = value;
+  try {
+    if (value) sessionStorage.setItem(KEY, value);
+    else sessionStorage.removeItem(KEY);
+  } catch {
+    // Without storage the key is kept until the page is left.
+  }
+}
+
+/** The field of a request that has the key; nothing without one. */
+export function credentials() {
+  return key ? { api_key: key } : {};
+}
+
+/** @param {string} code */
+export function isAboutKey(code) {
+  return [...REFUSALS.values()].includes(code);
+}
+
+/**
+ * Asks for a key, because of this error.
+ * @param {string} code
+ */
+export function refuseCode(code) {
+  refused(code);
+}
+
+/** @param {(code: string) => void} act called when a request is refused for its key */
+export function onRefusedKey(act) {
+  refused = act;
+}
+
+export class ApiError extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status
+   */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * The JSON that a path answers to these fields; throws ApiError with the server's sentence.
+ * @param {string} path
+ * @param {object} fields
+ * @param {AbortSignal} [signal]
+ */
+export async function post(path, fields, signal) {
+  const answer = await fetch(new URL(path, document.baseURI), {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ ...fields, ...credentials() }),
+    signal,
+  });
+  const found = await answer.json().catch(() => ({}));
+  if (answer.ok) return found;
+  refuse(answer.status);
+  throw new ApiError(found.error ?? String(answer.status), answer.status);
+}
+
+/**
+ * Asks for a key if this is the status of an answer that wants one.
+ * @param {number} status
+ */
+export function refuse(status) {
+  const code = REFUSALS.get(status);
+  if (code) refused(code);
+}

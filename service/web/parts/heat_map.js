@@ -1,0 +1,125 @@
+// A matrix of probabilities as a picture, with the tokens of its rows and columns.
+
+const CELL = 26, LABEL = 92, FONT = 13;
+
+/** @typedef {{ink: string, muted: string, accent: string, surface: string, line: string}} Colours */
+
+/** The colours of the page as they are now. @returns {Colours} */
+export function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const own = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+  if (matchMedia("(forced-colors: active)").matches) {
+    return { ink: "CanvasText", muted: "CanvasText", accent: "Highlight", surface: "Canvas", line: "GrayText" };
+  }
+  return { ink: own("ink"), muted: own("muted"), accent: own("accent"), surface: own("surface"), line: own("line") };
+}
+
+/**
+ * Prepares a canvas of this size in CSS pixels.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ */
+export function prepared(canvas, width, height) {
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.scale(ratio, ratio);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/**
+ * Draws the cells alone, as many as fit.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number[][]} matrix
+ * @param {number} size in CSS pixels
+ */
+export function drawSmall(canvas, matrix, size) {
+  const context = prepared(canvas, size, size);
+  const { accent, line } = colours();
+  const width = size / (matrix[0]?.length || 1), height = size / (matrix.length || 1);
+  context.fillStyle = accent;
+  matrix.forEach((row, y) => row.forEach((share, x) => {
+    context.globalAlpha = shade(share);
+    context.fillRect(x * width, y * height, width, height);
+  }));
+  context.globalAlpha = 1;
+  context.strokeStyle = line;
+  context.strokeRect(0.5, 0.5, size - 1, size - 1);
+}
+
+/**
+ * Draws the matrix with its tokens; one row stands out.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number[][]} matrix
+ * @param {string[]} rows
+ * @param {string[]} columns
+ * @param {number} chosen
+ */
+export function drawLarge(canvas, matrix, rows, columns, chosen) {
+  const context = prepared(canvas, LABEL + columns.length * CELL + 2, LABEL + rows.length * CELL + 2);
+  const { ink, muted, accent, line } = colours();
+  context.font = `${FONT}px system-ui, sans-serif`;
+  context.textBaseline = "middle";
+  columns.forEach((token, x) => {
+    context.save();
+    context.translate(LABEL + x * CELL + CELL / 2, LABEL - 8);
+    context.rotate(-Math.PI / 3);
+    context.fillStyle = muted;
+    context.fillText(fitted(context, token, LABEL - 12), 0, 0);
+    context.restore();
+  });
+  matrix.forEach((row, y) => {
+    const top = LABEL + y * CELL;
+    const isChosen = y === chosen;
+    context.fillStyle = isChosen ? ink : muted;
+    context.font = `${isChosen ? "bold " : ""}${FONT}px system-ui, sans-serif`;
+    context.textAlign = "right";
+    context.fillText(fitted(context, rows[y], LABEL - 12), LABEL - 8, top + CELL / 2);
+    context.textAlign = "left";
+    row.forEach((share, x) => {
+      context.globalAlpha = shade(share);
+      context.fillStyle = accent;
+      context.fillRect(LABEL + x * CELL + 1, top + 1, CELL - 2, CELL - 2);
+      context.globalAlpha = 1;
+      context.strokeStyle = line;
+      context.strokeRect(LABEL + x * CELL + 0.5, top + 0.5, CELL - 1, CELL - 1);
+    });
+    if (isChosen) {
+      context.strokeStyle = ink;
+      context.lineWidth = 2;
+      context.strokeRect(LABEL, top, columns.length * CELL, CELL);
+      context.lineWidth = 1;
+    }
+  });
+}
+
+/**
+ * The row at a place of the picture; -1 outside.
+ * @param {number} y in CSS pixels
+ * @param {number} count
+ */
+export function rowAt(y, count) {
+  const row = Math.floor((y - LABEL) / CELL);
+  return row >= 0 && row < count ? row : -1;
+}
+
+/** Small shares are to be seen too. @param {number} share */
+function shade(share) {
+  return Math.sqrt(Math.max(0, Math.min(1, share)));
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} width
+ */
+function fitted(context, text, width) {
+  let shown = text;
+  while (shown.length > 1 && context.measureText(shown).width > width) shown = `${shown.slice(0, -2)}…`;
+  return shown;
+}
