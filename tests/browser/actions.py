@@ -26,3 +26,20 @@ def expect_translation(page: Page, text: str) -> None:
 def open_tab(page: Page, name: str) -> None:
     page.locator(f"#tab-{name}").click()
     expect(page.locator(f"#panel-{name}")).to_be_visible()
+
+
+PASTE = """([html, plain, target]) => {
+  const data = new DataTransfer();
+  data.setData('text/html', html);
+  data.setData('text/plain', plain);
+  const event = new ClipboardEvent('paste',
+    {clipboardData: data, bubbles: true, cancelable: true});
+  document.querySelector(target).dispatchEvent(event);
+  return event.defaultPrevented;
+}"""
+
+
+def paste(page: Page, html: str, plain: str = "plain", target: str = "#source") -> bool:
+    """Paste as a browser does; whether the page took it."""
+    taken: bool = page.evaluate(PASTE, [html, plain, target])
+    return taken

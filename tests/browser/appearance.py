@@ -8,10 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.actions import expect_translation, open_tab, visit, write
+from tests.browser.actions import expect_translation, open_tab, paste, visit, write
 from tests.browser.conftest import Site
 
-PANELS = ["sentences", "request", "history", "options", "engine"]
+PANELS = ["sentences", "request", "history", "options", "glossary", "model", "engine"]
 WIDTHS = [320, 768, 1440]
 
 
@@ -42,6 +42,75 @@ def test_axe_finds_nothing_in_any_state(page: Page, site: Site, colours: str) ->
     expect(page.locator("#retry")).to_be_visible()
     expect_no_violations(page, "trouble")
     site.start()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_finds_nothing_in_the_parts(page: Page, site: Site, colours: str) -> None:
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+    words = [{"text": " CAT", "probability": 0.6, "translation": "A CAT."}]
+    page.route("**/translate/next", lambda route: route.fulfill(json={"words": words}))
+    visit(page, site)
+    write(page, "A big dog")
+    expect_translation(page, "A BIG DOG")
+    page.locator("#target .w").nth(1).click()
+    expect(page.locator("#next-words button").first).to_be_focused()
+    expect_no_violations(page, "other words")
+    page.keyboard.press("Escape")
+    open_tab(page, "model")
+    expect(page.locator(".attention canvas").first).to_be_visible()
+    page.locator(".matrix summary").click()
+    expect_no_violations(page, "attention")
+    page.locator("#panel-model label:has([value=search])").click()
+    page.get_by_label("Step forward").click()
+    expect_no_violations(page, "search")
+    open_tab(page, "glossary")
+    page.locator(".terms input").first.fill("dog")
+    expect_no_violations(page, "glossary")
+    show_files_and_formatted_text(page)
+    expect_no_violations(page, "files and formatted text")
+    page.evaluate("import('/page/api.js').then((api) => api.refuseCode('invalid_key'))")
+    expect(page.locator("#key")).to_be_visible()
+    expect_no_violations(page, "key")
+
+
+def show_files_and_formatted_text(page: Page) -> None:
+    """A file that is translated, one that is refused, and a text with a list and a link."""
+    page.locator("#file").set_input_files(
+        [
+            {"name": "letter.txt", "mimeType": "text/plain", "buffer": b"A day."},
+            {"name": "photo.jpeg", "mimeType": "image/jpeg", "buffer": b"x"},
+        ]
+    )
+    expect(page.locator("#files a")).to_have_count(1)
+    expect(page.locator("#files .is-wrong")).to_have_count(1)
+    page.locator("#clear").click()
+    html = "<h2>Title</h2><ul><li><a href='https://example.org'>One</a></li></ul>"
+    assert paste(page, html)
+    expect(page.locator("#target a")).to_have_text("ONE")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("language", ["en-GB", "de-DE", "zh-CN"])
+def test_no_part_is_cut_off_at_any_width(
+    browser: Browser, site: Site, width: int, language: str
+) -> None:
+    """What is wider scrolls in a frame of its own."""
+    context = browser.new_context(locale=language, viewport={"width": width, "height": 800})
+    page = context.new_page()
+    visit(page, site)
+    write(page, "Donaudampfschifffahrt")
+    expect_translation(page, "DONAUDAMPFSCHIFFFAHRT")
+    open_tab(page, "model")
+    fits = "document.documentElement.scrollWidth <= innerWidth"
+    for view in ("attention", "search"):
+        page.locator(f"#panel-model label:has([value={view}])").click()
+        expect(page.locator(f"#panel-model .{view}")).to_be_visible()
+        assert page.evaluate(fits), view
+    show_files_and_formatted_text(page)
+    page.evaluate("import('/page/api.js').then((api) => api.refuseCode('key_required'))")
+    expect(page.locator("#key")).to_be_visible()
+    assert page.evaluate(fits)
+    context.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -163,7 +232,7 @@ def test_all_is_done_with_the_keyboard(page: Page, site: Site) -> None:
             expect_translation(page, "HELLO YOU")
         page.keyboard.press("Tab")
     assert {"interface", "from", "to", "source", "clear", "copy", "share"} <= set(reached)
-    assert {"tab-sentences", "theme"} <= set(reached)
+    assert {"tab-sentences", "theme", "choose-file"} <= set(reached)
     assert reached.index("from") < reached.index("source") < reached.index("copy")
     page.locator("#tab-sentences").focus()
     page.keyboard.press("ArrowRight")

@@ -1,9 +1,9 @@
 // The attention of a sentence by layer and head, as heat maps that are stepped through by token.
 
 import { make } from "../dom.js";
-import { number, percent, t } from "../i18n.js";
+import { number, t } from "../i18n.js";
 import { drawLarge, drawSmall, rowAt } from "./heat_map.js";
-import { aside, stepper, visible } from "./study_tools.js";
+import { aside, share as shown, stepper, visible } from "./study_tools.js";
 
 /**
  * @typedef {"encoder" | "decoder" | "memory"} Kind
@@ -50,7 +50,7 @@ export class AttentionView {
     this.#details.append(make("summary", {}, t("attentionTable")), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("attentionTable") }, this.#table));
     this.#details.addEventListener("toggle", () => this.#fillTable());
     this.#canvas.addEventListener("click", (event) => {
-      const row = rowAt(event.offsetY, this.#rows.length);
+      const row = rowAt(this.#canvas, event.offsetY, this.#rows.length);
       if (row >= 0) this.#choose(row);
     });
     const picture = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("attention") }, this.#canvas);
@@ -111,7 +111,7 @@ export class AttentionView {
     const place = t("layerHead", { layer: number(this.#layer + 1), head: number(this.#head + 1) });
     this.#canvas.setAttribute("aria-label", t("attentionPicture", { kind: t(this.#kind), place, rows: number(rows.length), columns: number(columns.length) }));
     const ranked = this.#matrix[row].map((share, column) => ({ share, token: columns[column] })).sort((a, b) => b.share - a.share);
-    const most = ranked.slice(0, NUM_TOLD).map(({ share, token }) => `${token} ${percent(share)}`);
+    const most = ranked.slice(0, NUM_TOLD).map(({ share, token }) => `${token} ${shown(share)}`);
     this.#told.textContent = t("attentionRow", { token: rows[row], most: most.join(" · ") });
     this.#stepper.show(row, rows[row]);
     this.#fillTable();

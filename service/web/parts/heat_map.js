@@ -1,6 +1,6 @@
 // A matrix of probabilities as a picture, with the tokens of its rows and columns.
 
-const CELL = 26, LABEL = 92, FONT = 13;
+const LEAST_CELL = 24, MOST_CELL = 40, LABEL = 92, FONT = 13;
 
 /** @typedef {{ink: string, muted: string, accent: string, surface: string, line: string}} Colours */
 
@@ -61,50 +61,53 @@ export function drawSmall(canvas, matrix, size) {
  * @param {number} chosen
  */
 export function drawLarge(canvas, matrix, rows, columns, chosen) {
-  const context = prepared(canvas, LABEL + columns.length * CELL + 2, LABEL + rows.length * CELL + 2);
+  const room = (canvas.parentElement?.clientWidth ?? 0) - LABEL - 24;
+  const cell = Math.floor(Math.max(LEAST_CELL, Math.min(MOST_CELL, room / columns.length)));
+  const context = prepared(canvas, LABEL + columns.length * cell + 2, LABEL + rows.length * cell + 2);
   const { ink, muted, accent, line } = colours();
   context.font = `${FONT}px system-ui, sans-serif`;
   context.textBaseline = "middle";
   columns.forEach((token, x) => {
     context.save();
-    context.translate(LABEL + x * CELL + CELL / 2, LABEL - 8);
+    context.translate(LABEL + x * cell + cell / 2, LABEL - 8);
     context.rotate(-Math.PI / 3);
     context.fillStyle = muted;
     context.fillText(fitted(context, token, LABEL - 12), 0, 0);
     context.restore();
   });
   matrix.forEach((row, y) => {
-    const top = LABEL + y * CELL;
+    const top = LABEL + y * cell;
     const isChosen = y === chosen;
     context.fillStyle = isChosen ? ink : muted;
     context.font = `${isChosen ? "bold " : ""}${FONT}px system-ui, sans-serif`;
     context.textAlign = "right";
-    context.fillText(fitted(context, rows[y], LABEL - 12), LABEL - 8, top + CELL / 2);
+    context.fillText(fitted(context, rows[y], LABEL - 12), LABEL - 8, top + cell / 2);
     context.textAlign = "left";
     row.forEach((share, x) => {
       context.globalAlpha = shade(share);
       context.fillStyle = accent;
-      context.fillRect(LABEL + x * CELL + 1, top + 1, CELL - 2, CELL - 2);
+      context.fillRect(LABEL + x * cell + 1, top + 1, cell - 2, cell - 2);
       context.globalAlpha = 1;
       context.strokeStyle = line;
-      context.strokeRect(LABEL + x * CELL + 0.5, top + 0.5, CELL - 1, CELL - 1);
+      context.strokeRect(LABEL + x * cell + 0.5, top + 0.5, cell - 1, cell - 1);
     });
     if (isChosen) {
       context.strokeStyle = ink;
       context.lineWidth = 2;
-      context.strokeRect(LABEL, top, columns.length * CELL, CELL);
+      context.strokeRect(LABEL, top, columns.length * cell, cell);
       context.lineWidth = 1;
     }
   });
 }
 
 /**
- * The row at a place of the picture; -1 outside.
+ * The row at a place of a large picture; -1 outside.
+ * @param {HTMLCanvasElement} canvas
  * @param {number} y in CSS pixels
  * @param {number} count
  */
-export function rowAt(y, count) {
-  const row = Math.floor((y - LABEL) / CELL);
+export function rowAt(canvas, y, count) {
+  const row = Math.floor(((y - LABEL) * count) / (canvas.clientHeight - LABEL));
   return row >= 0 && row < count ? row : -1;
 }
 

@@ -1,9 +1,9 @@
 // The beam search of a sentence: a tree that grows, its candidates, and the likeliest next tokens.
 
 import { make } from "../dom.js";
-import { number, percent, t } from "../i18n.js";
+import { number, t } from "../i18n.js";
 import { SearchTree } from "./search_tree.js";
-import { aside, stepper, visible } from "./study_tools.js";
+import { aside, nameOfFate, share, stepper, visible } from "./study_tools.js";
 
 /**
  * @typedef {{parent: number, token: string, log_prob: number, total: number, fate: "kept" | "ended" | "dropped", place?: number | null}} Candidate
@@ -59,9 +59,9 @@ export class SearchView {
     const head = ["hypothesis", "probability", "logProbability", "fate"].map((name) => make("th", { scope: "col" }, t(/** @type {"fate"} */ (name))));
     const rows = this.#search.steps[step].candidates.map((candidate, index) => make("tr", { class: `is-${candidate.fate}${index === best ? " is-best" : ""}` },
       make("th", { scope: "row" }, make("bdi", {}, this.#tree.textOf(step, index))),
-      make("td", {}, percent(Math.exp(candidate.log_prob))),
+      make("td", {}, share(Math.exp(candidate.log_prob))),
       make("td", {}, number(candidate.total, { maximumFractionDigits: 2, minimumFractionDigits: 2 })),
-      make("td", {}, t(candidate.fate))));
+      make("td", {}, nameOfFate(candidate.fate))));
     this.#table.replaceChildren(make("caption", {}, t("candidates")), make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
   }
 
@@ -72,13 +72,13 @@ export class SearchView {
     const parent = this.#search.steps[at].candidates[path[at]]?.parent ?? 0;
     const before = at ? this.#tree.textOf(at - 1, path[at - 1]) : t("start");
     const chosen = this.#search.steps[at].candidates[path[at]]?.token;
-    const rows = (this.#search.steps[at].likeliest[parent] ?? []).map(([token, share]) => make("li", token === chosen ? { class: "is-best" } : {},
-      make("bdi", {}, visible(token)), make("meter", { min: "0", max: "1", value: String(share), "aria-label": visible(token) }), make("span", { class: "number" }, percent(share))));
+    const rows = (this.#search.steps[at].likeliest[parent] ?? []).map(([token, probability]) => make("li", token === chosen ? { class: "is-best" } : {},
+      make("bdi", {}, visible(token)), make("meter", { min: "0", max: "1", value: String(probability), "aria-label": visible(token) }), make("span", { class: "number" }, share(probability))));
     this.#next.replaceChildren(make("h3", {}, t("likeliestAfter"), " ", make("bdi", {}, before)), make("ul", {}, ...rows));
   }
 }
 
 function legend() {
   const fates = /** @type {const} */ (["kept", "ended", "dropped"]);
-  return make("ul", { class: "legend" }, ...fates.map((fate) => make("li", { class: `is-${fate}` }, t(fate))), make("li", { class: "is-best" }, t("best")));
+  return make("ul", { class: "legend" }, ...fates.map((fate) => make("li", { class: `is-${fate}` }, nameOfFate(fate))), make("li", { class: "is-best" }, t("best")));
 }

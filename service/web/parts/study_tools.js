@@ -3,14 +3,26 @@
 import { make } from "../dom.js";
 import { number, t } from "../i18n.js";
 
-const SPACE = "▁";
+const SPACE = "▁", PICTURES = 0x2400; // of control characters
 const PLAY_MILLISECONDS = 900;
 
 /** A token as people can read it. @param {string} token */
 export function visible(token) {
   if (token === "</s>") return t("endToken");
   if (token === "<s>") return t("start");
-  return token.replaceAll(SPACE, "␣");
+  const shown = token.replaceAll(SPACE, "␣").replace(/\s/g, "␣");
+  return shown.replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(PICTURES + c.charCodeAt(0))) || "␣";
+}
+
+/** A probability, also a small one. @param {number} probability */
+export function share(probability) {
+  const digits = probability < 0.1 ? { maximumSignificantDigits: 1 } : { maximumFractionDigits: 0 };
+  return number(probability, { style: "percent", ...(probability < 0.0001 ? { maximumFractionDigits: 0 } : digits) });
+}
+
+/** @param {"kept" | "ended" | "dropped"} fate */
+export function nameOfFate(fate) {
+  return t(/** @type {const} */ ({ kept: "fateKept", ended: "fateEnded", dropped: "fateDropped" })[fate]);
 }
 
 /**

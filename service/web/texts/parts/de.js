@@ -29,7 +29,7 @@ export default {
   searchStep: "Schritt {step}: {kept} behalten, {ended} beendet, {dropped} verworfen.",
   treePicture: "Baum der Beam-Suche; die Tabelle darunter hat die Kandidaten des gezeigten Schritts",
   candidates: "Kandidaten dieses Schritts, beste zuerst", hypothesis: "Hypothese", probability: "Token", logProbability: "Summe der Log-Wahrscheinlichkeiten",
-  fate: "Ausgang", kept: "behalten", ended: "beendet", dropped: "verworfen", best: "auf dem Weg zur Übersetzung",
+  fate: "Ausgang", fateKept: "behalten", fateEnded: "beendet", fateDropped: "verworfen", best: "auf dem Weg zur Übersetzung",
   likeliestAfter: "Wahrscheinlichste nächste Tokens nach",
   paper: "„Attention Is All You Need“ (Vaswani et al. 2017), Abschnitt {section}", file: "In diesem Projekt:",
   aboutMemory: "Jede Zeile ist ein Token der Übersetzung, wenn es gewählt wird. Je dunkler ein Feld, desto mehr geht von diesem Token der Quelle ein. Manche Köpfe folgen der Wortstellung, andere suchen das Satzende.",

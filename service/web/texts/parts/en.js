@@ -29,7 +29,7 @@ export default {
   searchStep: "Step {step}: {kept} kept, {ended} ended, {dropped} dropped.",
   treePicture: "Tree of the beam search; the table below has the candidates of the shown step",
   candidates: "Candidates of this step, best first", hypothesis: "Hypothesis", probability: "Token", logProbability: "Sum of log-probabilities",
-  fate: "Fate", kept: "kept", ended: "ended", dropped: "dropped", best: "on the way to the translation",
+  fate: "Fate", fateKept: "kept", fateEnded: "ended", fateDropped: "dropped", best: "on the way to the translation",
   likeliestAfter: "Likeliest next tokens after",
   paper: "“Attention Is All You Need” (Vaswani et al. 2017), section {section}", file: "In this project:",
   aboutMemory: "Each row is a token of the translation when it is chosen. The darker a cell, the more of that source token goes into it. Some heads follow the word order, others look for the end of the sentence.",

@@ -29,7 +29,7 @@ export default {
   searchStep: "第 {step} 步：保留 {kept}，结束 {ended}，丢弃 {dropped}。",
   treePicture: "束搜索的树；下方表格列出当前步骤的候选",
   candidates: "此步骤的候选，由优到劣", hypothesis: "假设", probability: "词元", logProbability: "对数概率之和",
-  fate: "结果", kept: "保留", ended: "结束", dropped: "丢弃", best: "通向译文",
+  fate: "结果", fateKept: "保留", fateEnded: "结束", fateDropped: "丢弃", best: "通向译文",
   likeliestAfter: "其后最可能的词元：",
   paper: "《Attention Is All You Need》（Vaswani 等，2017）第 {section} 节", file: "本项目中：",
   aboutMemory: "每行是译文中正被选出的一个词元。格子越深，取自该原文词元的信息越多。有的头跟随语序，有的头寻找句末。",

@@ -1,0 +1,544 @@
+"""What is loaded when it is first wanted: files, formatted text, glossary, words, the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
+
+from tests.browser.actions import expect_translation, open_tab, paste, visit, write
+from tests.browser.conftest import Site
+from tests.service.fakes import FakeRunner, until
+
+# Loading
+
+
+def test_parts_are_loaded_when_they_are_wanted_and_not_before(page: Page, site: Site) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(site.url)))
+    visit(page, site)
+    page.wait_for_timeout(300)
+    assert not [path for path in asked if "parts/" in path]
+    open_tab(page, "engine")
+    expect(page.locator("#engine h3")).to_be_visible()
+    assert "page/parts/engine.js" in asked
+    assert "page/parts/study.js" not in asked
+
+
+def test_a_part_that_cannot_be_loaded_is_said_and_tried_again(page: Page, site: Site) -> None:
+    page.route("**/parts/style.css", lambda route: route.abort())
+    visit(page, site)
+    open_tab(page, "glossary")
+    expect(page.locator("#status")).to_contain_text("could not be loaded")
+    page.unroute("**/parts/style.css")
+    open_tab(page, "options")
+    open_tab(page, "glossary")
+    expect(page.locator(".terms input").first).to_be_visible()
+
+
+# Formatted text
+
+
+def shape(page: Page, selector: str) -> str:
+    """The elements and texts below an element, in short."""
+    text: str = page.evaluate(
+        """(selector) => { const walk = (n) => n.nodeType === 3 ? n.data
+          : `<${n.localName}>${[...n.childNodes].map(walk).join('')}</${n.localName}>`;
+          return [...document.querySelector(selector).childNodes].map(walk).join(''); }""",
+        selector,
+    )
+    return text
+
+
+def test_formatted_text_is_pasted_translated_and_copied_with_its_formatting(
+    page: Page, site: Site
+) -> None:
+    visit(page, site)
+    assert paste(page, "<p>A <b>big</b> dog.</p><p>A cat.</p>")
+    expect(page.locator("#rich")).to_be_focused()
+    expect(page.locator("#target p")).to_have_text(["A BIG DOG.", "A CAT."])
+    assert shape(page, "#target") == "<p>A <b>BIG</b> DOG.</p><p>A CAT.</p>"
+    expect(page.locator("#source")).to_be_hidden()
+    page.locator("#copy").click()
+    expect(page.locator("#status")).to_contain_text("Copied")
+    copied = page.evaluate(
+        """async () => { const [item] = await navigator.clipboard.read();
+          const text = async (type) => (await item.getType(type)).text();
+          return [await text('text/html'), await text('text/plain')]; }"""
+    )
+    assert "<b>BIG</b>" in copied[0]
+    assert copied[1].split() == ["A", "BIG", "DOG.", "A", "CAT."]
+    expect(page.locator("#sentences article")).to_have_count(2)
+
+
+def test_formatted_text_is_edited_and_made_plain(page: Page, site: Site) -> None:
+    visit(page, site)
+    paste(page, "<b>big</b>")
+    expect(page.locator("#target")).to_have_text("BIG")
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" dog")
+    expect(page.locator("#target")).to_have_text("BIG DOG")
+    page.locator("#plain").click()
+    expect(page.locator("#source")).to_have_value("big dog")
+    expect_translation(page, "BIG DOG")
+    expect(page.locator("#target b")).to_have_count(0)
+    expect(page.locator("#plain")).to_be_hidden()
+
+
+HOSTILE = [
+    "<b>x</b><img src=x onerror=alert(1)>",
+    "<b>x</b><script>alert(1)</script>",
+    "<b onclick=alert(1) style='position:fixed'>x</b>",
+    "<b>x</b><a href='javascript:alert(1)'>y</a>",
+    "<b>x</b><a href=' java\nscript:alert(1)'>y</a>",
+    "<b>x</b><svg><script>alert(1)</script></svg>",
+    "<b>x</b><iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<b>x</b><math><mi><b id=x><style><img src=x onerror=alert(1)></style></mi></math>",
+    "<b>x</b><noscript><p title='</noscript><img src=x onerror=alert(1)>'></noscript>",
+    "<b>x</b><!--><img src=x onerror=alert(1)>-->",
+    "<b>x</b><b <img src=x onerror=alert(1)>>",
+    "<b>x</b>" + "<div>" * 500,
+    "<b>x</b>&lt;img src=x onerror=alert(1)&gt;",
+    "<b>x</b>&#0;&#x110000;&#xD800;&bogus;",
+    "</b></div></p><b>x",
+]
+
+
+@pytest.mark.parametrize("html", HOSTILE)
+def test_hostile_markup_is_neither_run_nor_kept(page: Page, site: Site, html: str) -> None:
+    """Only allowed elements are built, and of their attributes only addresses of the web."""
+    page.on("dialog", lambda _: pytest.fail("a script ran"))
+    visit(page, site)
+    paste(page, html)
+    expect(page.locator("#target")).to_contain_text("X")
+    for pane in ("#rich", "#target"):
+        names = set(re.findall(r"</([a-z0-9]+)>", shape(page, pane)))
+        assert names <= {"b", "a", "div", "p"}, pane
+        attributes = page.evaluate(
+            "(s) => [...document.querySelectorAll(s + ' *')].flatMap((e) => e.getAttributeNames())",
+            pane,
+        )
+        assert attributes == []
+    assert page.evaluate("window.scrollX") == 0
+
+
+def test_hostile_markup_of_a_server_is_not_run_either(page: Page, site: Site) -> None:
+    page.on("dialog", lambda _: pytest.fail("a script ran"))
+
+    def connect(route: WebSocketRoute) -> None:
+        server = route.connect_to_server()
+
+        def poison(text: str | bytes) -> None:
+            message = json.loads(text)
+            if message["type"] == "final":
+                message["translatedText"] = "<b>X</b><img src=x onerror=alert(1)>"
+            route.send(json.dumps(message))
+
+        server.on_message(poison)
+
+    page.route_web_socket("**/translate/stream", connect)
+    visit(page, site)
+    paste(page, "<b>x</b>")
+    expect(page.locator("#target")).to_have_text("X")
+    page.wait_for_timeout(300)
+    assert shape(page, "#target") == "<b>X</b>"
+
+
+def test_formatted_text_over_the_limit_is_not_sent(
+    page: Page, make_site: Callable[..., Site]
+) -> None:
+    """Its markup counts, because the server counts it."""
+    visit(page, make_site(max_characters=20))
+    paste(page, "<b>x</b>" + "<div>" * 500)
+    expect(page.locator("#status")).to_contain_text("At most 20")
+
+
+@pytest.mark.parametrize("html", ["", "<span>just text</span>", "<meta charset=utf-8>text"])
+def test_text_without_formatting_is_pasted_as_ever(page: Page, site: Site, html: str) -> None:
+    visit(page, site)
+    assert not paste(page, html, "just text")
+    expect(page.locator("#source")).to_be_visible()
+
+
+def test_links_of_the_web_are_kept(page: Page, site: Site) -> None:
+    visit(page, site)
+    paste(page, '<a href="https://example.org/?a=1&amp;b=2" onclick="alert(1)">here</a>')
+    link = page.locator("#target a")
+    expect(link).to_have_attribute("href", "https://example.org/?a=1&b=2")
+    expect(link).to_have_attribute("rel", re.compile("noopener"))
+
+
+# Files
+
+
+def choose(page: Page, *files: tuple[str, bytes]) -> None:
+    page.locator("#file").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in files]
+    )
+
+
+def test_a_file_is_translated_and_saved(page: Page, site: Site) -> None:
+    visit(page, site)
+    choose(page, ("letter.txt", "Grüße. A day.".encode()))
+    link = page.locator("#files a")
+    expect(link).to_have_text("Save letter.de.txt")
+    with page.expect_download() as saving:
+        link.click()
+    assert saving.value.suggested_filename == "letter.de.txt"
+    assert saving.value.path().read_text(encoding="utf-8") == "GRÜßE. A DAY.".replace("ß", "SS")
+
+
+def test_files_are_dropped_in_and_go_one_after_the_other(page: Page, site: Site) -> None:
+    visit(page, site)
+    page.evaluate(
+        """() => { const data = new DataTransfer();
+          for (const n of ['a', 'b']) data.items.add(new File([n + ' file'], n + '.txt'));
+          for (const kind of ['dragover', 'drop']) document.querySelector('#card').dispatchEvent(
+            new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true})); }"""
+    )
+    expect(page.locator("#files a")).to_have_text(["Save a.de.txt", "Save b.de.txt"])
+    page.locator("#files [aria-label='Remove a.txt']").click()
+    expect(page.locator(".file")).to_have_count(1)
+
+
+def test_a_file_of_another_kind_is_refused_with_those_that_are_possible(
+    page: Page, site: Site
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, site)
+    choose(page, ("<img src=x>.jpeg", b"x"), ("good.txt", b"good"))
+    formats = httpx.get(f"{site.url}frontend/settings").json()["supportedFilesFormat"]
+    expect(page.locator(".is-wrong")).to_contain_text(", ".join(formats))
+    expect(page.locator("#files a")).to_have_count(1)
+    assert page.locator("#files img").count() == 0
+    assert sum(url.endswith("/translate_file") for url in asked) == 1
+
+
+def test_a_file_that_the_server_refuses_says_why(page: Page, site: Site) -> None:
+    visit(page, site)
+    choose(page, ("broken.txt", b"\xff\xfe\x00\xd8broken"), ("fine.txt", b"fine"))
+    expect(page.locator(".is-wrong")).not_to_be_empty()
+    expect(page.locator("#files a")).to_have_text(["Save fine.de.txt"])
+
+
+def test_a_file_is_given_up_while_the_server_translates_it(page: Page, site: Site) -> None:
+    visit(page, site)
+    site.runner.gate.clear()
+    choose(page, ("slow.txt", b"slow"))
+    expect(page.locator("#files")).to_contain_text("translating")
+    page.locator("#files [aria-label='Remove slow.txt']").click()
+    expect(page.locator(".file")).to_have_count(0)
+    site.runner.gate.set()
+    until(lambda: site.count("dragoman_cancelled_total") == 1)
+
+
+# Glossary
+
+
+def sent_messages(page: Page) -> list[dict[str, Any]]:
+    sent: list[dict[str, Any]] = []
+    page.on(
+        "websocket",
+        lambda socket: socket.on("framesent", lambda frame: sent.append(json.loads(frame))),
+    )
+    return sent
+
+
+def test_a_glossary_is_edited_sent_and_kept_for_its_languages(page: Page, site: Site) -> None:
+    sent = sent_messages(page)
+    visit(page, site)
+    open_tab(page, "glossary")
+    fields = page.locator(".terms input")
+    fields.nth(0).fill(" river bank ")
+    fields.nth(1).fill("Ufer")
+    fields.nth(1).press("Enter")
+    expect(fields.nth(2)).to_be_focused()
+    fields.nth(2).fill("half of a term")
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    assert sent[-1]["glossary"] == [{"source": "river bank", "target": "Ufer"}]
+    open_tab(page, "request")
+    expect(page.locator("#request")).to_contain_text('"glossary":[{"source":"river bank"')
+    page.locator("#to").select_option("zh")
+    until(lambda: page.wait_for_timeout(50) is None and sent[-1].get("target") == "zh")
+    assert "glossary" not in sent[-1]
+    visit(page, site)
+    open_tab(page, "glossary")
+    expect(page.locator(".terms input").first).to_have_value(" river bank ")
+    page.locator("#panel-glossary [aria-label=Remove]").first.click()
+    expect(page.locator(".terms li")).to_have_count(1)
+    page.locator("#panel-glossary .tool").nth(1).click()
+    assert page.evaluate("localStorage.getItem('dragoman.glossaries')") == "{}"
+
+
+def test_the_glossary_of_a_detected_language_is_used(page: Page, site: Site) -> None:
+    page.add_init_script(
+        """localStorage.setItem('dragoman.glossaries',
+          JSON.stringify({'zh en': [{source: '银行', target: 'bank'}]}))"""
+    )
+    sent = sent_messages(page)
+    visit(page, site, source="auto", target="en")
+    open_tab(page, "glossary")
+    expect(page.locator("#panel-glossary")).to_contain_text("Choose the language")
+    write(page, "图书馆在哪里？我昨天和汤姆一起去看书。")
+    expect(page.locator(".terms input").first).to_have_value("银行")
+    expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
+    assert sent[-1]["glossary"] == [{"source": "银行", "target": "bank"}]
+
+
+@pytest.mark.parametrize("junk", ['"x"', "[1]", '{"en de": 5}', '{"en de": [1, {"source": 2}]}'])
+def test_a_stored_glossary_may_be_anything(page: Page, site: Site, junk: str) -> None:
+    page.add_init_script(f"localStorage.setItem('dragoman.glossaries', {json.dumps(junk)})")
+    visit(page, site)
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    open_tab(page, "glossary")
+    expect(page.locator(".terms li")).to_have_count(1)
+
+
+# Other words
+
+WORDS = [
+    {"text": " CAT", "probability": 0.6, "translation": "A CAT."},
+    {"text": " <b>FOX", "probability": 0.1, "translation": "A <b>FOX."},
+]
+
+
+@pytest.fixture
+def next_words(page: Page) -> list[dict[str, Any]]:
+    """Answers POST /translate/next as agreed -> the requests."""
+    asked: list[dict[str, Any]] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(json={"words": WORDS})
+
+    page.route("**/translate/next", answer)
+    return asked
+
+
+def test_a_word_is_replaced_and_the_rest_translated_anew(
+    page: Page, site: Site, next_words: list[dict[str, Any]]
+) -> None:
+    sent = sent_messages(page)
+    visit(page, site)
+    write(page, "One day. A dog.")
+    expect_translation(page, "ONE DAY. A DOG.")
+    page.locator("#target .w", has_text="DOG").click()
+    box = page.locator("#next-words")
+    expect(box.locator("button")).to_have_count(2)
+    expect(box).to_contain_text("60%")
+    expect(box.locator(".rest").nth(1)).to_have_text("A <b>FOX.")
+    assert next_words == [{"q": "A dog.", "source": "en", "target": "de", "prefix": "A", "k": 6}]
+    box.locator("button").first.click()
+    expect(box).to_be_hidden()
+    until(lambda: page.wait_for_timeout(50) is None and "target_prefix" in sent[-1])
+    assert sent[-1]["target_prefix"] == ["", "A CAT"]
+    expect(page.locator("#target")).to_contain_text("A CAT")
+    write(page, "new text")
+    expect_translation(page, "NEW TEXT")
+    assert "target_prefix" not in sent[-1]
+
+
+def test_other_words_are_reached_and_left_with_the_keyboard(
+    page: Page, site: Site, next_words: list[dict[str, Any]]
+) -> None:
+    visit(page, site)
+    write(page, "A dog")
+    expect_translation(page, "A DOG")
+    page.locator("#target .w").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    buttons = page.locator("#next-words button")
+    expect(buttons.first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(buttons.nth(1)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#next-words")).to_be_hidden()
+    expect(page.locator("#target .w").nth(1)).to_be_focused()
+
+
+def test_a_server_without_other_words_is_asked_once(page: Page, site: Site) -> None:
+    asked: list[str] = []
+    page.route(
+        "**/translate/next",
+        lambda route: (asked.append(route.request.url), route.fulfill(status=404, json={}))[1],
+    )
+    visit(page, site)
+    write(page, "A dog")
+    expect_translation(page, "A DOG")
+    expect(page.locator("#legend")).to_contain_text("Click a word")
+    for _ in range(2):
+        page.locator("#target .w").nth(1).click()
+        expect(page.locator("#next-words")).to_be_hidden()
+    assert len(asked) == 1
+    write(page, "A cat")
+    expect_translation(page, "A CAT")
+    expect(page.locator("#legend")).not_to_contain_text("Click a word")
+
+
+# Keys
+
+
+def test_a_key_is_asked_for_and_sent_for_this_session_only(page: Page, site: Site) -> None:
+    """The server here has no keys: the websocket's messages are refused on the way."""
+    sent: list[dict[str, Any]] = []
+
+    def connect(route: WebSocketRoute) -> None:
+        server = route.connect_to_server()
+
+        def check(text: str | bytes) -> None:
+            message = json.loads(text)
+            sent.append(message)
+            code = {"right": None, None: "key_required"}.get(message.get("api_key"), "invalid_key")
+            if code and not message.get("cancel"):
+                route.send(
+                    json.dumps({"id": message["id"], "type": "error", "code": code, "error": ""})
+                )
+            else:
+                server.send(text)
+
+        route.on_message(check)
+
+    page.route_web_socket("**/translate/stream", connect)
+    visit(page, site)
+    write(page, "hello")
+    expect(page.locator("#key-note")).to_contain_text("asks for an API key")
+    page.locator("#key-field").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator("#key-note")).to_contain_text("does not know this key")
+    page.locator("#key-field").fill("right")
+    page.locator("#key button").click()
+    expect_translation(page, "HELLO")
+    expect(page.locator("#key")).to_be_hidden()
+    assert sent[-1]["api_key"] == "right"
+    bodies: list[dict[str, Any]] = []
+    page.on("request", lambda r: bodies.append(r.post_data_json) if r.method == "POST" else None)
+    page.locator("#to").select_option("zh")
+    expect(page.locator("#back")).to_be_enabled()
+    page.locator("#back").click()
+    until(lambda: page.wait_for_timeout(50) is None and bool(bodies))
+    assert bodies[0]["api_key"] == "right"
+    open_tab(page, "request")
+    expect(page.locator("#request")).to_contain_text('"api_key":"YOUR KEY"')
+    assert "right" not in page.evaluate("JSON.stringify(localStorage)")
+    assert page.evaluate("document.cookie") == ""
+
+
+# The model
+
+
+def test_the_attention_is_stepped_through_token_by_token(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "abc")
+    expect_translation(page, "ABC")
+    open_tab(page, "model")
+    expect(page.locator(".attention .scroll canvas")).to_be_visible()
+    expect(page.locator(".told")).to_contain_text("A looks at: ␁ 100%")
+    page.get_by_label("Step forward").click()
+    expect(page.locator(".told")).to_contain_text("B looks at")
+    expect(page.locator(".stepper")).to_contain_text("2 of 4")
+    page.locator(".matrix summary").click()
+    expect(page.locator(".matrix tbody tr")).to_have_count(4)
+    page.locator("#panel-model label:has([value=encoder])").click()
+    expect(page.locator(".matrix tbody tr")).to_have_count(5)
+    expect(page.locator(".attention aside")).to_contain_text("model/network/layers.py")
+    expect(page.locator(".attention canvas[role=img]")).to_have_attribute(
+        "aria-label", re.compile("Source to source.*5 by 5")
+    )
+
+
+def test_the_search_grows_as_a_tree(page: Page, site: Site) -> None:
+    visit(page, site)
+    write(page, "abc")
+    expect_translation(page, "ABC")
+    open_tab(page, "model")
+    page.locator("#panel-model label:has([value=search])").click()
+    visible = page.locator(".tree g:not(.is-hidden) > .node")
+    expect(visible).to_have_count(2)
+    page.get_by_label("Step forward").click()
+    expect(visible).to_have_count(4)
+    expect(page.locator(".candidates tbody th")).to_have_text(["AB", "A*"])
+    expect(page.locator(".candidates .is-best")).to_contain_text("kept")
+    expect(page.locator(".likeliest li")).to_have_text([re.compile("B.*60%"), re.compile("20%")])
+    page.locator(".stepper input").press("End")
+    expect(visible).to_have_count(8)
+    expect(page.locator(".candidates tbody tr").first).to_contain_text("ended")
+    expect(page.locator(".search")).to_contain_text("section 6.1")
+    page.get_by_label("Play").click()
+    expect(page.locator(".stepper")).to_contain_text("3 of 4", timeout=5000)
+
+
+def test_the_model_follows_what_one_types_and_the_language_of_the_page(
+    page: Page, site: Site
+) -> None:
+    visit(page, site)
+    open_tab(page, "model")
+    expect(page.locator("#panel-model")).to_contain_text("Translate a sentence")
+    write(page, "One. Two.")
+    expect(page.locator(".stepper")).to_contain_text("1 of 5")
+    page.locator("#panel-model select").select_option(label="Two.")
+    expect(page.locator(".told")).to_contain_text("T looks at")
+    page.locator("#interface").select_option("de")
+    expect(page.locator(".told")).to_contain_text("achtet auf")
+
+
+def test_a_model_that_cannot_be_inspected_says_why(
+    page: Page, make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service.translation.inspection import InspectedModel
+    from tests.browser import conftest
+    from tests.service.fakes import FAKE_CONFIG, fake_model
+
+    def model(runner: FakeRunner) -> object:
+        none = InspectedModel(FAKE_CONFIG, None, None)
+        return dataclasses.replace(fake_model(runner), inspected=none)
+
+    monkeypatch.setattr(conftest, "fake_model", model)
+    visit(page, make_site())
+    write(page, "abc")
+    expect_translation(page, "ABC")
+    open_tab(page, "model")
+    expect(page.locator("#panel-model")).to_contain_text("too large")
+
+
+# The engine's lanes
+
+
+def test_the_lanes_show_who_runs_and_who_left(page: Page, site: Site) -> None:
+    visit(page, site)
+    open_tab(page, "engine")
+    told = page.locator(".lanes .note")
+    expect(told).to_have_text("0 running, 0 of them set aside, 0 waiting")
+    site.runner.gate.clear()
+    write(page, "hold me\nand me")
+    expect(told).to_contain_text("2 running")
+    expect(page.locator(".lanes canvas")).to_have_attribute("aria-label", re.compile("2 running"))
+    site.runner.gate.set()
+    expect(told).to_contain_text("0 running")
+    painted = page.evaluate(
+        """() => { const c = document.querySelector('.lanes canvas');
+          return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v); }"""
+    )
+    assert painted
+    expect(page.locator("#panel-engine a")).to_have_attribute("href", "metrics")
+
+
+def test_the_lanes_are_asked_only_while_someone_looks(page: Page, site: Site) -> None:
+    asked: list[str] = []
+    page.on("request", lambda r: asked.append(r.url) if r.url.endswith("engine.json") else None)
+    visit(page, site)
+    open_tab(page, "engine")
+    page.wait_for_timeout(1100)
+    open_tab(page, "options")
+    count = len(asked)
+    assert 2 <= count <= 6
+    page.wait_for_timeout(800)
+    assert len(asked) <= count + 1
