@@ -139,6 +139,7 @@ browser-test: .venv/with-browser ## check the page's types, and drive it in Chro
 
 page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
 	$(BIN)/python -m tests.browser.screenshots http://$(HOST):$(PORT)/
+	$(BIN)/python -m tests.browser.recording http://$(HOST):$(PORT)/
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)

@@ -13,6 +13,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.browser.actions import paste
 from tests.browser.conftest import CHROMIUM
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -27,6 +28,9 @@ def main(url: str) -> None:
         "page-engine": (1280, "light", engine),
         "page-history": (768, "light", history),
         "page-options": (768, "dark", options),
+        "page-attention": (1280, "light", attention),
+        "page-search": (1280, "dark", search),
+        "page-formatted": (1024, "light", formatted),
     }
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -88,8 +92,36 @@ def engine(page: Page) -> None:
         ]
         page.locator("#source").fill("\n".join(lines))
         page.wait_for_timeout(900)
-    page.locator("#panel-engine").scroll_into_view_if_needed()
-    page.locator("footer").scroll_into_view_if_needed()
+    page.locator(".tabs").evaluate("(e) => scrollTo(0, e.offsetTop)")
+
+
+def attention(page: Page) -> None:
+    translated(page)
+    page.locator("#source").fill("我昨天和汤姆一起去图书馆看书。")
+    page.locator("#tab-model").click()
+    expect(page.locator(".attention .scroll canvas")).to_be_visible()
+    for _ in range(4):
+        page.get_by_label("Step forward").click()
+    page.locator(".tabs").evaluate("(e) => scrollTo(0, e.offsetTop)")
+
+
+def search(page: Page) -> None:
+    attention(page)
+    page.locator("#panel-model label:has([value=search])").click()
+    expect(page.locator(".tree svg")).to_be_visible()
+    for _ in range(6):
+        page.get_by_label("Step forward").click()
+    page.locator(".tabs").evaluate("(e) => scrollTo(0, e.offsetTop)")
+
+
+def formatted(page: Page) -> None:
+    page.locator("#from").select_option("en")
+    page.locator("#to").select_option("de")
+    items = "<ul><li>Please come back <i>tomorrow</i>.</li></ul>"
+    html = f"<h2>The library</h2><p>It is <b>closed</b> today.</p>{items}"
+    paste(page, html)
+    expect(page.locator("#target li")).to_be_visible()
+    page.wait_for_timeout(500)
 
 
 if __name__ == "__main__":
