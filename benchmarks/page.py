@@ -1,0 +1,168 @@
+"""The page in Chromium: first paint and size, a keystroke to its first new word at half load, and
+what watching the lanes costs the server. Server, load and browser share the machine.
+
+python -m benchmarks.page
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import uvloop
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from benchmarks.client import connected
+from benchmarks.cpu import CpuSeconds
+from benchmarks.load import concurrent, offer
+from benchmarks.sentences import ROOT, percentile, real_sentences
+from benchmarks.server import URL, running_server
+from tests.browser.conftest import CHROMIUM
+
+_PAINT = """() => new Promise((resolve) => setTimeout(() => {
+  const paint = performance.getEntriesByName('first-contentful-paint')[0].startTime;
+  const all = [...performance.getEntriesByType('navigation'),
+    ...performance.getEntriesByType('resource')];
+  const sum = (name) => all.reduce((total, entry) => total + entry[name], 0);
+  resolve([paint, sum('transferSize'), sum('decodedBodySize'), all.length]);
+}, 500))"""
+_WATCH = """() => {
+  const target = document.querySelector('#target');
+  window.waits = [];
+  let typed = 0, before = '';
+  document.querySelector('#source').addEventListener('input', () => {
+    typed = performance.now();
+    before = target.textContent;
+  });
+  new MutationObserver(() => {
+    if (!typed || target.textContent === before) return;
+    waits.push(performance.now() - typed);
+    typed = 0;
+  }).observe(target, {childList: true, characterData: true, subtree: true});
+}"""
+_NUM_WATCHERS = 10  # because one is lost in the noise
+_LANES_SECONDS, _NUMBERS_SECONDS = 0.25, 2.0  # as service/web/parts has them
+
+
+def first_paints(browser: Browser, count: int) -> list[tuple[float, ...]]:
+    """For each of so many new profiles: milliseconds, bytes sent, bytes decoded, requests."""
+    found = []
+    for _ in range(count):
+        context = browser.new_context(locale="en-GB")
+        page = context.new_page()
+        page.goto(f"{URL}/")
+        found.append(tuple(page.evaluate(_PAINT)))
+        context.close()
+    return found
+
+
+async def throughput(texts: list[str]) -> float:
+    """Sentences a second that 32 clients get together."""
+    async with connected() as client:
+        await concurrent(client, texts[:100], 32)
+        return await concurrent(client, texts, 32)
+
+
+@contextlib.contextmanager
+def loaded(rate: float, seconds: float, seed: int) -> Iterator[None]:
+    """So many requests a second from another thread meanwhile."""
+
+    async def send() -> None:
+        async with connected() as client:
+            await offer(client, rate, seconds, seed)
+
+    thread = threading.Thread(target=lambda: uvloop.run(send()))
+    thread.start()
+    time.sleep(0.5)
+    yield
+    thread.join()
+
+
+def keystrokes(page: Page, texts: list[str], seconds: float) -> tuple[list[float], int]:
+    """Milliseconds from a keystroke to a change of the translation, and how many keys were typed;
+    some change nothing."""
+    page.goto(f"{URL}/?source=zh&target=en")
+    page.locator("#source").fill("你好。")
+    page.locator("#target .w").first.wait_for()
+    page.evaluate(_WATCH)
+    ends, count = time.monotonic() + seconds, 0
+    for text in texts:
+        page.locator("#source").fill("")
+        page.wait_for_timeout(300)
+        for character in text[:24]:
+            if time.monotonic() > ends:
+                waits: list[float] = page.evaluate("window.waits")
+                return waits, count
+            page.locator("#source").press_sequentially(character)
+            count += 1
+            page.wait_for_timeout(350)
+    raise AssertionError("more texts are needed")
+
+
+def watch(seconds: float) -> None:
+    """Read the lanes and numbers as often as so many open pages do."""
+    with httpx.Client(base_url=URL) as client:
+        ends = time.monotonic() + seconds
+        next_numbers = 0.0
+        while (now := time.monotonic()) < ends:
+            client.get("/page/engine.json")
+            if now >= next_numbers:
+                client.get("/page/engine.txt")
+                next_numbers = now + _NUMBERS_SECONDS / _NUM_WATCHERS
+            time.sleep(_LANES_SECONDS / _NUM_WATCHERS)
+
+
+def cost_of_watching(pid: int, rate: float, seconds: float, repeats: int) -> list[float]:
+    """Cores that the server takes at this rate: unwatched, and watched by many, in turn."""
+    shares: list[list[float]] = [[], []]
+    for repeat in range(repeats):
+        for is_watched in (False, True):
+            with loaded(rate, seconds + 2, repeat):
+                before, started = CpuSeconds.now(pid), time.monotonic()
+                watch(seconds) if is_watched else time.sleep(seconds)
+                took = time.monotonic() - started
+                shares[is_watched].append(CpuSeconds.now(pid).since(before).server / took)
+    return [statistics.median(some) for some in shares]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, default=ROOT / "checkpoints" / "zh-en")
+    parser.add_argument("--seconds", type=float, default=40.0, help="of typing")
+    parser.add_argument("--watch-seconds", type=float, default=8.0)
+    arguments = parser.parse_args()
+    with running_server(arguments.model) as server:
+        rate = uvloop.run(throughput(real_sentences(600, 3))) / 2
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            measure_in(browser, rate, arguments.seconds)
+            browser.close()
+        alone, watched = cost_of_watching(server.pid, rate, arguments.watch_seconds, 5)
+        cost = (watched - alone) / _NUM_WATCHERS
+        print(f"server at half load: {alone:.3f} cores, watched by {_NUM_WATCHERS} {watched:.3f}:")
+        print(f"    {cost:.2%} of a core for each", flush=True)
+
+
+def measure_in(browser: Browser, rate: float, seconds: float) -> None:
+    """Print what a browser sees; `rate`: half of the sentences a second that the server can do."""
+    paints = zip(*first_paints(browser, 7), strict=True)
+    paint, sent, decoded, requests = (statistics.median(values) for values in paints)
+    print(f"first paint {paint:.0f} ms; {sent:.0f} bytes sent, {decoded:.0f} decoded,", end=" ")
+    print(f"{requests:.0f} requests", flush=True)
+    page = browser.new_page(locale="en-GB")
+    for name, own_rate in (("idle", 0.1), (f"{rate:.0f} sentences/s, half load", rate)):
+        with loaded(own_rate, seconds + 8, 5):
+            waits, count = keystrokes(page, real_sentences(50, 7), seconds)
+        middle, high = (percentile(waits, percent) for percent in (50, 95))
+        print(f"keystroke to its first new word, {name}: p50 {middle:.0f} ms, p95", end=" ")
+        print(f"{high:.0f} ms ({len(waits)} of {count} keys)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
