@@ -12,12 +12,14 @@ import { PartMissing, part } from "./lazy.js";
  *   source: import("./source.js").Source,
  *   status: import("./status.js").Status,
  *   pair(): {from: string, to: string},
+ *   hop(): {from: string, to: string},
  *   sentence(word: Word): {sentence: Sentence, index: number} | null,
  *   sentences(): Sentence[],
  *   begin(index: number, text: string): void,
  *   change(): void,
  *   translate(): void,
  * }} Page
+ *   pair: the chosen languages; hop: those between which the sentences are translated, which a pivot changes
  */
 
 const FORMATTED = /<(b|strong|i|em|u|s|a|h[1-6]|ul|ol|li|table|sub|sup|code|pre|blockquote)[\s>]/i;

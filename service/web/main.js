@@ -1,6 +1,7 @@
 // The page: joins its parts.
 
 import { credentials, isAboutKey, refuseCode } from "./api.js";
+import { copied } from "./clipboard.js";
 import { byId, debounced, make } from "./dom.js";
 import { Extras } from "./extras.js";
 import { glossaryField } from "./glossary.js";
@@ -12,15 +13,15 @@ import { Options } from "./options.js";
 import { Pane } from "./pane.js";
 import { Session, pause } from "./session.js";
 import { Source } from "./source.js";
-import { isDoubtful, locate } from "./spans.js";
+import { locate } from "./spans.js";
 import { Announcer, Status } from "./status.js";
 import { load, save } from "./storage.js";
 import { wireTabs } from "./tabs.js";
+import { Words } from "./words.js";
 
 /**
  * @typedef {import("./session.js").Answer} Answer
  * @typedef {import("./session.js").Fields} Fields
- * @typedef {import("./spans.js").Word} Word
  */
 
 const LONG_TEXT = 400;
@@ -35,8 +36,6 @@ const base = document.baseURI;
 const linked = readLink(location);
 let limits = { max_characters: 20_000, max_body_bytes: 1_048_576, max_beam_size: 16 };
 let streamed = "";
-/** @type {Word[]} */
-let words = [];
 /** @type {import("./spans.js").Sentence[]} */
 let located = [];
 /** @type {string[]} how the sentences must begin, because someone chose a word there */
@@ -48,8 +47,9 @@ let openTab = "";
 
 const languages = new Languages(() => languagesChanged());
 const options = new Options(() => change());
-const source = new Source(() => change(), lightFromSource);
-const pane = new Pane(lightFromTarget, (word, element) => void extras.offer(word, element));
+const source = new Source(() => change(), (at) => words.lightFromSource(at));
+const pane = new Pane((word) => words.lightFromTarget(word), (word, element) => void extras.offer(word, element));
+const words = new Words(source, pane, isCurrent);
 const sentences = part(async () => new (await import("./parts/sentences.js")).SentencePanel());
 const announcer = new Announcer();
 const status = new Status(() => (languages.to ? session.retry() : void start()));
@@ -61,8 +61,10 @@ const extras = new Extras({
   change,
   translate,
   pair: () => ({ from: languages.spoken || languages.from, to: languages.to }),
+  hop: () => ({ from: shown?.answer.details?.[0]?.pivot?.language || languages.spoken || languages.from, to: languages.to }),
   sentences: () => located,
   sentence(word) {
+    if (shown?.answer.details?.[0]?.pivot) return null;
     const sentence = located.find(({ words: own }) => own.includes(word));
     const all = shown?.answer.details?.[0]?.sentences ?? [];
     return sentence ? { sentence, index: all.indexOf(sentence.detail) } : null;
@@ -253,9 +255,7 @@ function explain(answer, fields) {
   const found = details ? locate(via ? via.text : text, translation, details.sentences, fields.target) : [];
   if (via) for (const { words: own } of found) for (const word of own) word.links = [];
   located = found;
-  words = fields.format ? [] : found.flatMap((sentence) => sentence.words);
-  pane.annotate(words);
-  noteAbout(null);
+  words.show(fields.format ? [] : found.flatMap((sentence) => sentence.words), via);
   const explained = { source: text, target: translation, from, to: fields.target, sentences: found };
   showSentences(explained);
   void extras.follow();
@@ -270,9 +270,9 @@ function showSentences(explained) {
 
 function showNothing() {
   shown = null;
-  words = [];
   located = [];
   pane.show("");
+  words.show([], undefined);
   pane.busy(false);
   showDetected(null);
   showAlternatives([]);
@@ -303,42 +303,6 @@ function showAlternatives(alternatives) {
   box.querySelector("ul")?.replaceChildren(...(isShort ? items : []));
 }
 
-// Words and their counterparts
-
-/** @param {Word | null} word */
-function lightFromTarget(word) {
-  source.light(word && isCurrent() ? word.links : []);
-  pane.light((other) => other === word);
-  noteAbout(word);
-}
-
-/** @param {number | null} at */
-function lightFromSource(at) {
-  const isLit = at !== null && isCurrent();
-  const at_ = at ?? -1;
-  pane.light((word) => isLit && word.links.some(({ start, end }) => start <= at_ && at_ < end));
-}
-
-/** @param {Word | null} word */
-function noteAbout(word) {
-  const note = byId("word-note", HTMLElement);
-  if (!word) {
-    const pivot = shown?.answer.details?.[0]?.pivot;
-    note.textContent = pivot ? t("pivot", { language: nameOf(pivot.language), text: pivot.text }) : "";
-    return;
-  }
-  const parts = [];
-  const text = pane.text.slice(word.start, word.end);
-  if (word.share !== null) {
-    const told = { word: text, share: percent(word.share) };
-    if (word.isCalibrated) parts.push(t(isDoubtful(word) ? "wordDoubtful" : "wordSure", told));
-    else parts.push(t(isDoubtful(word) ? "wordUnlikely" : "wordLikely", told));
-  }
-  const counterparts = word.links.map(({ start, end }) => source.text.slice(start, end));
-  if (counterparts.length) parts.push(t("counterpart", { words: counterparts.join(", ") }));
-  note.textContent = parts.join(" ");
-}
-
 // Buttons and menus
 
 /**
@@ -346,23 +310,8 @@ function noteAbout(word) {
  * @param {"copied" | "linkCopied"} done
  * @param {string} [html] the same with its formatting
  */
-async function copy(text, done, html = "") {
-  try {
-    if (html) await navigator.clipboard.write([clipboardItem(text, html)]);
-    else await navigator.clipboard.writeText(text);
-    status.tellBriefly(t(done));
-  } catch {
-    status.tellBriefly(t("notCopied"));
-  }
-}
-
-/**
- * @param {string} text
- * @param {string} html
- */
-function clipboardItem(text, html) {
-  const blob = (/** @type {string} */ content, /** @type {string} */ type) => new Blob([content], { type });
-  return new ClipboardItem({ "text/plain": blob(text, "text/plain"), "text/html": blob(html, "text/html") });
+async function copy(text, done, html) {
+  status.tellBriefly(await copied(text, done, html));
 }
 
 function showRequest() {

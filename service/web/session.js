@@ -1,7 +1,6 @@
 // One wanted translation at a time over the websocket: the newest request replaces the older one.
 
 import { credentials } from "./api.js";
-import { PostSocket } from "./post_socket.js";
 
 /**
  * @typedef {{
@@ -50,8 +49,10 @@ export function pause(failures, least = 0) {
 export class Session {
   #url;
   #on;
-  /** @type {WebSocket | PostSocket | null} */
+  /** @type {WebSocket | import("./parts/post_socket.js").PostSocket | null} */
   #socket = null;
+  /** @type {typeof import("./parts/post_socket.js").PostSocket | null} in place of websockets */
+  #PostSocket = null;
   /** How often a server that is ready opened no websocket. */
   #refusals = 0;
   /** @type {Fields | null} what is asked or will be */
@@ -129,8 +130,9 @@ export class Session {
   }
 
   #connect() {
-    const isBlocked = this.#refusals >= REFUSALS_OF_BLOCKED;
-    const socket = isBlocked ? new PostSocket(new URL("translate", document.baseURI)) : new WebSocket(this.#url);
+    const socket = this.#PostSocket
+      ? new this.#PostSocket(new URL("translate", document.baseURI))
+      : new WebSocket(this.#url);
     let wasOpen = false;
     this.#socket = socket;
     socket.addEventListener("open", () => {
@@ -204,6 +206,9 @@ export class Session {
     try {
       const answer = await fetch(new URL("health/ready", document.baseURI), { cache: "no-store" });
       if (answer.ok) this.#refusals += 1;
+      if (this.#refusals >= REFUSALS_OF_BLOCKED) {
+        this.#PostSocket = (await import("./parts/post_socket.js")).PostSocket;
+      }
       this.#lose(answer.ok ? "lost" : "busy", Number(answer.headers.get("Retry-After")) || 0);
     } catch {
       this.#lose("unreachable");

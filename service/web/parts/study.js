@@ -80,7 +80,7 @@ export class Study {
 
   async #load() {
     const sentence = this.#page.sentences()[this.#index];
-    const { from: source, to: target } = this.#page.pair();
+    const { from: source, to: target } = this.#page.hop();
     const wanted = JSON.stringify([this.#view, sentence?.detail.source, source, target, document.documentElement.lang]);
     if (wanted === this.#shown) return;
     this.#shown = wanted;
