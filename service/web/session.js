@@ -8,7 +8,7 @@ import { credentials } from "./api.js";
  *   finish_reason: string, times_ms: {queue: number, encode: number, decode: number},
  *   alignment?: [number, number, number, number, number][],
  *   confidence?: number, words?: [number, number, number][],
- *   checks?: {kind: string, source?: string | null, target?: string | null, message: string}[],
+ *   checks?: {kind: string, source: string[], target: string[], message: string}[],
  * }} SentenceDetail
  * @typedef {{model: string, sentences: SentenceDetail[], pivot?: {language: string, text: string}}} TextDetail
  * @typedef {{

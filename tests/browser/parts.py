@@ -235,6 +235,7 @@ def test_a_file_is_given_up_while_the_server_translates_it(page: Page, site: Sit
     expect(page.locator("#files")).to_contain_text("translating")
     page.locator("#files [aria-label='Remove slow.txt']").click()
     expect(page.locator(".file")).to_have_count(0)
+    page.wait_for_timeout(400)  # until the server knows that the client left
     site.runner.gate.set()
     until(lambda: site.count("dragoman_cancelled_total") == 1)
 
