@@ -81,7 +81,7 @@ def _is_consistent(fields: dict[str, Any]) -> bool:
     given = {name: value for name, value in fields.items() if value is not None}
     deadline = given.get("deadline_ms", _PATIENT_MS)
     can_be_met = not str(deadline).isdecimal() or int(deadline) >= _PATIENT_MS
-    is_of_one_sentence = "target_prefix" in given or given.get("details") == "attention"
+    is_of_one_sentence = "target_prefix" in given or given.get("details") in ("attention", "search")
     return (
         _is_one_search(given)
         and _is_served(given)

@@ -12,7 +12,7 @@ import { aside, share as shown, stepper, visible } from "./study_tools.js";
 
 const KINDS = /** @type {Kind[]} */ (["memory", "encoder", "decoder"]);
 const NUM_TOLD = 4;
-const SMALL = 56;
+const SMALL = 50;
 
 export class AttentionView {
   #attention;
