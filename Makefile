@@ -51,7 +51,7 @@ ray-serve: $(RAY) ## serve on Ray Serve with REPLICAS=2 on port 8000 (installs d
 	$(BIN)/serve run service.ray_serve.app:app replicas=$(REPLICAS)
 
 test: $(TESTING) ## run every test; those that need a GPU skip themselves
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: $(LINTING) ## check style, types and who imports whom
 	$(BIN)/ruff check .

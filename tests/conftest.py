@@ -6,6 +6,7 @@ torch is imported by the fixtures that need it, so that tests of the service run
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -18,6 +19,9 @@ from model.network.config import ModelConfig
 
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # threads that wait busily would slow the other worker
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
 TINY_VOCAB_SIZE = 450

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,10 +116,9 @@ def test_the_python_example_prints_what_it_shows(server: Served, readme: str) ->
     (program,) = (block for block in blocks(readme, "python") if "websockets" in block)
     shown = [line[2:] for line in program.splitlines() if line.startswith("# ")]
     address = f"127.0.0.1:{server.port}"
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(program.replace("127.0.0.1:8000", address), readme, "exec"), {})
-    got = printed.getvalue().splitlines()
+    command = [sys.executable, "-c", program.replace("127.0.0.1:8000", address)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    got = ended.stdout.splitlines()
     assert_same_stream(*([read_message(line) for line in lines] for lines in (got, shown)))
 
 

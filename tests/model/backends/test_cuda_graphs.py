@@ -29,7 +29,12 @@ from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_mod
 from tests.model.test_runner import mixed_sentences, texts
 
 EVERYTHING = Features(
-    has_sampling=True, has_guards=True, has_prefix=True, has_streams=True, max_ngram_size=3
+    has_sampling=True,
+    has_guards=True,
+    has_prefix=True,
+    has_streams=True,
+    max_ngram_size=3,
+    max_term_tokens=8,
 )
 
 

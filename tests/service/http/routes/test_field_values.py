@@ -39,7 +39,7 @@ ALLOWED = {
     "no_repeat_ngram_size": "a whole number from 0 to 20",
     "target_prefix": TEXTS,
     "deadline_ms": "a whole number from 1 to 3600000",
-    "details": 'true or false or "attention"',
+    "details": 'true or false or "attention" or "search"',
     "model": NAME,
 }
 STRINGS = [name for name, allowed in ALLOWED.items() if allowed.startswith("a string of")]

@@ -70,7 +70,7 @@ def test_a_pair_goes_to_the_first_model_that_has_it_or_to_two(
 def test_details_tell_the_models_and_what_the_text_was_on_its_way(client: TestClient) -> None:
     (detail,) = ask(client, target="de", details=True)["details"]
     assert detail["model"] == "second"
-    assert detail["pivot"] == {"language": "en", "text": "A B", "model": "first"}
+    assert detail["pivot"] == {"language": "en", "text": "A B", "model": "first", "checks": []}
     assert [sentence["source"] for sentence in detail["sentences"]] == ["A B"]
     (detail,) = ask(client, details=True)["details"]
     assert detail["model"] == "first"
