@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from model.checkpoint import read_info, verify_sums
-from model.network.attention_maps import default_heads
 from model.training.calibration import calibrate
 from model.training.recipe import RecipeError
 from service.commands.group import dragoman
@@ -61,10 +60,11 @@ def test_chosen_heads_are_stored_and_no_worse_than_the_default(
     assert verify_sums(checkpoint) == verify_sums(BUNDLED)
 
 
-def test_the_heads_of_the_bundled_models_are_known() -> None:
+def test_the_bundled_models_are_calibrated() -> None:
     for name in ("zh-en", "en-de"):
         info = read_info(Path("checkpoints") / name)
-        assert set(default_heads(info.architecture)) <= set(info.alignment_heads)
+        assert info.alignment_heads
+        assert set(info.confidence) == set(info.pairs)
 
 
 def test_the_command_says_what_was_chosen(checkpoint: Path, recipe: Path) -> None:
