@@ -29,6 +29,8 @@ from tests.service.served import Served, served
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 GERMAN = "Das ist ein Satz in deutscher Sprache."
+POLICY = {"content-security-policy": "default-src 'self' 'unsafe-inline' 'unsafe-eval' data:"}
+"""Elsewhere the page comes from a server of its own; ours lets pages do nothing."""
 VARIABLES = {"web_version": False, "version": "test", "api_keys": False, "current_locale": "en"}
 
 
@@ -54,7 +56,7 @@ def page_routes(package: Path) -> list[Route | Mount]:
         content = environment.get_template(name).render(VARIABLES, url_prefix="", api_secret="")
 
         async def answer(_: Request) -> Response:
-            return Response(content, media_type=media_type)
+            return Response(content, media_type=media_type, headers=POLICY)
 
         return answer
 

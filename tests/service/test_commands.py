@@ -104,7 +104,9 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture
 def test_a_checkpoint_in_order_is_checked_in_one_line() -> None:
     result = CliRunner().invoke(dragoman, ["check", "checkpoints/en-de"])
     assert result.exit_code == 0
-    said = r"checked: checkpoints/en-de: en-de, 4 files, 12287744 parameters, 2 translations with .*"
+    said = (
+        r"checked: checkpoints/en-de: en-de, 4 files, 12287744 parameters, 2 translations with .*"
+    )
     assert re.fullmatch(said, result.output.rstrip("\n"))
 
 
