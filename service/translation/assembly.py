@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from model.confidence import Calibration
 from service.engine.interfaces import Tokenizer
 from service.translation.carriers import MarkedTranslation
-from service.translation.checks import Check, CheckedSentence, check_sentence
+from service.translation.checks import Check, CheckedSentence, check_sentence, check_terms
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
@@ -83,10 +83,11 @@ def _checks(work: ModelJob, reading: Reading) -> list[Check]:
     sentence, best = reading.sentence, reading.versions[0]
     tags = [item for items in sentence.tag_items for item in items if isinstance(item, str)]
     attributes = {unit: "" for unit in sentence.attributes}
-    return check_sentence(
+    target = read(sentence, best)
+    found = check_sentence(
         CheckedSentence(
             sentence.read(),
-            read(sentence, best),
+            target,
             work.source,
             work.target,
             source_tags="".join(tags),
@@ -94,6 +95,19 @@ def _checks(work: ModelJob, reading: Reading) -> list[Check]:
             is_complete=reading.best.finish_reason == "stop",
         )
     )
+    return [*found, *_lost_terms(work, sentence, target)]
+
+
+def _lost_terms(work: ModelJob, sentence: MarkedSentence, target: str) -> list[Check]:
+    """One check if the translation lacks terms of the glossary that stand in the sentence."""
+    if work.glossary is None:
+        return []
+    matcher = work.glossary.matcher(work.source)
+    matches = matcher.find(sentence.text, ignores_case=sentence.is_in_capitals)
+    entries = [match.entry for match in matches]
+    sources, targets = [one.source for one in entries], [one.target for one in entries]
+    lost = check_terms(sources, targets, target)
+    return [lost] if lost else []
 
 
 def _joined(document: Document, readings: Sequence[Reading], rank: int) -> str:

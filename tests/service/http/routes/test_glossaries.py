@@ -62,6 +62,19 @@ def test_kept_strings_have_no_terms(client: TestClient) -> None:
     assert "<b>" in translated
 
 
+def test_a_term_that_the_translation_lacks_is_among_the_checks(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    def checks(text: str) -> list[dict[str, Any]]:
+        (detail,) = ask(client, q=text, glossary=TERMS, details=True).json()["details"]
+        return [check for sentence in detail["sentences"] for check in sentence["checks"]]
+
+    assert checks("A dog.") == []
+    runner.garbled["[Hund]"] = "[]"
+    (lost,) = checks("The dog.")
+    assert (lost["kind"], lost["source"]) == ("term", ["dog"])
+
+
 @pytest.mark.parametrize(
     ("glossary", "message"),
     [
