@@ -22,7 +22,7 @@ RAW_TEXT = frozenset(
 )
 """Elements whose content has no tags."""
 _TEXT = regex.compile(r"[^<]++")
-_TAG_NAME = regex.compile(r"[A-Za-z][^\s/><]*+")
+_TAG_OPEN = regex.compile(r"</?+(?<name>[A-Za-z][^\s/><]*+)")
 _ATTRIBUTES = regex.compile(
     r"""(?:[\s/]++|=*+[^\s/>=<]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+|=++)*+"""
 )
@@ -99,22 +99,23 @@ def _next_token(finder: _Finder, start: int) -> Token:
     source = finder.source
     if text := _TEXT.match(source, start):
         return Token(Kind.TEXT, start, text.end())
-    end: int | None
-    if source.startswith("<!--", start):
-        end = _comment_end(source, start)
-    elif source.startswith("<!", start):
-        end = _declaration_end(finder, start)
-    elif source.startswith("<?", start):
-        end = finder.after("?>", start + 2) or finder.after(">", start + 2)
-    elif source.startswith("</", start):
-        if name := _TAG_NAME.match(source, start + 2):
-            return _tag(source, start, name.end(), name.group().lower(), Kind.END)
-        end = finder.after(">", start + 2)
-    elif name := _TAG_NAME.match(source, start + 1):
-        return _tag(source, start, name.end(), name.group().lower(), Kind.START)
-    else:
-        end = None
+    if tag := _TAG_OPEN.match(source, start):
+        kind = Kind.END if source[start + 1] == "/" else Kind.START
+        return _tag(finder, start, tag.end(), tag["name"].lower(), kind)
+    end = _other_end(finder, start)
     return Token(Kind.TEXT, start, start + 1) if end is None else Token(Kind.OTHER, start, end)
+
+
+def _other_end(finder: _Finder, start: int) -> int | None:
+    """The end of what is neither text nor tag, or None if `<` begins nothing here."""
+    source = finder.source
+    if source.startswith("<!--", start):
+        return _comment_end(source, start)
+    if source.startswith("<!", start):
+        return _declaration_end(finder, start)
+    if source.startswith("<?", start):
+        return finder.after("?>", start + 2) or finder.after(">", start + 2)
+    return finder.after(">", start + 2) if source.startswith("</", start) else None
 
 
 def _comment_end(source: str, start: int) -> int:
@@ -137,14 +138,27 @@ def _declaration_end(finder: _Finder, start: int) -> int | None:
     return finder.after("]>", start) or end
 
 
-def _tag(source: str, start: int, name_end: int, name: str, kind: Kind) -> Token:
-    """A tag that meets `<` between attributes, or the end of the source, ends there."""
-    attributes = _ATTRIBUTES.match(source, name_end)
-    end = attributes.end() if attributes else name_end
+def _tag(finder: _Finder, start: int, name_end: int, name: str, kind: Kind) -> Token:
+    """A tag that meets the beginning of another token, or the end of the source, ends there. A `<`
+    that begins none belongs to the tag, as in the standard: as a text it would be written
+    `&lt;`, and the unfinished tag would swallow that."""
+    source = finder.source
+    end = _attributes_end(source, name_end)
+    while source.startswith("<", end) and not _begins_token(finder, end):
+        end = _attributes_end(source, end + 1)
     if not source.startswith(">", end):
         return Token(Kind.OTHER, start, end)
     is_empty = source[end - 1] == "/" and not _is_in_value(source, start, end)
     return Token(kind, start, end + 1, name, is_empty)
+
+
+def _attributes_end(source: str, start: int) -> int:
+    attributes = _ATTRIBUTES.match(source, start)
+    return int(attributes.end()) if attributes else start
+
+
+def _begins_token(finder: _Finder, start: int) -> bool:
+    return bool(_TAG_OPEN.match(finder.source, start)) or _other_end(finder, start) is not None
 
 
 def _is_in_value(source: str, start: int, end: int) -> bool:

@@ -49,6 +49,14 @@ def test_the_joined_tokens_are_the_source(source: str) -> None:
         ("1<2", ["TEXT 1", "TEXT <", "TEXT 2"]),
         ("<div <b>x", ["OTHER <div ", "START <b>", "TEXT x"]),
         ("<a href", ["OTHER <a href"]),
+        ("<https://a.b/c<", ["OTHER <https://a.b/c<"]),
+        ("<b < dog", ["OTHER <b < dog"]),
+        ("<b < dog> x", ["START <b < dog>", "TEXT  x"]),
+        ("<b <<<c>", ["OTHER <b <<", "START <c>"]),
+        ("<b <!", ["OTHER <b <!"]),
+        ("<b <!c>x", ["OTHER <b ", "OTHER <!c>", "TEXT x"]),
+        ("<b </ c", ["OTHER <b </ c"]),
+        ("<b <!--", ["OTHER <b ", "OTHER <!--"]),
         ("<!-- <b> -->x", ["OTHER <!-- <b> -->", "TEXT x"]),
         ("<!-- a <!-- b --> c -->", ["OTHER <!-- a <!-- b -->", "TEXT  c -->"]),
         ("<!-->x", ["OTHER <!-->", "TEXT x"]),
@@ -94,6 +102,8 @@ def test_a_slash_within_a_value_does_not_make_a_tag_empty(source: str, is_empty:
 
 HOSTILE = {
     "less than": "<",
+    "spaced less than": " < ",
+    "unclosed instructions after a sign": "<<?",
     "open tags": "<a ",
     "open end tags": "</a ",
     "unclosed double quotes": '<a b="',
