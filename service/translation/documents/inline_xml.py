@@ -37,7 +37,7 @@ class InlineContent:
     def __init__(self, xml: XmlText, paragraphs: frozenset[str], role_of: RoleOf) -> None:
         self._xml, self._role_of = xml, role_of
         self._paragraphs = NestedElements(xml, paragraphs)
-        self._stretch, self._first = _Stretch(), 0
+        self._coded, self._first = _CodedText(), 0
 
     def all_places(self) -> Iterator[Place]:
         """The places of every paragraph."""
@@ -47,7 +47,7 @@ class InlineContent:
     def places(self, element: int) -> Iterator[Place]:
         """The places of one element's own text."""
         index, last = element + 1, self._xml.end_of(element) - 1
-        self._stretch, self._first = _Stretch(), index
+        self._coded, self._first = _CodedText(), index
         while index < last:
             end = self._xml.end_of(index)
             if self._is_apart(index) and self._role_of(index) != "pair":
@@ -65,17 +65,17 @@ class InlineContent:
         xml, token = self._xml, self._xml.tokens[index]
         text = text_of(token, xml.source)
         if text is not None:
-            self._stretch.text.add(text)
+            self._coded.text.add(text)
         elif token.kind is Kind.END:
             self._take_end(index)
         elif token.kind is not Kind.START:
-            self._stretch.single(xml.written(index, index + 1))
+            self._coded.single(xml.written(index, index + 1))
         elif self._is_apart(index):
-            self._stretch.stop(xml.written(index, index + 1))
+            self._coded.stop(xml.written(index, index + 1))
         elif end > index + 1 and self._role_of(index) == "pair":
-            self._stretch.open(xml.written(index, index + 1), xml.written(end - 1, end))
+            self._coded.open(xml.written(index, index + 1), xml.written(end - 1, end))
         else:
-            add = self._stretch.stop if self._role_of(index) == "stop" else self._stretch.single
+            add = self._coded.stop if self._role_of(index) == "stop" else self._coded.single
             add(xml.written(index, end))
             return end
         return index + 1
@@ -84,18 +84,18 @@ class InlineContent:
         """The end of a pair, or of one that has a paragraph inside."""
         start = self._xml.partners[index]
         if self._is_apart(start):
-            self._stretch.stop(self._xml.written(index, index + 1))
+            self._coded.stop(self._xml.written(index, index + 1))
         else:
-            self._stretch.text.close()
+            self._coded.text.close()
 
     def _end(self, last: int) -> Iterator[Place]:
-        """End the stretch before tokens[last]."""
-        if self._stretch.text.has_letters:
+        """End the text before tokens[last]."""
+        if self._coded.text.has_letters:
             tokens = self._xml.tokens
             start, end = tokens[self._first].start, tokens[last - 1].end
-            segment = Segment(self._stretch.text.text, "html")
-            yield Place(start, end, segment, self._stretch.write)
-        self._stretch = _Stretch()
+            segment = Segment(self._coded.text.text, "html")
+            yield Place(start, end, segment, self._coded.write)
+        self._coded = _CodedText()
 
 
 class _Code(NamedTuple):
@@ -103,7 +103,7 @@ class _Code(NamedTuple):
     closing: str = ""
 
 
-class _Stretch:
+class _CodedText:
     """Text and codes between two places that stay."""
 
     def __init__(self) -> None:
