@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TypeAlias
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -45,6 +47,7 @@ from service.translation.suggestion_store import SuggestionStore
 from service.translation.suggestions import SuggestedTranslations
 from service.wiring import wire
 
+_State: TypeAlias = dict[str, object]
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 _DESCRIPTION = "A translation server that batches at every decode step."
@@ -56,12 +59,47 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     Raises StartupError.
     """
     state = _wire(settings, models)
+    app = FastAPI(
+        title="Dragoman",
+        docs_url="/docs" if settings.api_docs else None,
+        redoc_url="/redoc" if settings.api_docs else None,
+        openapi_url="/openapi.json" if settings.api_docs else None,
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=_lifespan(state),
+        redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,  # FastAPI's own; the request log and the metrics replace it
+        responses=describe_errors(408, 431, 500),
+    )
+    app.state.server = state
+    _add_middleware(app, state, settings)
+    install_error_handlers(app, state.metrics)
+    install_routes(app, state)
+    if settings.page:
+        app.include_router(page.make_router(state.limits, _engine_numbers(state, settings)))
+    app.openapi()  # cached: building it in a request would block the event loop
+    return app
+
+
+async def drain(app: FastAPI, limit_seconds: float) -> None:
+    """Refuse new work and wait for running work; after the limit fail the rest with an error."""
+    state: ServerState = app.state.server
+    for engine in state.engines.values():
+        engine.refuse_new_work()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(limit_seconds):
+            while state.dispatcher.num_in_progress:
+                await asyncio.sleep(_DRAIN_POLL_SECONDS)
+    await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in state.engines.values()))
+
+
+def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextManager[_State]]:
     refusals = EarlyRefusals(
         ENDPOINTS.work, state.request_log, state.metrics, state.dispatcher.refusal
     )
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, object]]:
+    async def lifespan(_: FastAPI) -> AsyncGenerator[_State]:
         for engine in state.engines.values():
             engine.start()
         async with state.access.running(), state.suggested.kept_current():
@@ -74,19 +112,11 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         if state.glossaries:
             state.glossaries.close()
 
-    app = FastAPI(
-        title="Dragoman",
-        docs_url="/docs" if settings.api_docs else None,
-        redoc_url="/redoc" if settings.api_docs else None,
-        openapi_url="/openapi.json" if settings.api_docs else None,
-        version=__version__,
-        description=_DESCRIPTION,
-        lifespan=lifespan,
-        redirect_slashes=False,
-        telemetry=_NO_TELEMETRY,  # FastAPI's own; the request log and the metrics replace it
-        responses=describe_errors(408, 431, 500),
-    )
-    app.state.server = state
+    return lifespan
+
+
+def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> None:
+    """The last one sees a request first."""
     app.add_middleware(
         AccessMiddleware, access=state.access, paths=ACCESS_PATHS, metrics=state.metrics
     )
@@ -109,29 +139,12 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         )
     app.add_middleware(UnreadBodyMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)
-    install_error_handlers(app, state.metrics)
-    install_routes(app, state)
-    if settings.page:
-        numbers = (
-            page.EngineNumbers(state.metrics.render_engines, EngineView(state.engines).render)
-            if settings.page_engine
-            else None
-        )
-        app.include_router(page.make_router(state.limits, numbers))
-    app.openapi()  # cached: building it in a request would block the event loop
-    return app
 
 
-async def drain(app: FastAPI, limit_seconds: float) -> None:
-    """Refuse new work and wait for running work; after the limit fail the rest with an error."""
-    state: ServerState = app.state.server
-    for engine in state.engines.values():
-        engine.refuse_new_work()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(limit_seconds):
-            while state.dispatcher.num_in_progress:
-                await asyncio.sleep(_DRAIN_POLL_SECONDS)
-    await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in state.engines.values()))
+def _engine_numbers(state: ServerState, settings: Settings) -> page.EngineNumbers | None:
+    if not settings.page_engine:
+        return None
+    return page.EngineNumbers(state.metrics.render_engines, EngineView(state.engines).render)
 
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
