@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from service.commands.arguments import FILE
+from service.commands.arguments import FILE, required_database
 from service.commands.failure import fail, importing
+from service.commands.stores import opened
 
 if TYPE_CHECKING:
     from service.glossaries import GlossaryStore
     from service.translation.glossary import GlossaryEntry
 
-_DATABASE = click.option(
-    "--database",
-    type=click.Path(dir_okay=False, path_type=Path),
-    envvar="DRAGOMAN_DATABASE",
-    required=True,
-    help="SQLite file of the server (its setting database).",
-)
 _FORMAT = click.option(
     "--format", "suffix", type=click.Choice(["csv", "tsv"]), help="Default: by the file's name."
 )
@@ -38,7 +33,7 @@ def glossary() -> None:
 @click.option("--from", "source", help="Source language; needed for a new glossary.")
 @click.option("--to", "target", help="Target language; needed for a new glossary.")
 @click.option("--case-sensitive", is_flag=True)
-@_DATABASE
+@required_database
 def add(
     name: str,
     source_term: str,
@@ -52,14 +47,14 @@ def add(
     from service.translation.glossary import GlossaryEntry
 
     entry = GlossaryEntry(source_term, target_term, case_sensitive)
-    with importing():
-        store = _open(database)
-    found = next((one for one in store.all() if one.name == name), None)
-    if found is None and not (source and target):
-        fail(f"there is no glossary {name!r}; for a new one give --from and --to")
-    others = [] if found is None else [e for e in store.entries(name) if e.source != source_term]
-    pair = (found.source, found.target) if found else (source or "", target or "")
-    _store(store, name, pair, [*others, entry])
+    with _opened(database) as store:
+        found = next((one for one in store.all() if one.name == name), None)
+        if found is None and not (source and target):
+            fail(f"there is no glossary {name!r}; for a new one give --from and --to")
+        entries = [] if found is None else store.entries(name)
+        others = [one for one in entries if one.source != source_term]
+        pair = (found.source, found.target) if found else (source or "", target or "")
+        _replace(store, name, pair, [*others, entry])
 
 
 @glossary.command("import")
@@ -68,7 +63,7 @@ def add(
 @click.option("--from", "source", required=True, help="Source language.")
 @click.option("--to", "target", required=True, help="Target language.")
 @_FORMAT
-@_DATABASE
+@required_database
 def import_file(
     name: str, file: Path, source: str, target: str, suffix: str | None, database: Path
 ) -> None:
@@ -81,13 +76,14 @@ def import_file(
         entries = read_entries(file.read_text(encoding="utf-8"), TSV if is_tab else CSV)
     except (ServiceError, UnicodeDecodeError) as error:
         fail(f"{file}: {error}")
-    _store(_open(database), name, (source, target), entries)
+    with _opened(database) as store:
+        _replace(store, name, (source, target), entries)
 
 
 @glossary.command("export")
 @click.argument("name")
 @click.option("--format", "suffix", type=click.Choice(["csv", "tsv"]), default="csv")
-@_DATABASE
+@required_database
 def export_file(name: str, suffix: str, database: Path) -> None:
     """Write the glossary NAME to standard output."""
     from service.glossary_files import CSV, TSV, write_entries
@@ -98,7 +94,7 @@ def export_file(name: str, suffix: str, database: Path) -> None:
 
 @glossary.command("show")
 @click.argument("name")
-@_DATABASE
+@required_database
 def show(name: str, database: Path) -> None:
     """Print the terms of the glossary NAME."""
     for entry in _entries(database, name):
@@ -107,48 +103,36 @@ def show(name: str, database: Path) -> None:
 
 
 @glossary.command("list")
-@_DATABASE
+@required_database
 def list_all(database: Path) -> None:
     """Print all glossaries: name, languages and number of terms."""
-    for found in _open(database).all():
-        click.echo(f"{found.name}\t{found.source}-{found.target}\t{found.num_entries}")
+    with _opened(database) as store:
+        for found in store.all():
+            click.echo(f"{found.name}\t{found.source}-{found.target}\t{found.num_entries}")
 
 
 @glossary.command("remove")
 @click.argument("name")
-@_DATABASE
+@required_database
 def remove(name: str, database: Path) -> None:
     """Remove the glossary NAME."""
-    from service.errors import ServiceError
-
-    try:
-        _open(database).remove(name)
-    except ServiceError as error:
-        fail(str(error))
+    with _opened(database) as store:
+        store.remove(name)
 
 
-def _open(database: Path) -> GlossaryStore:
-    from service.glossaries import GlossaryStore
-
-    return GlossaryStore(database)
+def _opened(database: Path) -> AbstractContextManager[GlossaryStore]:
+    with importing():
+        from service.glossaries import GlossaryStore
+    return opened(GlossaryStore, database)
 
 
 def _entries(database: Path, name: str) -> list[GlossaryEntry]:
-    from service.errors import ServiceError
-
-    try:
-        return _open(database).entries(name)
-    except ServiceError as error:
-        fail(str(error))
+    with _opened(database) as store:
+        return store.entries(name)
 
 
-def _store(
+def _replace(
     store: GlossaryStore, name: str, pair: tuple[str, str], entries: list[GlossaryEntry]
 ) -> None:
-    from service.errors import ServiceError
-
-    try:
-        found, _ = store.replace(name, *pair, entries)
-    except ServiceError as error:
-        fail(str(error))
+    found, _ = store.replace(name, *pair, entries)
     click.echo(f"{found.name}: {found.source} to {found.target}, {found.num_entries} terms")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +14,7 @@ import click
 
 from service.commands.arguments import required_database
 from service.commands.failure import fail
-from service.database import DatabaseError
+from service.commands.stores import opened
 from service.http.access.key_store import KeyStore, Used, month_of
 from service.http.access.keys import ApiKey, KeyOptions
 
@@ -84,7 +82,7 @@ def keys() -> None:
 @required_database
 def create(database: Path, **given: int | float | str | None) -> None:
     """Make a key and show it, this one time: only a digest of it is stored."""
-    with _store(database) as store:
+    with opened(KeyStore, database) as store:
         written, key = store.create(_changed(KeyOptions(), given))
     click.echo(f"id {key.id}", err=True)
     click.echo(written)
@@ -96,7 +94,7 @@ def create(database: Path, **given: int | float | str | None) -> None:
 def list_(database: Path, is_json: bool) -> None:
     """List the keys, their limits, and the characters they have used this month."""
     month = month_of(time.time())
-    with _store(database) as store:
+    with opened(KeyStore, database) as store:
         usage = store.read_usage(month)
         rows = [_row(key, usage.get((key.id, month), Used())) for key in store.read_keys().values()]
     for row in rows:
@@ -110,7 +108,7 @@ def list_(database: Path, is_json: bool) -> None:
 @required_database
 def change(database: Path, key_id: str, **given: int | float | str | None) -> None:
     """Change what is given of the key ID."""
-    with _store(database) as store:
+    with opened(KeyStore, database) as store:
         store.change(key_id, _changed(_find(store, key_id).options, given))
 
 
@@ -119,19 +117,8 @@ def change(database: Path, key_id: str, **given: int | float | str | None) -> No
 @required_database
 def revoke(database: Path, key_id: str) -> None:
     """End the key ID for good."""
-    with _store(database) as store:
+    with opened(KeyStore, database) as store:
         store.revoke(_find(store, key_id).id)
-
-
-@contextlib.contextmanager
-def _store(path: Path) -> Iterator[KeyStore]:
-    try:
-        with contextlib.closing(KeyStore(path)) as store:
-            yield store
-    except DatabaseError as error:
-        fail(str(error))
-    except sqlite3.Error as error:
-        fail(f"the database {path} cannot be used: {error}")
 
 
 def _find(store: KeyStore, key_id: str) -> ApiKey:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from service.commands.arguments import required_database
 from service.commands.failure import fail
-from service.database import DatabaseError
+from service.commands.stores import opened
 from service.translation.suggestion_store import SuggestionStore
 
 _IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(1))
@@ -31,7 +28,7 @@ def suggestions() -> None:
 @required_database
 def list_(database: Path, approved: bool) -> None:
     """List suggestions, a JSON object a line."""
-    with _store(database) as store:
+    with opened(SuggestionStore, database) as store:
         for one in store.read():
             if one.is_approved == approved:
                 shown = {"id": one.id, **one.pair._asdict(), "suggestion": one.suggestion}
@@ -43,7 +40,7 @@ def list_(database: Path, approved: bool) -> None:
 @required_database
 def approve(database: Path, ids: tuple[int, ...]) -> None:
     """Put suggestions into use; a running server does so within seconds."""
-    with _store(database) as store:
+    with opened(SuggestionStore, database) as store:
         _require_all(store.approve(ids), ids)
 
 
@@ -52,21 +49,10 @@ def approve(database: Path, ids: tuple[int, ...]) -> None:
 @required_database
 def remove(database: Path, ids: tuple[int, ...]) -> None:
     """Forget suggestions."""
-    with _store(database) as store:
+    with opened(SuggestionStore, database) as store:
         _require_all(store.remove(ids), ids)
 
 
 def _require_all(count: int, ids: tuple[int, ...]) -> None:
     if count < len(ids):
         fail(f"{count} of {len(ids)} suggestions were found; see dragoman suggestions list")
-
-
-@contextlib.contextmanager
-def _store(path: Path) -> Iterator[SuggestionStore]:
-    try:
-        with contextlib.closing(SuggestionStore(path)) as store:
-            yield store
-    except DatabaseError as error:
-        fail(str(error))
-    except sqlite3.Error as error:
-        fail(f"the database {path} cannot be used: {error}")
