@@ -11,9 +11,9 @@ from model.decoding.sentence import Finished
 from model.decoding.step_cost import NOMINAL, StepCost
 from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
+from service.engine.batch_entries import BatchEntry, RecentEntries, running_entries
 from service.engine.interfaces import Runner
 from service.engine.joining import Joining
-from service.engine.lanes import Lane, RecentLanes, running_lanes
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
 from service.engine.step_cost import StepCostEstimate
@@ -53,7 +53,7 @@ class BatchLoop:
         self._joining = Joining(runner, scheduler, self._step_policy)
         self._step_times = StepTimes(metrics)
         self._encode_seconds = 0.0
-        self._recent = RecentLanes()
+        self._recent = RecentEntries()
         self._updates: Updates = []
         self._num_left_out = 0
 
@@ -103,10 +103,10 @@ class BatchLoop:
         """Hypotheses of the running sentences."""
         return self._step_policy.num_rows
 
-    def lanes(self, since: float) -> list[Lane]:
+    def batch_entries(self, since: float) -> list[BatchEntry]:
         """The running sentences, and those that left after this monotonic time. Any thread may
         call it: the list of running tasks is copied at once."""
-        return [*running_lanes(list(self._running.values())), *self._recent.since(since)]
+        return [*running_entries(list(self._running.values())), *self._recent.since(since)]
 
     @property
     def _can_leave_out(self) -> bool:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
+from service.engine.batch_entries import BatchEntry
 from service.engine.batch_loop import deadline_error
 from service.engine.interfaces import Runner
-from service.engine.lanes import Lane
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
 from service.engine.sharing import SharedSentences
@@ -118,10 +118,10 @@ class Engine:
         """Hypotheses in the batches."""
         return sum(worker.num_rows for worker in self._workers)
 
-    def lanes(self, since: float) -> list[list[Lane]]:
+    def batch_entries(self, since: float) -> list[list[BatchEntry]]:
         """For each worker the sentences in its batch, and those that left after this monotonic
         time."""
-        return [worker.lanes(since) for worker in self._workers]
+        return [worker.batch_entries(since) for worker in self._workers]
 
     def start(self) -> None:
         """Start the workers; futures resolve on the running event loop."""

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
+from service.engine.batch_entries import BatchEntry
 from service.engine.batch_loop import BatchLoop, Updates
 from service.engine.interfaces import Runner
-from service.engine.lanes import Lane
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.errors import NotReady
@@ -131,10 +131,10 @@ class Worker:
         batch_loop = self._batch_loop
         return batch_loop.num_rows if batch_loop else 0
 
-    def lanes(self, since: float) -> list[Lane]:
+    def batch_entries(self, since: float) -> list[BatchEntry]:
         """The sentences in the batch, and those that left it after this monotonic time."""
         batch_loop = self._batch_loop
-        return batch_loop.lanes(since) if batch_loop else []
+        return batch_loop.batch_entries(since) if batch_loop else []
 
     def start(self) -> None:
         """Start the thread; publish updates on the running event loop."""

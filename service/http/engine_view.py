@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 
 from pydantic_core import to_json
 
+from service.engine.batch_entries import BatchEntry
 from service.engine.engine import Engine
-from service.engine.lanes import Lane
 
 _PERIOD_SECONDS = 0.2
 _RECENT_SECONDS = 1.5
-_MOST_LANES = 512
+_MOST_ENTRIES = 512
 
 
 class EngineView:
-    """Renders the lanes of all engines; in between it gives the last answer again."""
+    """Renders the entries of all engines; in between it gives the last answer again."""
 
     def __init__(
         self, engines: Mapping[str, Engine], clock: Callable[[], float] = time.monotonic
@@ -26,7 +26,7 @@ class EngineView:
         self._rendered = b""
 
     def render(self) -> bytes:
-        """JSON: `models` by name, each a list of workers, each a list of lanes [number, rows,
+        """JSON: `models` by name, each a list of workers, each a list of entries [number, rows,
         source tokens, steps, when it joined, when it left or null]; `waiting` sentences by
         model; `now`. Times are monotonic milliseconds."""
         now = self._clock()
@@ -40,8 +40,8 @@ class EngineView:
             "now": _milliseconds(now),
             "models": {
                 name: [
-                    [_numbers(lane) for lane in lanes[:_MOST_LANES]]
-                    for lanes in engine.lanes(since)
+                    [_numbers(entry) for entry in entries[:_MOST_ENTRIES]]
+                    for entries in engine.batch_entries(since)
                 ]
                 for name, engine in self._engines.items()
             },
@@ -49,10 +49,17 @@ class EngineView:
         }
 
 
-def _numbers(lane: Lane) -> list[int | None]:
-    left = None if lane.left is None else _milliseconds(lane.left)
-    steps = lane.num_steps
-    return [lane.number, lane.num_rows, lane.num_tokens, steps, _milliseconds(lane.joined), left]
+def _numbers(entry: BatchEntry) -> list[int | None]:
+    left = None if entry.left is None else _milliseconds(entry.left)
+    steps = entry.num_steps
+    return [
+        entry.number,
+        entry.num_rows,
+        entry.num_tokens,
+        steps,
+        _milliseconds(entry.joined),
+        left,
+    ]
 
 
 def _milliseconds(seconds: float) -> int:

@@ -23,7 +23,7 @@ from service.http.state import Limits
 
 ROOT, FOLDER = "/", "/page/"
 _LIMITS = "/page/limits.json"
-_ENGINE, _LANES = "/page/engine.txt", "/page/engine.json"
+_ENGINE, _BATCHES = "/page/engine.txt", "/page/engine.json"
 _INDEX = "index.html"
 _TYPES = {
     "css": "text/css; charset=utf-8",
@@ -73,11 +73,11 @@ class _File:
 
 @dataclass(frozen=True)
 class EngineNumbers:
-    """What the page shows of the engines: numbers in the Prometheus text format, and the lanes of
+    """What the page shows of the engines: numbers in the Prometheus text format, and the entries of
     their batches as JSON (`service.http.engine_view`)."""
 
     render_metrics: Callable[[], bytes]
-    render_lanes: Callable[[], bytes]
+    render_batches: Callable[[], bytes]
 
 
 def make_router(limits: Limits, engines: EngineNumbers | None) -> APIRouter:
@@ -89,8 +89,8 @@ def make_router(limits: Limits, engines: EngineNumbers | None) -> APIRouter:
     if engines is not None:
         numbers = _answer_numbers(engines.render_metrics, CONTENT_TYPE_LATEST)
         router.add_route(_ENGINE, numbers, ["GET", "HEAD"], include_in_schema=False)
-        lanes = _answer_numbers(engines.render_lanes, _TYPES["json"])
-        router.add_route(_LANES, lanes, ["GET", "HEAD"], include_in_schema=False)
+        entries = _answer_numbers(engines.render_batches, _TYPES["json"])
+        router.add_route(_BATCHES, entries, ["GET", "HEAD"], include_in_schema=False)
     return router
 
 

@@ -1,22 +1,22 @@
-"""The lanes as JSON: made again only when the last answer is old."""
+"""The entries as JSON: made again only when the last answer is old."""
 
 from __future__ import annotations
 
 import json
 
+from service.engine.batch_entries import BatchEntry
 from service.engine.engine import Engine, EngineLimits
-from service.engine.lanes import Lane
 from service.http.engine_view import EngineView
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner
 
 
 class CountingEngine(Engine):
-    """Counts how often its lanes are read."""
+    """Counts how often its entries are read."""
 
     num_reads = 0
 
-    def lanes(self, since: float) -> list[list[Lane]]:
+    def batch_entries(self, since: float) -> list[list[BatchEntry]]:
         self.num_reads += 1
         return [[]]
 

@@ -145,22 +145,22 @@ def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> No
     assert "ecret" not in answer.text
 
 
-def test_the_lanes_are_numbers_of_sentences_that_run_or_ran(client: TestClient) -> None:
+def test_the_batches_are_numbers_of_sentences_that_run_or_ran(client: TestClient) -> None:
     client.post("/translate", json={"q": "Secret once more", "source": "en", "target": "de"})
     time.sleep(0.3)  # an answer holds for 0.2 seconds
     answer = client.get("/page/engine.json")
     assert answer.headers["Cache-Control"] == "no-store"
     shown = answer.json()
     assert shown["waiting"] == {"fake": 0}
-    ((*_, lane),) = shown["models"]["fake"]
-    _, num_rows, num_tokens, num_steps, joined, left = lane
+    ((*_, entry),) = shown["models"]["fake"]
+    _, num_rows, num_tokens, num_steps, joined, left = entry
     assert (num_rows, num_tokens, num_steps) == (4, 18, 18)
     assert shown["now"] >= left >= joined > shown["now"] - 10_000
     assert "ecret" not in answer.text
     assert client.post("/page/engine.json").status_code == 405
 
 
-def test_the_lanes_are_described_once_for_all_who_watch(client: TestClient) -> None:
+def test_the_batches_are_described_once_for_all_who_watch(client: TestClient) -> None:
     answers = {client.get("/page/engine.json").text for _ in range(20)}
     assert len(answers) <= 3
 

@@ -12,7 +12,7 @@ from service.engine.sentence_task import SentenceTask
 _MOST_LEFT = 256
 
 
-class Lane(NamedTuple):
+class BatchEntry(NamedTuple):
     """A sentence in a batch: a number that no other one of its worker has, its hypotheses, its
     source tokens, the steps it had, and the monotonic seconds at which it joined and left. Steps
     are 0 where each step takes all sentences; `left` is None while it runs."""
@@ -25,29 +25,31 @@ class Lane(NamedTuple):
     left: float | None
 
 
-class RecentLanes:
+class RecentEntries:
     """The sentences that left a batch last, at most 256. The worker's thread adds, any thread
     reads."""
 
     def __init__(self) -> None:
-        self._left: deque[Lane] = deque(maxlen=_MOST_LEFT)
+        self._left: deque[BatchEntry] = deque(maxlen=_MOST_LEFT)
 
     def add(self, task: SentenceTask, left: float) -> None:
         """Note a task that leaves the batch at this monotonic time."""
-        self._left.append(_lane(task, left))
+        self._left.append(_entry(task, left))
 
-    def since(self, seconds: float) -> list[Lane]:
+    def since(self, seconds: float) -> list[BatchEntry]:
         """Those that left after this monotonic time, in that order."""
         newest_first = reversed(self._left.copy())
-        recent = itertools.takewhile(lambda lane: (lane.left or 0.0) > seconds, newest_first)
+        recent = itertools.takewhile(lambda entry: (entry.left or 0.0) > seconds, newest_first)
         return list(recent)[::-1]
 
 
-def running_lanes(tasks: Iterable[SentenceTask]) -> list[Lane]:
+def running_entries(tasks: Iterable[SentenceTask]) -> list[BatchEntry]:
     """The tasks of a batch, while another thread may step them."""
-    return [_lane(task, None) for task in tasks]
+    return [_entry(task, None) for task in tasks]
 
 
-def _lane(task: SentenceTask, left: float | None) -> Lane:
+def _entry(task: SentenceTask, left: float | None) -> BatchEntry:
     number = -1 if task.handle is None else task.handle
-    return Lane(number, task.num_rows, task.num_tokens, task.num_steps, task.admitted_seconds, left)
+    return BatchEntry(
+        number, task.num_rows, task.num_tokens, task.num_steps, task.admitted_seconds, left
+    )
