@@ -24,9 +24,9 @@ from model.offline import translate_all
 from model.runner import Runner
 from model.training.data import read_pairs
 from model.training.markup import verbatim
-from service.translation.flow import MARK
+from service.translation.language.segmentation import is_spaced
+from service.translation.markup.flow import MARK
 from service.translation.markup.inline import text_flow
-from service.translation.segmentation import is_spaced
 
 Marked = tuple[str, str, str]
 """Source language, target language, and the text with marks."""

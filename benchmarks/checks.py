@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from benchmarks.sentences import ROOT
 from service.offline import OfflineOptions, OfflineTranslator
-from service.translation.checks import Check, CheckedSentence, check_sentence
+from service.translation.checks.differences import Check, CheckedSentence, check_sentence
 
 _CORPORA = {
     ("en", "de"): ("tatoeba", "techdocs", "web", "wiki", "dialog", "wmt-news", "games", "debian"),

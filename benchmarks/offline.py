@@ -17,7 +17,7 @@ from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from service.engine.interfaces import SourceEncoder
-from service.translation.segmentation import cut_text
+from service.translation.language.segmentation import cut_text
 
 
 def throughput(model: Path, texts: list[str], repeats: int) -> float:

@@ -27,13 +27,13 @@ from service.loading import LoadedModel, load_models
 from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import Settings
 from service.translation.assembly import Assembly
-from service.translation.carriers import CarriedText, MarkedTranslation
-from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
+from service.translation.language.segmentation import cut_text
 from service.translation.placeholders import find_kept
 from service.translation.preparation import Preparation
-from service.translation.reading import PlannedSentence, Reader, Reading
-from service.translation.segmentation import cut_text
+from service.translation.text.carriers import CarriedText, MarkedTranslation
+from service.translation.text.document import Document, MarkedSentence
+from service.translation.text.reading import PlannedSentence, Reader, Reading
 
 _FEW = 200
 _TIMES = SentenceTimes(0.0, 0.0, 0.0, 0.0)
@@ -73,7 +73,7 @@ def without_layer(
         items = [MarkedSentence(p.text) if p.is_sentence else p.text for p in pieces]
         document = Document(items)
         planned = [PlannedSentence(one, [CarriedText(one.text)]) for one in document.units]
-        preparation._tokenised(work, planned, encoder, is_streamed=False)
+        preparation.tokenised(work, planned, encoder, is_streamed=False)
         best = Hypothesis(found, [], 0.0, "stop")
         readings = [
             Reading(one, [MarkedTranslation(model.tokenizer.decode(found))], best, _TIMES)

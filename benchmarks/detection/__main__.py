@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.detection.corpora import OTHER, Text, short_texts
-from service.translation.detection import Detection, LanguageDetector
+from service.translation.language.detection import Detection, LanguageDetector
 
 CANDIDATES = ("en", "de", "zh")
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.detection.make --data data
 
-writes service/translation/short_texts.json.gz, always the same bytes for the same data.
+writes service/translation/language/short_texts.json.gz, always the same bytes for the same data.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.detection.corpora import COUNTED, foreign_names, sentences, short_texts
-from service.translation import short_texts as table_module
-from service.translation.detection import LanguageDetector
-from service.translation.short_texts import OTHER, ShortTexts, trigrams_of, words_of
+from service.translation.language import short_texts as table_module
+from service.translation.language.detection import LanguageDetector
+from service.translation.language.short_texts import OTHER, ShortTexts, trigrams_of, words_of
 
 LANGUAGES = ("en", "de", "zh")
 _WORDS = {"en": 8000, "de": 9000, "zh": 2500}

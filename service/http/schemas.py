@@ -18,7 +18,7 @@ from service.http.glossary_field import GlossaryField
 from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_model import RequestModel
 from service.translation.alignment import AlignmentLink
-from service.translation.checks import Check, Kind
+from service.translation.checks.differences import Check, Kind
 from service.translation.confidence import WordConfidence
 from service.translation.glossary import MAX_TERMS
 from service.translation.job import Inspection, SplitSentences, TextFormat, TranslationJob

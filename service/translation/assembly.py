@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from model.confidence import Calibration
 from service.engine.interfaces import Tokenizer
-from service.translation.carriers import MarkedTranslation
-from service.translation.checks import Check, CheckedSentence, check_sentence, check_terms
+from service.translation.checks.differences import (
+    Check,
+    CheckedSentence,
+    check_sentence,
+    check_terms,
+)
 from service.translation.confidence import SentenceConfidence, rate
-from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
-from service.translation.reading import Reading
-from service.translation.rendering import read, read_links, render
 from service.translation.results import SentenceResult, TranslationResult
+from service.translation.text.carriers import MarkedTranslation
+from service.translation.text.document import Document, MarkedSentence
+from service.translation.text.reading import Reading
+from service.translation.text.rendering import read, read_links, render
 
 
 class Assembly:

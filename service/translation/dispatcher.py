@@ -10,13 +10,12 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from service.errors import ServiceError
-from service.translation.detection import Detection, LanguageDetector
 from service.translation.glossary import Glossary
 from service.translation.glossary_choice import NoGlossaries, StoredGlossaries, with_glossary
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
+from service.translation.language.detection import Detection, LanguageDetector
 from service.translation.next_words import NextWords
 from service.translation.options import final_options, pivot_options
-from service.translation.parsing import sample_of
 from service.translation.results import PivotTranslation, TextPiece, TranslationResult
 from service.translation.routing import (
     Route,
@@ -26,6 +25,7 @@ from service.translation.routing import (
     require_known,
     require_route,
 )
+from service.translation.text.parsing import sample_of
 from service.translation.text_pool import TextPool, cost_of
 from service.translation.translator import Pieces, Translator
 

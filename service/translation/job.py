@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from model.decoding.options import DecodingOptions
-from service.translation.detection import Detection
 from service.translation.glossary import Glossary
+from service.translation.language.detection import Detection
 from service.translation.results import PivotTranslation
 
 AUTO = "auto"

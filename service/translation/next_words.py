@@ -19,11 +19,11 @@ from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
 from service.engine.engine import Engine
 from service.engine.interfaces import Tokenizer
-from service.translation.capitals import in_capitals, in_sentence_case
-from service.translation.document import MarkedSentence
 from service.translation.job import ModelJob
+from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation, PreparedTexts
-from service.translation.segmentation import cut_text, is_spaced
+from service.translation.text.capitals import in_capitals, in_sentence_case
+from service.translation.text.document import MarkedSentence
 from service.translation.text_pool import TextPool, cost_of
 
 MAX_WORDS = 10

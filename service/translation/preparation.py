@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from model.decoding.sentence import SourceSentence
 from service.engine.interfaces import SourceEncoder, Tokenizer
 from service.errors import InvalidField
-from service.translation.carriers import CarriedText
-from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
-from service.translation.parsing import Parser
 from service.translation.prefix import PrefixBounds
-from service.translation.reading import PlannedSentence, parts_of
 from service.translation.term_spelling import TermSpeller
+from service.translation.text.carriers import CarriedText
+from service.translation.text.document import Document, MarkedSentence
+from service.translation.text.parsing import Parser
+from service.translation.text.reading import PlannedSentence, parts_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Preparation:
         documents = [parser.parse(text) for text in work.texts]
         marked = itertools.chain.from_iterable(document.sentences for document in documents)
         planned = [_planned(parser, sentence) for sentence in marked]
-        sentences = self._tokenised(work, planned, encoder, is_streamed=is_streamed)
+        sentences = self.tokenised(work, planned, encoder, is_streamed=is_streamed)
         return PreparedTexts(documents, planned, sentences)
 
     def prepare_parts(
@@ -70,13 +70,13 @@ class Preparation:
         parser = Parser(self._tokenizer, work, encoder, self._max_source_tokens)
         planned = [_in_parts(parser, sentence) for sentence in lost]
         work = dataclasses.replace(work, prefixes=())
-        sentences = self._tokenised(work, planned, encoder, is_streamed=is_streamed)
+        sentences = self.tokenised(work, planned, encoder, is_streamed=is_streamed)
         return PreparedTexts([], planned, sentences)
 
     def _encoder(self, work: ModelJob) -> SourceEncoder:
         return SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
 
-    def _tokenised(
+    def tokenised(
         self,
         work: ModelJob,
         planned: Iterable[PlannedSentence],
@@ -84,6 +84,8 @@ class Preparation:
         *,
         is_streamed: bool,
     ) -> list[SourceSentence]:
+        """A sentence for the network from every text that these carry; raises InvalidField if a
+        prefix does not fit."""
         texts = [(one, carried) for one in planned for carried in one.texts]
         sources = [encoder.ids(carried.text) for _, carried in texts]
         prefixes = self._prefixes(work, sources)

@@ -9,9 +9,9 @@ from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import AttentionTables, Hypothesis
 from service.engine.sentence_task import SentenceTimes
 from service.translation.alignment import AlignmentLink
-from service.translation.checks import Check
+from service.translation.checks.differences import Check
 from service.translation.confidence import SentenceConfidence
-from service.translation.detection import Detection
+from service.translation.language.detection import Detection
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from typing import NamedTuple
 from service.engine.interfaces import StreamDecoder, Tokenizer
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import rendered
-from service.translation.carriers import MarkedTranslation
-from service.translation.document import Document, MarkedSentence
 from service.translation.job import ModelJob
 from service.translation.preparation import PreparedTexts
-from service.translation.reading import PlannedSentence, Reader, Reading
-from service.translation.rendering import escape
 from service.translation.results import TextPiece
 from service.translation.stream_assembler import StreamAssembler
+from service.translation.text.carriers import MarkedTranslation
+from service.translation.text.document import Document, MarkedSentence
+from service.translation.text.reading import PlannedSentence, Reader, Reading
+from service.translation.text.rendering import escape
 from service.translation.text_pool import TextPool, cost_of
 
 _BATCH = 100

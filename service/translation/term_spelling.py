@@ -11,7 +11,7 @@ from model.decoding.sentence import SourceSentence, Term, TermForm
 from service.engine.interfaces import Tokenizer
 from service.errors import InvalidField, shown
 from service.translation.glossary import GlossaryEntry
-from service.translation.segmentation import is_spaced
+from service.translation.language.segmentation import is_spaced
 
 LEAST_BEAM = 8
 """Hypotheses of a sentence with terms, at least: with fewer, terms are put where they fit badly."""

@@ -14,14 +14,14 @@ from service.engine.engine import Engine
 from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
-from service.translation.document import MarkedSentence
 from service.translation.inspection import InspectedModel, Inspector
 from service.translation.job import ModelJob
 from service.translation.next_words import NextWordFinder, NextWords
 from service.translation.preparation import Preparation, PreparedTexts
-from service.translation.reading import Reader, Reading
 from service.translation.results import TextPiece, TranslationResult
 from service.translation.streaming import JobStream
+from service.translation.text.document import MarkedSentence
+from service.translation.text.reading import Reader, Reading
 from service.translation.text_pool import TextPool, cost_of
 
 _COST_OF_LINKS = 4

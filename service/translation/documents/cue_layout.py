@@ -10,7 +10,7 @@ from typing import NamedTuple
 import regex
 
 from service.translation.documents.inline import InlineText, events, joint
-from service.translation.segmentation import is_spaced
+from service.translation.language.segmentation import is_spaced
 
 _TAG = regex.compile(
     r"<(?P<end>/)?(?P<name>[A-Za-z][\w]*+)[^<>\n\r]*+>|<\d[\d:.]*+>|\{\\[^{}\n\r]*+\}"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from service.translation.flow import Flow, FlowBuilder
 from service.translation.markup.elements import pair_tags
+from service.translation.markup.flow import Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token
 
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")

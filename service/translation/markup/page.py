@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import regex
 
-from service.translation.flow import CONTENT_ESCAPES, Flow, FlowBuilder
 from service.translation.markup.elements import (
     inline_names,
     keeps_content,
@@ -16,6 +15,7 @@ from service.translation.markup.elements import (
     pair_tags,
 )
 from service.translation.markup.entities import runs
+from service.translation.markup.flow import CONTENT_ESCAPES, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token, scan
 
 _ATTRIBUTE = regex.compile(r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+""")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.text.tokenizer import Tokenizer, TokenizerConfig
 from service.engine.interfaces import SourceEncoder
-from service.translation.segmentation import cut_text
+from service.translation.language.segmentation import cut_text
 from tests.model.importers.originals import Corpus, pieces_of
 
 ROOT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from model.decoding.sentence import SourceSentence
 from service.app import create_app
 from service.settings import Settings
-from service.translation import reading
+from service.translation.text import reading
 from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
 
 JSON = {"Content-Type": "application/json"}

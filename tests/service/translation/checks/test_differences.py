@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.checks import Check, CheckedSentence, check_sentence, check_terms
+from service.translation.checks.differences import (
+    Check,
+    CheckedSentence,
+    check_sentence,
+    check_terms,
+)
 
 
 def check(

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from service.translation.numbers import find_numbers, unmatched
+from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.language.segmentation import is_spaced
 from service.translation.placeholders import find_kept
-from service.translation.segmentation import is_spaced
 
 Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "language"]
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.number_words import number_words
-from service.translation.numbers import find_numbers, unmatched
+from service.translation.checks.number_words import number_words
+from service.translation.checks.numbers import find_numbers, unmatched
 
 
 @pytest.mark.parametrize(

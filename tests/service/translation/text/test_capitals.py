@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.capitals import in_sentence_case, is_in_capitals
+from service.translation.text.capitals import in_sentence_case, is_in_capitals
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class ShortTexts:
     @classmethod
     def load(cls) -> ShortTexts:
         """The table of this package."""
-        packed = resources.files("service.translation").joinpath(FILE).read_bytes()
+        packed = resources.files("service.translation.language").joinpath(FILE).read_bytes()
         table: dict[str, Any] = json.loads(gzip.decompress(packed))
         return cls(**table)
 

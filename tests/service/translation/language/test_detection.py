@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.detection import LanguageDetector
+from service.translation.language.detection import LanguageDetector
 
 EN_DE_ZH = ["en", "de", "zh"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import regex
 from sentencex import segment  # type: ignore[import-untyped]
 
-from service.translation.splitting import CountTokens, split_to_fit
+from service.translation.language.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
 _SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{4,}"

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.short_texts import MAX_WORDS, OTHER, ShortTexts, trigrams_of, words_of
+from service.translation.language.short_texts import (
+    MAX_WORDS,
+    OTHER,
+    ShortTexts,
+    trigrams_of,
+    words_of,
+)
 
 TABLE = ShortTexts(
     languages=("en", "de", "zh"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from service.engine.interfaces import SourceEncoder, Tokenizer
-from service.translation.capitals import in_sentence_case, is_in_capitals
-from service.translation.carriers import CarriedText, carry, longest_spelling
-from service.translation.document import Document, FlowCutter, MarkedSentence
-from service.translation.flow import MARK
 from service.translation.job import ModelJob, TextFormat
+from service.translation.language.segmentation import Piece, cut_text, is_spaced, letters
 from service.translation.markup.elements import is_html
+from service.translation.markup.flow import MARK
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
-from service.translation.segmentation import Piece, cut_text, is_spaced, letters
+from service.translation.text.capitals import in_sentence_case, is_in_capitals
+from service.translation.text.carriers import CarriedText, carry, longest_spelling
+from service.translation.text.document import Document, FlowCutter, MarkedSentence
 
 _LEAST_SPELLED = 0.5
 _SAMPLE = 2000

@@ -1,0 +1,1 @@
+"""Report what a translation says otherwise than its source."""

@@ -1,0 +1,1 @@
+"""Tell what language a text is in, and where its sentences end."""
