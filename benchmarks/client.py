@@ -109,7 +109,8 @@ class _Connection(asyncio.Protocol):
     def close(self) -> None:
         self._transport.close()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.is_open = True
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import random
 import statistics
 import time
@@ -27,7 +28,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import uvloop
 
@@ -43,6 +44,7 @@ from service.engine.worker import Worker
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 
+_Made = TypeVar("_Made")
 MAX_SLOTS = 64
 MAX_ROWS = 256
 MAX_PREFILL_TOKENS = 1024
@@ -57,12 +59,22 @@ class Batches(Scheduler):
         self.batches: list[list[SentenceTask]] = []
 
     def take(
-        self, num_free_slots: int, num_free_rows: int, num_running: int = 0
+        self,
+        num_free_slots: int,
+        num_free_rows: int,
+        num_running: int = 0,
+        max_tokens: int | None = None,
+        num_wanted: int | None = None,
     ) -> list[SentenceTask]:
         if num_running:
             return []
         self.batches.append(super().take(min(num_free_slots, self._size), num_free_rows))
         return self.batches[-1]
+
+    def take_short(
+        self, num_free_slots: int, num_free_rows: int, max_level: int, max_tokens: int
+    ) -> list[SentenceTask]:
+        return []
 
 
 class Policy(NamedTuple):
@@ -118,9 +130,7 @@ async def serve(
             moment += rng.expovariate(rate)
             await asyncio.sleep(max(0.0, moment - time.monotonic()))
             request = EngineRequest(asyncio.get_running_loop().create_future(), moment, 1)
-            request.future.add_done_callback(
-                lambda _, r=request: ended.update({r: time.monotonic()})
-            )
+            request.future.add_done_callback(functools.partial(_note_end, ended, request))
             request.add([sentence])
             min(workers, key=lambda worker: worker.load).put(request.tasks)
             requests.append(request)
@@ -132,6 +142,14 @@ async def serve(
     return Result(reached, percentile(latencies, 50), percentile(latencies, 95))
 
 
+def _note_end(ended: dict[EngineRequest, float], request: EngineRequest, _: object) -> None:
+    ended[request] = time.monotonic()
+
+
+def _giving(value: _Made) -> Callable[[], _Made]:
+    return lambda: value
+
+
 @asynccontextmanager
 async def running(
     policy: Policy, runners: Sequence[Runner]
@@ -141,7 +159,7 @@ async def running(
     schedulers = [policy.make_scheduler() for _ in range(policy.num_workers)]
     busy_workers: set[Worker] = set()
     workers = [
-        Worker(lambda r=r: r, lambda s=s: s, admission, metrics, busy_workers, NotReady)
+        Worker(_giving(r), _giving(s), admission, metrics, busy_workers, NotReady)
         for r, s in zip(runners, schedulers, strict=False)
     ]
     for worker in workers:

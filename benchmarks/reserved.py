@@ -20,10 +20,9 @@ from model.training.alignment import Pair
 from model.training.data import read_pairs
 from model.training.markup import with_placeholders, with_tags
 from model.training.recipe import load_recipe
-from service.offline import OfflineTranslator
+from service.offline import OfflineOptions, OfflineTranslator
 
 _SEED = 2026
-_SLOTS = 64
 _TAG = re.compile(r"⟦<(/?)(\d+)(/?)>⟧")
 
 
@@ -78,13 +77,12 @@ def main() -> None:
         for pair in read_pairs(corpus.dev)[: arguments.count]
     ]
     reserved = read_info(arguments.checkpoint).tokenizer.reserved or 16
-    translator = OfflineTranslator(
-        arguments.checkpoint, "cpu", arguments.precision, _SLOTS, None, None
-    )
-    for side in (0, 1):
-        shares = measure(translator, pairs, side, data.languages, reserved)
-        direction = f"{data.languages[side]}-{data.languages[1 - side]}"
-        print(direction, len(pairs), *(f"{name} {share:.1%}" for name, share in shares.items()))
+    options = OfflineOptions("cpu", arguments.precision)
+    with OfflineTranslator([arguments.checkpoint], options) as translator:
+        for side in (0, 1):
+            shares = measure(translator, pairs, side, data.languages, reserved)
+            direction = f"{data.languages[side]}-{data.languages[1 - side]}"
+            print(direction, len(pairs), *(f"{name} {share:.1%}" for name, share in shares.items()))
 
 
 if __name__ == "__main__":

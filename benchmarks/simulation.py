@@ -70,7 +70,7 @@ class SimulatedRunner:
     max_target_tokens: int = 10**9
     can_step_subset: bool = True
     step_cost: StepCost | None = None
-    refused_paths = ()
+    refused_paths: Sequence[str] = ()
     now: float = 0.0
     num_steps: int = 0
     longest_wait: int = 0

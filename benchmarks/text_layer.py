@@ -25,7 +25,7 @@ from service.engine.interfaces import SourceEncoder
 from service.engine.sentence_task import SentenceOutcome, SentenceTimes
 from service.loading import LoadedModel, load_models
 from service.offline import OfflineOptions, OfflineTranslator
-from service.settings import Settings
+from service.settings import Settings, read_settings
 from service.translation.assembly import Assembly
 from service.translation.job import ModelJob
 from service.translation.language.segmentation import cut_text
@@ -36,6 +36,7 @@ from service.translation.text.document import Document, MarkedSentence
 from service.translation.text.reading import PlannedSentence, Reader, Reading
 
 _FEW = 200
+_MAX_BEAM_SIZE = 16
 _TIMES = SentenceTimes(0.0, 0.0, 0.0, 0.0)
 
 
@@ -47,7 +48,7 @@ def by_layer(
     model: LoadedModel, source: str, target: str, texts: Sequence[str], ids: Sequence[list[int]]
 ) -> None:
     """Prepare and render each text as the server does; `ids` are those of its translation."""
-    preparation = Preparation(model.tokenizer, model.max_source_tokens, 256)
+    preparation = Preparation(model.tokenizer, model.max_source_tokens, 256, _MAX_BEAM_SIZE)
     reader = Reader(model.tokenizer, source, target)
     assembly = Assembly(model.name, model.tokenizer, {})
     options = DecodingOptions()
@@ -63,7 +64,7 @@ def without_layer(
     model: LoadedModel, source: str, target: str, texts: Sequence[str], ids: Sequence[list[int]]
 ) -> None:
     """The same records, made from the cut text alone."""
-    preparation = Preparation(model.tokenizer, model.max_source_tokens, 256)
+    preparation = Preparation(model.tokenizer, model.max_source_tokens, 256, _MAX_BEAM_SIZE)
     assembly = Assembly(model.name, model.tokenizer, {})
     options = DecodingOptions()
     for text, found in zip(texts, ids, strict=True):
@@ -95,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args(arguments)
     paths = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
-    models = load_models(Settings(model=[str(path) for path in paths], device="cpu"))
+    models = load_models(read_settings(Settings, {"model": paths, "device": "cpu"}))
     with OfflineTranslator(paths, OfflineOptions("cpu", "int8", max_slots=64)) as translator:
         for model in models:
             for source, target in model.pairs:

@@ -117,14 +117,14 @@ def throughput(device: str) -> None:
         runner = runner_of(model, slots, 1, half(device))
         given = random_sentences(config, 8 * slots, 1)
         translate_all(runner, given)
-        seconds = milliseconds(lambda r=runner, g=given: translate_all(r, g), device) / 1000
+        seconds = milliseconds(functools.partial(translate_all, runner, given), device) / 1000
         note("throughput", model=name, slots=slots, words_per_second=len(given) * 20 / seconds)
     for beam in (1, 4):
         runner = real_runner(device, 1, half(device))
         short = min(real_sentences(50, beam), key=lambda sentence: len(sentence.ids))
         taken = []
         for _ in range(12):
-            taken.append(milliseconds(lambda r=runner, s=short: translate_all(r, [s]), device))
+            taken.append(milliseconds(functools.partial(translate_all, runner, [short]), device))
         note("one sentence", beam=beam, tokens=len(short.ids), ms=statistics.median(taken[6:]))
 
 

@@ -98,5 +98,5 @@ def _pieces(root: Path) -> list[str]:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(root / "transformers")
-    pieces: list[str] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-    return pieces
+    pieces = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    return list(pieces)
