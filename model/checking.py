@@ -19,8 +19,6 @@ from babel.dates import format_date
 from torch import Tensor
 
 from model.checkpoint import (
-    SELF_TEST_FILE,
-    SUMS_FILE,
     Checkpoint,
     CheckpointError,
     StoredCheckpoint,
@@ -28,6 +26,7 @@ from model.checkpoint import (
     load_checkpoint,
     verify_sums,
 )
+from model.checkpoint.files import SELF_TEST_FILE, SUMS_FILE
 from model.files import FileError, read_json
 from model.values import is_whole_number, shown
 

@@ -12,12 +12,12 @@ from torch import Tensor
 
 from model.checking import add_self_test
 from model.checkpoint import (
-    WEIGHTS_FILE,
     CheckpointError,
     CheckpointInfo,
     open_checkpoint,
     save_checkpoint,
 )
+from model.checkpoint.files import WEIGHTS_FILE
 from model.files import reason_of
 
 

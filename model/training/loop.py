@@ -21,11 +21,8 @@ from tqdm import tqdm
 
 from model.backends.cuda_device import configure_cuda
 from model.checking import add_self_test
-from model.checkpoint import (
-    CheckpointInfo,
-    is_finite,
-    save_checkpoint,
-)
+from model.checkpoint import CheckpointInfo, save_checkpoint
+from model.checkpoint.weights import is_finite
 from model.decoding.options import DecodingOptions
 from model.files import reason_of
 from model.network.transformer import weight_shapes

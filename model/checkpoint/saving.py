@@ -1,0 +1,64 @@
+"""Write a checkpoint directory, or renew parts of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from model.checkpoint.errors import CheckpointError
+from model.checkpoint.files import (
+    CONFIG_FILE,
+    SELF_TEST_FILE,
+    WEIGHTS_FILE,
+    verify_sums,
+    write_sums,
+)
+from model.checkpoint.info import CheckpointInfo, render_info
+from model.checkpoint.weights import is_finite, save_weights
+from model.files import (
+    replacing_files,
+)
+
+
+def save_checkpoint(
+    directory: Path,
+    info: CheckpointInfo,
+    weights: dict[str, Tensor],
+    tokenizer_files: list[Path],
+    dtype: torch.dtype,
+) -> None:
+    """Write a checkpoint directory with checksums. Existing files are replaced after all new ones
+    are written.
+
+    Raises CheckpointError if a weight is not finite, and OSError if the disk is full.
+    """
+    stored = {name: tensor.to(dtype).contiguous() for name, tensor in weights.items()}
+    for name, tensor in stored.items():
+        if not is_finite(tensor):
+            kind = str(dtype).removeprefix("torch.")
+            raise CheckpointError(f"{name!r} holds numbers that are not finite in {kind}")
+    with replacing_files(directory) as scratch:
+        (scratch / CONFIG_FILE).write_text(render_info(info), encoding="utf-8")
+        save_weights(stored, scratch / WEIGHTS_FILE)
+        for file in tokenizer_files:
+            shutil.copyfile(file, scratch / file.name)
+        write_sums(scratch, {file.name: file for file in scratch.iterdir()})
+    (directory / SELF_TEST_FILE).unlink(missing_ok=True)
+
+
+def describe_again(directory: Path, info: CheckpointInfo) -> None:
+    """Replace config.json and its checksum. Raises CheckpointError, or OSError if the disk is
+    full."""
+    add_to_checkpoint(directory, CONFIG_FILE, render_info(info))
+
+
+def add_to_checkpoint(directory: Path, name: str, text: str) -> None:
+    """Write one more file and list it in SHA256SUMS. Raises OSError if the disk is full."""
+    listed = verify_sums(directory) - {name}
+    with replacing_files(directory) as scratch:
+        (scratch / name).write_text(text, encoding="utf-8")
+        files = {other: directory / other for other in listed} | {name: scratch / name}
+        write_sums(scratch, files)
