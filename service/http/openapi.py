@@ -22,12 +22,13 @@ from service.errors import (
     UnknownFile,
     UnsupportedMediaType,
 )
+from service.http.answers import TranslateResponse
 from service.http.error_formats import ErrorBody
 from service.http.fields import value_schema
 from service.http.glossary_field import NAME_SCHEMA
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
 from service.http.request_body import FORM, JSON, MULTIPART, PLAIN
-from service.http.schemas import TranslateRequest, TranslateResponse
+from service.http.schemas import TranslateRequest
 from service.http.server_sent_events import EVENT_STREAM
 from service.http.state import Limits
 

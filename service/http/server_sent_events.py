@@ -13,14 +13,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from service.errors import ServiceError
+from service.http.answers import ErrorMessage, FinalMessage, TokenMessage, TranslateResponse
 from service.http.request_log import RequestRecord
-from service.http.schemas import (
-    ErrorMessage,
-    FinalMessage,
-    TokenMessage,
-    TranslateRequest,
-    TranslateResponse,
-)
+from service.http.schemas import TranslateRequest
 from service.http.state import ServerState
 from service.translation.inspection import MAX_ENTRIES
 from service.translation.job import TranslationJob

@@ -6,12 +6,12 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
+from service.http.answer_details import DetectedLanguage
 from service.http.openapi import describe_errors
 from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
-from service.http.schemas import DetectedLanguage
 from service.http.state import check_length, server_state
 
 PATH = "/detect"

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from starlette.responses import Response
 
+from service.http.answers import TranslateResponse
 from service.http.openapi import describe_errors
 from service.http.request_body import (
     JSON,
@@ -19,7 +20,7 @@ from service.http.request_body import (
     read_body,
 )
 from service.http.request_fields import FIELD_TYPES, RequestFields, read_fields
-from service.http.schemas import TranslateRequest, TranslateResponse
+from service.http.schemas import TranslateRequest
 from service.http.server_sent_events import EVENT_STREAM, event_stream, render_answer
 from service.http.state import Limits, server_state
 from service.http.translations import translate_texts

@@ -25,10 +25,11 @@ from service.errors import (
 from service.http.access.caller import Caller
 from service.http.access.credentials import key_of_fields, key_of_head
 from service.http.access.middleware import caller_of
+from service.http.answers import ErrorMessage
 from service.http.error_handlers import error_response
 from service.http.request_body import parse_json
 from service.http.request_log import RequestRecord, request_id_of
-from service.http.schemas import ErrorMessage, TranslateRequest
+from service.http.schemas import TranslateRequest
 from service.http.server_sent_events import render, render_piece, unforeseen
 from service.http.state import Limits, ServerState, StateDep
 from service.translation.job import TranslationJob
