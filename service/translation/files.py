@@ -87,8 +87,7 @@ class FileTranslator:
         on_counted: Counted | None,
     ) -> TranslatedFile:
         run = _FileRun(self._dispatcher, work.job, self._num_parts, on_progress)
-        options = FileOptions(work.job.source, work.job.target, work.replaces)
-        parse = functools.partial(parse_file, work.content, work.name, options)
+        parse = functools.partial(parse_file, work.content, work.name, self._options(work))
         parsed = await self._pool.run(cost, parse)
         num_characters = await self._pool.run(cost, functools.partial(_count, parsed))
         if num_characters > self._max_characters:
@@ -102,6 +101,14 @@ class FileTranslator:
         write = functools.partial(parsed.write, translations)
         content = await self._pool.run(cost, write)
         return TranslatedFile(content, file_format, num_characters)
+
+    def _options(self, work: FileJob) -> FileOptions:
+        """With the languages as the models spell them. Raises UnsupportedLanguage."""
+        source, target = work.job.source, work.job.target
+        if source != AUTO:
+            source = self._dispatcher.known_language("source", source)
+        target = self._dispatcher.known_language("target", target)
+        return FileOptions(source, target, work.replaces)
 
 
 class _FileRun:

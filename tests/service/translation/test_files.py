@@ -101,6 +101,15 @@ async def test_every_format_passes_the_engine(name: str) -> None:
         assert b"SEE `code here`." in content
 
 
+@pytest.mark.parametrize("target", ["DE", "deu", "de-DE"])
+@in_event_loop
+async def test_a_file_names_its_language_as_the_server_does(target: str) -> None:
+    job = TranslationJob([], "en", target)
+    async with running() as wired:
+        done = await wired.files.translate(file(SAMPLES["a.ts"], "a.ts", job))
+    assert b'language="de"' in done.content
+
+
 @in_event_loop
 async def test_the_language_is_detected_once_for_a_file() -> None:
     text = b"Das ist ein deutscher Satz, der lang genug ist.\n\nok\n"
