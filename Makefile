@@ -6,6 +6,7 @@ MODEL ?= checkpoints/zh-en checkpoints/en-de
 RECIPE ?= recipes/zh-en.toml
 RUN ?= runs/zh-en
 REPLICAS ?= 2
+MINUTES ?= 60
 GPU_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 GPU_DEVICE ?= cuda
 GPU_SITE := build/gpu-site
@@ -20,7 +21,7 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
 	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
-	redis-test lock audit sbom licences
+	redis-test soak faults lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,11 +146,14 @@ page-images: .venv/with-browser ## make the page's pictures in docs/images from 
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
-bench: $(TESTING) ## measure batching policies, the server under load, attacked, and a soak (half an hour)
+bench: $(TESTING) ## measure batching policies, the server under load, attacked, and cancelling (half an hour)
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
-	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.cancelling
 	$(BIN)/python -m benchmarks.hostile
+
+soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.jsonl and .png)
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled

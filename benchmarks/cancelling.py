@@ -1,10 +1,10 @@
-"""What must not change however long the server runs: memory, sockets, slots, translations.
+"""What must not change however much is cancelled: memory, sockets, slots, translations.
 
 1. 1,000 sentences sent at once in random order, with mixed options, give exactly the translations
    that they give one at a time.
 2. After many cancelled requests memory and open files are where they were before.
 
-    python -m benchmarks.soak --cancelled 100000
+    python -m benchmarks.cancelling --cancelled 100000
 """
 
 from __future__ import annotations
