@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from benchmarks.soak import rude
 from benchmarks.soak.others import (
@@ -84,15 +84,18 @@ class Load:
 
     async def closed(self, traffic: Traffic, num_clients: int, seconds: float) -> float:
         """Clients that each wait for their answer -> visits a second."""
-        before, ends = self._num_ended(), time.perf_counter() + seconds
-        started = time.perf_counter()
+        before, started = self._num_ended(), time.perf_counter()
 
-        async def come_again() -> None:
-            while time.perf_counter() < ends:
-                await self._visit(traffic, self._choose(traffic))
+        def is_over() -> bool:
+            return time.perf_counter() >= started + seconds
 
-        await asyncio.gather(*(come_again() for _ in range(num_clients)))
+        await asyncio.gather(*(self.come_again(traffic, is_over) for _ in range(num_clients)))
         return (self._num_ended() - before) / (time.perf_counter() - started)
+
+    async def come_again(self, traffic: Traffic, is_over: Callable[[], bool]) -> None:
+        """One client, whose visits follow each other."""
+        while not is_over():
+            await self._visit(traffic, self._choose(traffic))
 
     async def open(self, traffic: Traffic, rate: float, seconds: float) -> None:
         """Visits at random moments, `rate` a second, whether they are answered or not."""

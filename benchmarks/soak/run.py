@@ -12,6 +12,7 @@ import os
 import random
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ _SAMPLE_SECONDS = 5.0
 _QUIET_SECONDS = 5.0
 _TRIM_SECONDS = 61.0
 _LIMITED_PER_MINUTE = 20
+_MOST_PROBLEMS = 50
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,13 @@ class Journal:
 
     def __init__(self, file: TextIO) -> None:
         self._file, self._started = file, time.monotonic()
+        self._num_problems: Counter[str] = Counter()
+
+    def write_problem(self, problem: Mapping[str, Any]) -> None:
+        """Only the first ones of each kind; the samples count all."""
+        self._num_problems[problem["kind"]] += 1
+        if self._num_problems[problem["kind"]] <= _MOST_PROBLEMS:
+            self.write("problem", problem)
 
     def write(self, event: str, record: Mapping[str, Any]) -> None:
         seconds = round(time.monotonic() - self._started, 2)
@@ -92,6 +101,7 @@ class Soak:
             *(Writer(HOST, server.port, key) for key in (keys.plain, keys.counted, keys.limited))
         )
         self._pool = Pool(HOST, server.port)
+        self._own_pool = Pool(HOST, server.port)  # a full queue of connections must not delay it
         self._sockets = Sockets(writers.plain)
         self._process, self._journal, self._tally = Process(server.pid), journal, Tally()
         self._scene = Scene(
@@ -101,7 +111,7 @@ class Soak:
             cases,
             documents,
             random.Random(seed),
-            lambda problem: journal.write("problem", problem),
+            journal.write_problem,
         )
         self._load = Load(self._scene, self._tally, random.Random(seed + 1))
         self._phase = "first"
@@ -142,7 +152,7 @@ class Soak:
             await asyncio.sleep(seconds)
             self._phase = phase
             await self._sample()
-        self._pool.close()
+        self._own_pool.close()
 
     @contextlib.asynccontextmanager
     async def _sampled(self) -> AsyncGenerator[None]:
@@ -159,12 +169,12 @@ class Soak:
             try:
                 await self._sample()
             except OSError as error:
-                self._journal.write("problem", {"kind": "sample", "error": repr(error)})
+                self._journal.write_problem({"kind": "sample", "error": repr(error)})
 
     async def _sample(self) -> None:
         phase = self._phase
         record = self._process.sample()
-        record |= await gauges(self._pool, self._scene.writers.plain)
+        record |= await gauges(self._own_pool, self._scene.writers.plain)
         latencies = self._tally.take_latencies()
         for name, some in latencies.items():
             record[f"{name}_p50_ms"] = some.percentile_ms(50)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -205,12 +204,9 @@ class Summary:
         )
 
     def _shown_counts(self) -> list[str]:
-        by_kind = Counter(problem["kind"] for problem in self.problems)
-        ends = [f"{result} {self.count(result)}" for result in Result]
-        return [
-            "ends: " + ", ".join(ends),
-            *(f"problem: {kind} {n}" for kind, n in by_kind.items()),
-        ]
+        ends = ", ".join(f"{result} {self.count(result)}" for result in Result)
+        first = {problem["kind"]: problem for problem in reversed(self.problems)}
+        return [f"ends: {ends}", *(f"first problem of its kind: {one}" for one in first.values())]
 
 
 def _row(part: Slice) -> str:
