@@ -22,6 +22,7 @@ from service.signals import end_at_once
 
 _logger = logging.getLogger(__name__)
 _YOUNG_OBJECTS = 10_000
+_ACCEPTED_AT_ONCE = 16
 _TICKS_PER_SECOND = 10  # uvicorn's
 _TICKS_PER_TRIM = 60 * _TICKS_PER_SECOND
 _SHUTDOWN_SECONDS = 5
@@ -77,6 +78,11 @@ class Server(uvicorn.Server):
         self._trimming: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """libuv accepts one connection of a socket in each iteration of the event loop, so a busy
+        server would let few clients in. It watches copies of each socket."""
+        if sockets is not None:
+            copies = [socket_.dup() for socket_ in sockets for _ in range(_ACCEPTED_AT_ONCE - 1)]
+            sockets.extend(copies)
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(log_unforeseen)
         await super().startup(sockets)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import uvicorn
+import uvloop
 from starlette.applications import Starlette
 
 from service.server import Server
@@ -33,6 +34,32 @@ async def _start_and_stop() -> None:
             await asyncio.sleep(0.001)
         server.should_exit = True
         await serving
+
+
+def test_a_busy_event_loop_accepts_several_connections_at_a_time() -> None:
+    num_clients = 160
+
+    async def scenario() -> int:
+        async def drain() -> None: ...
+
+        server = Server(uvicorn.Config(Starlette(), log_config=None), drain)
+        with socket.create_server(("127.0.0.1", 0), backlog=num_clients) as listener:
+            address = listener.getsockname()
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            while not server.started:
+                await asyncio.sleep(0.001)
+            clients = [socket.create_connection(address) for _ in range(num_clients)]
+            num_iterations = 0
+            while len(server.server_state.connections) < num_clients:
+                await asyncio.sleep(0)
+                num_iterations += 1
+            server.should_exit = True
+            for client in clients:
+                client.close()
+            await serving
+        return num_iterations
+
+    assert uvloop.run(scenario()) < num_clients / 4
 
 
 def test_freed_memory_is_given_back_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
