@@ -26,6 +26,9 @@ from service.translation.job import TranslationJob
 from service.translation.suggestions import SuggestedTranslations
 from service.translation.text_pool import TextPool
 
+OVER_LIMIT = "request exceeds text limit"
+"""LibreTranslate's words, which clients look for in the message."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -43,12 +46,17 @@ class Limits:
 
 def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
     """Raises TooManyTexts or TextTooLong."""
-    if len(wanted.texts) > limits.max_texts:
-        raise TooManyTexts(
-            f"q has {len(wanted.texts)} texts, at most {limits.max_texts} are allowed"
-        )
-    check_length("q", wanted.texts, limits)
+    check_texts("q", wanted.texts, limits)
     check_length("target_prefix", wanted.prefixes, limits)
+
+
+def check_texts(field: str, texts: Sequence[str], limits: Limits) -> None:
+    """Raises TooManyTexts or TextTooLong."""
+    if len(texts) > limits.max_texts:
+        raise TooManyTexts(
+            f"{OVER_LIMIT}: {field} has {len(texts)} texts, at most {limits.max_texts} are allowed"
+        )
+    check_length(field, texts, limits)
 
 
 def check_length(field: str, texts: Sequence[str], limits: Limits) -> None:
@@ -56,7 +64,8 @@ def check_length(field: str, texts: Sequence[str], limits: Limits) -> None:
     num_characters = sum(map(len, texts))
     if num_characters > limits.max_characters:
         raise TextTooLong(
-            f"{field} has {num_characters} characters, at most {limits.max_characters} are allowed"
+            f"{OVER_LIMIT}: {field} has {num_characters} characters, "
+            f"at most {limits.max_characters} are allowed"
         )
 
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from service.errors import TooManyTexts
 from service.http.languages import language_name
 from service.http.request_body import JSON
 from service.http.routes.google.fields import (
@@ -17,7 +16,7 @@ from service.http.routes.google.fields import (
     TextRequest,
     read_request,
 )
-from service.http.state import check_length, server_state
+from service.http.state import check_texts, server_state
 from service.http.translations import translate_texts
 from service.translation.results import TranslationResult
 
@@ -43,10 +42,7 @@ async def detect(request: Request) -> Response:
     """The language of each text."""
     asked = await read_request(request, DetectRequest)
     state = server_state(request)
-    if len(asked.texts) > state.limits.max_texts:
-        most = state.limits.max_texts
-        raise TooManyTexts(f"q has {len(asked.texts)} texts, at most {most} are allowed")
-    check_length("q", asked.texts, state.limits)
+    check_texts("q", asked.texts, state.limits)
     found = await state.dispatcher.detect(asked.texts)
     detections = [
         [{"language": one.language, "isReliable": False, "confidence": one.confidence / 100}]

@@ -119,7 +119,7 @@ def test_the_prefixes_have_no_more_characters_than_a_text_may_have(client: TestC
         answer = client.post("/translate", json={**FIELDS, "target_prefix": prefix})
         assert (answer.status_code, answer.json()["code"]) == (413, "text_too_long")
         expected = "target_prefix has 1001 characters, at most 1000 are allowed"
-        assert answer.json()["error"] == expected
+        assert answer.json()["error"] == f"request exceeds text limit: {expected}"
 
 
 @pytest.mark.parametrize(
