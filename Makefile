@@ -99,8 +99,9 @@ importers-check: $(TESTING) ## import models of the real sizes, and compare with
 observe-test: $(TESTING) ## run the real Prometheus against the server under load (a minute; needs prometheus)
 	$(BIN)/python -m tests.deploy.observe
 
-clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm and Chromium for some)
-	$(BIN)/pytest --timeout 600 -rs tests/clients/python_clients.py tests/clients/keys.py tests/clients/node_clients.py tests/clients/libretranslate_tests.py tests/clients/libretranslate_page.py
+CLIENT_TESTS := python_clients keys node_clients libretranslate_tests libretranslate_page django_clients dialect php_client
+clients-test: .venv/with-clients ## try real clients of other APIs (4 minutes; downloads them; npm, Chromium, PHP, GLib for some)
+	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py

@@ -26,7 +26,8 @@ def node_project() -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "clients.mjs"):
         shutil.copy(HERE / name, BUILD / name)
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"]
+    quiet = ["--no-audit", "--no-fund", "--ignore-scripts"]
+    command = ["npm", "install", *quiet, "--legacy-peer-deps"]  # without all of Strapi
     subprocess.run(command, cwd=BUILD, check=True, capture_output=True, timeout=300)
     return BUILD
 
@@ -62,6 +63,22 @@ def test_google_cloud_translate(node_project: Path, server: Served) -> None:
     answer = call(node_project, "@google-cloud/translate", server)
     assert (answer["text"], answer["detected"]) == (GERMAN.upper(), "de")
     assert {"code": "de", "name": "German"} in answer["languages"]
+
+
+def test_libretranslates_mcp_server(node_project: Path, server: Served) -> None:
+    """It asks for three alternatives with every translation."""
+    answer = call(node_project, "@libretranslate/mcp", server)
+    assert answer["detected"] == "de"
+    assert answer["translated"]["translatedText"] == "HI."
+    assert len(answer["translated"]["alternatives"]) == 3
+    assert answer["languages"] == ["en", "de", "es", "zh"]
+    assert answer["refusal"] == "xx is not supported"
+
+
+def test_strapis_provider(node_project: Path, server: Served) -> None:
+    answer = call(node_project, "strapi-provider-translate-libretranslate", server)
+    assert answer["texts"] == ["HI.", "BYE."]
+    assert answer["marked"] == ["<p>HI <b>YOU</b>.</p>", "BYE."]
 
 
 def test_translate(node_project: Path, server: Served) -> None:
