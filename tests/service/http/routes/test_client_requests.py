@@ -1,0 +1,160 @@
+"""The requests of clients that no registry reachable from a test has, as their sources write them.
+
+Each answer is read as the client reads it. `make clients-test` runs those that can be installed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model
+
+GERMAN = "Das ist ein Satz in deutscher Sprache."
+PAIRS = (("de", "en"), ("en", "de"), ("zh", "en"), ("en", "zh"))
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+PHP = {"Content-Type": "multipart/form-data; boundary=------------------------d74496d66958873e"}
+NO_PARTS = b"--------------------------d74496d66958873e--\r\n"
+
+
+@pytest.fixture
+def client() -> Any:
+    app = create_app(Settings(), [fake_model(FakeRunner(max_source_tokens=200), pairs=PAIRS)])
+    with TestClient(app) as client:
+        yield client
+
+
+def test_mastodon_asks_for_languages_with_a_content_type_and_no_body(client: TestClient) -> None:
+    """It offers a translation only into a listed code without a region: zh, not zh-Hans."""
+    listed = client.get("/languages", headers=JSON).json()
+    targets = {
+        one["code"]: [code for code in one["targets"] if code != one["code"]] for one in listed
+    }
+    assert targets["en"] == ["de", "zh"]
+
+
+def test_mastodon_translates_the_parts_of_a_post(client: TestClient) -> None:
+    post = [
+        '<p>Hallo <span translate="no">:blobcat:</span>, das ist ein Satz</p>',
+        "Ein Titel auf Deutsch",
+    ]
+    body = {"q": post, "source": "auto", "target": "en", "format": "html", "api_key": None}
+    answer = client.post("/translate", content=json.dumps(body), headers=JSON)
+    found = answer.json()
+    assert found["translatedText"] == [
+        '<p>HALLO <span translate="no">:blobcat:</span>, DAS IST EIN SATZ</p>',
+        "EIN TITEL AUF DEUTSCH",
+    ]
+    assert [one["language"] for one in found["detectedLanguage"]] == ["de", "de"]
+    assert "X-Ignored-Fields" not in answer.headers
+
+
+def test_discourse_detects_asks_for_languages_and_translates(client: TestClient) -> None:
+    """Its locale zh_CN is zh, and the language that it detects must be listed too."""
+    detected = client.post("/detect", content=f"q={GERMAN}&api_key=", headers=FORM).json()
+    assert detected[0]["language"] == "de"
+    assert {"de", "en", "zh"} == {one["code"] for one in client.get("/languages").json()}
+    body = "q=%3Cp%3EHallo+du%3C%2Fp%3E&source=de&target=en&format=html&api_key="
+    answer = client.post("/translate", content=body, headers=FORM)
+    assert answer.json() == {"translatedText": "<p>HALLO DU</p>"}
+    assert "X-Ignored-Fields" not in answer.headers
+
+
+def php_form(**fields: str) -> bytes:
+    """A form as PHP's curl writes it."""
+    boundary = NO_PARTS.decode().removesuffix("--\r\n")
+    parts = (
+        f'{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    )
+    return "".join(parts).encode() + NO_PARTS
+
+
+@pytest.mark.parametrize(("empty", "kind"), [(b"", FORM), (NO_PARTS, PHP)])
+def test_nextclouds_client_sends_an_empty_form_with_every_question(
+    client: TestClient, empty: bytes, kind: dict[str, str]
+) -> None:
+    """Also with GET; an older curl makes it a multipart form. First it posts to the page, whatever
+    becomes of it."""
+    headers = {**kind, "Content-Length": str(len(empty))}
+    assert client.post("/", content=empty, headers=headers).status_code == 405
+    for path, key in (("/frontend/settings", "charLimit"), ("/languages", 0)):
+        assert client.request("GET", path, content=empty, headers=headers).json()[key]
+    query = {"q": GERMAN, "api_key": ""}
+    answer = client.post("/detect", params=query, content=empty, headers=headers)
+    assert answer.json()[0]["language"] == "de"
+
+
+def test_nextclouds_client_translates_texts_lists_and_files(client: TestClient) -> None:
+    asked = {"format": "html", "source": "en", "target": "de", "api_key": ""}
+    for text, translated in (("Hi.", "HI."), ("%5B%22Hi.%22%5D", "%5B%22HI.%22%5D")):
+        answer = client.post("/translate", content=php_form(q=text, **asked), headers=PHP)
+        assert answer.json() == {"translatedText": translated}
+    file = b'Content-Disposition: form-data; name="file"; filename="a.txt"\r\n'
+    file += b"Content-Type: application/octet-stream\r\n\r\nHi.\n\r\n"
+    boundary = NO_PARTS.removesuffix(b"--\r\n") + b"\r\n"
+    answer = client.post(
+        "/translate_file", content=boundary + file + php_form(**asked), headers=PHP
+    )
+    assert client.get(answer.json()["translatedFileUrl"]).content == b"HI.\n"
+    assert "X-Ignored-Fields" not in answer.headers
+
+
+def test_traduzir_paginas_web_sends_a_form_and_reads_the_detected_language(
+    client: TestClient,
+) -> None:
+    body = "q=Das+ist+ein+Satz+in+deutscher+Sprache.&source=auto&target=en&format=text&api_key="
+    found = client.post("/translate", content=body, headers=FORM).json()
+    assert found["translatedText"] == GERMAN.upper()
+    assert found["detectedLanguage"]["language"] == "de"
+
+
+@pytest.mark.parametrize("target", ["zh-CN", "zh"])
+def test_zotero_sends_a_language_without_its_region(client: TestClient, target: str) -> None:
+    body = {"q": "Hi.", "source": "en", "target": target.split("-")[0], "format": "text"}
+    answer = client.post("/translate", content=json.dumps(body), headers=JSON).json()
+    assert (answer["translatedText"], answer.get("error")) == ("HI.", None)
+
+
+def test_searxng_asks_for_alternatives(client: TestClient) -> None:
+    body = {"q": "Hi.", "source": "en", "target": "de", "alternatives": 3}
+    answer = client.post("/translate", content=json.dumps(body), headers=JSON).json()
+    assert (answer["translatedText"], len(answer["alternatives"])) == ("HI.", 3)
+
+
+def test_calibres_translator_of_books_sends_the_form_of_its_engine(client: TestClient) -> None:
+    """docs/clients.md has the engine's description."""
+    body = "q=Ein+Absatz%0Ain+zwei+Zeilen.&source=de&target=en&split_sentences=nonewlines"
+    answer = client.post("/translate", content=body, headers=FORM)
+    assert answer.json() == {"translatedText": "EIN ABSATZ IN ZWEI ZEILEN."}
+
+
+CHINESE = (
+    "zh",
+    "zh-Hans",
+    "zh-CN",
+    "zh_CN",
+    "zh_Hans",
+    "zh-hans",
+    "ZH",
+    "zh-Hans-CN",
+    "zho",
+    "cmn",
+)
+
+
+@pytest.mark.parametrize("code", CHINESE)
+def test_chinese_is_listed_as_zh_and_understood_in_every_spelling(
+    client: TestClient, code: str
+) -> None:
+    sent = {"q": "图书馆在哪里？", "source": code, "target": "en"}
+    assert client.post("/translate", json=sent).json() == {"translatedText": "图书馆在哪里？"}
+    sent = {"q": "Hi.", "source": "en", "target": code}
+    assert client.post("/translate", json=sent).json() == {"translatedText": "HI."}
+    assert client.post("/detect", json={"q": "图书馆在哪里？"}).json()[0]["language"] == "zh"
