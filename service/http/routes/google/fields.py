@@ -67,6 +67,9 @@ class LanguagesRequest(RequestModel):
     target: Code | None = None
     model: str | None = None
 
+    def without_effect(self) -> list[str]:
+        return ["model"] if self.model else []
+
 
 async def read_request(request: Request, model: type[_Model]) -> _Model:
     """Read the fields from the body, or from the query string. Raises a ServiceError."""
