@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from service.errors import KeyRequired, ServiceError, printable, shown
 from service.http.error_formats import Failure, render_failure
 from service.observability.metrics import Metrics
 
+_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -40,9 +43,8 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         phrase = HTTPStatus(error.status_code).phrase.lower()
         message = printable(f"{request.method} {shown(path)}: {phrase}")
         headers = dict(error.headers or {})
-        operations = _operations(app.openapi()["paths"], path)
-        if error.status_code == 405 and operations:  # the router names only one route's
-            headers["Allow"] = ", ".join(sorted(operations)).upper()
+        if error.status_code == 405:  # the router names only one route's
+            headers["Allow"] = ", ".join(_methods_of(app, request.scope))
         failure = Failure(error.status_code, message, code, request.state.request_id)
         return _json(path, failure, headers)
 
@@ -54,13 +56,13 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         app.add_exception_handler(kind, handler)
 
 
-def _operations(paths: Mapping[str, Mapping[str, object]], path: str) -> Mapping[str, object]:
-    """The operations of a path, which may be an instance of a template."""
-    found = paths.get(path)
-    if found is None and "/" in path[1:]:
-        template = f"{path.rpartition('/')[0]}/{{name}}"
-        found = paths.get(template)
-    return found or {}
+def _methods_of(app: FastAPI, scope: Scope) -> list[str]:
+    """The methods that the path of the request has."""
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.routes)
+    ]
 
 
 def _json(path: str, failure: Failure, headers: dict[str, str]) -> Response:

@@ -55,6 +55,26 @@ def test_the_documentation_can_be_switched_off() -> None:
         assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/translate", "POST"),
+        ("/glossaries", "GET, POST"),
+        ("/glossaries/mine", "DELETE, GET, PUT"),
+        ("/v2/glossaries", "GET, POST"),
+        ("/v2/glossaries/mine", "DELETE, GET"),
+        ("/v2/glossaries/mine/entries", "GET"),
+        ("/language/translate/v2", "GET, POST"),
+        ("/language/translate/v2/languages", "GET, POST"),
+        ("/download_file/mine.txt", "GET, HEAD"),
+    ],
+)
+def test_a_refused_method_is_told_all_that_the_path_has(path: str, methods: str) -> None:
+    with TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
+        refused = client.patch(path)
+    assert (refused.status_code, refused.headers["Allow"]) == (405, methods)
+
+
 def test_a_page_may_ask_with_a_key_where_its_origin_is_allowed() -> None:
     origin = "https://app.example"
     settings = Settings(cors_origins=(origin,), requests_per_minute=1)
