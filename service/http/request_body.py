@@ -72,13 +72,17 @@ def media_type_of(request: Request, allowed: Sequence[str]) -> str:
     return media_type
 
 
-def parse_json(body: bytes, limits: Limits, name: str = "body") -> object:
+def parse_json(
+    body: bytes, limits: Limits, name: str = "body", max_values: int | None = None
+) -> object:
     """Parse JSON; drop a byte order mark. Raises InvalidJson, or BodyTooLarge (too many values).
 
-    Parsing 1 MB of small values would block the event loop for 100 ms.
+    Parsing 1 MB of small values would block the event loop for 100 ms. `max_values`: None for what
+    a list of texts needs.
     """
     body = body.removeprefix(BOM_UTF8)
-    max_values = _MAX_OTHER_VALUES + limits.max_texts
+    if max_values is None:
+        max_values = _MAX_OTHER_VALUES + limits.max_texts
     num_values = _count_values(body, max_values)
     try:
         if num_values <= max_values:

@@ -26,12 +26,14 @@ from service.http.request_body import (
     read_body,
 )
 from service.http.request_model import RequestModel
-from service.http.state import ServerState, StateDep, direct_pair, glossary_store
+from service.http.state import Limits, ServerState, StateDep, direct_pair, glossary_store
 from service.translation.glossary import GlossaryEntry
 
 PATH = "/glossaries"
 _ONE = PATH + "/{name}"
 _FORMATS = (JSON, CSV, TSV)
+_MOST_VALUES = 4 * MAX_ENTRIES + 1000
+"""Of a glossary as JSON: each term is an object of two strings and a flag."""
 _ERRORS = describe_errors(400, 404, 409, 413, 415, 422, 503)
 
 
@@ -155,12 +157,17 @@ async def _read(request: Request, state: ServerState) -> tuple[_Description, lis
     media_type = media_type_of(request, _FORMATS)
     body = (await read_body(request, state.limits.max_body_bytes)).removeprefix(BOM_UTF8)
     if media_type == JSON:
-        whole = _Whole.from_json(parse_json(body, state.limits))
+        whole = await asyncio.to_thread(_parse_whole, body, state.limits)
         return whole, whole.entries
     query = parse_form(request.scope["query_string"], state.limits)
     description = _Description.from_strings(query)
     text = decode_text(body)
     return description, await asyncio.to_thread(read_entries, text, media_type or CSV)
+
+
+def _parse_whole(body: bytes, limits: Limits) -> _Whole:
+    """Raises a ServiceError."""
+    return _Whole.from_json(parse_json(body, limits, max_values=_MOST_VALUES))
 
 
 def _rendered(found: StoredGlossary, entries: list[GlossaryEntry]) -> bytes:
