@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -35,6 +36,9 @@ def running(
     command: Sequence[str], ready_path: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server on PORT that is ready when `ready_path` answers 200; stopped at the end."""
+    with socket.socket() as probe:
+        if probe.connect_ex((HOST, PORT)) == 0:
+            raise RuntimeError(f"something serves port {PORT} already; set BENCHMARK_PORT")
     program = str(BIN / command[0])
     server = subprocess.Popen(
         [program, *command[1:]], stderr=subprocess.DEVNULL, cwd=ROOT, env=environment
