@@ -31,12 +31,32 @@ export function make(name, attributes = {}, ...children) {
 /**
  * Calls `act` once, `milliseconds` after the last call.
  * @param {() => void} act
- * @param {(() => number) | number} milliseconds
+ * @param {number} milliseconds
  */
 export function debounced(act, milliseconds) {
   let timer = 0;
   return () => {
     clearTimeout(timer);
-    timer = setTimeout(act, typeof milliseconds === "number" ? milliseconds : milliseconds());
+    timer = setTimeout(act, milliseconds);
+  };
+}
+
+/**
+ * Calls `act` at once, but not more often than every so many milliseconds: of the calls in between,
+ * the last one counts, at the end of that time.
+ * @param {() => void} act
+ * @param {() => number} milliseconds
+ */
+export function spaced(act, milliseconds) {
+  let timer = 0, last = -Infinity;
+  const now = () => {
+    last = performance.now();
+    act();
+  };
+  return () => {
+    clearTimeout(timer);
+    const left = last + milliseconds() - performance.now();
+    if (left > 0) timer = setTimeout(now, left);
+    else now();
   };
 }

@@ -1,13 +1,13 @@
-// Wires the parts of the page that are loaded when they are first wanted.
+// What the two panes do beyond plain text: formatted text, files, other words, and the API key.
 
 import { onRefusedKey, setKey } from "./api.js";
 import { byId } from "./dom.js";
 import { t } from "./i18n.js";
-import { PartMissing, part } from "./lazy.js";
+import { part, whenLoaded } from "./lazy.js";
 
 /**
- * @typedef {import("./spans.js").Sentence} Sentence
- * @typedef {import("./spans.js").Word} Word
+ * @typedef {import("./parts/spans.js").Sentence} Sentence
+ * @typedef {import("./parts/spans.js").Word} Word
  * @typedef {{
  *   source: import("./source.js").Source,
  *   status: import("./status.js").Status,
@@ -16,7 +16,7 @@ import { PartMissing, part } from "./lazy.js";
  *   sentence(word: Word): {sentence: Sentence, index: number} | null,
  *   sentences(): Sentence[],
  *   begin(index: number, text: string): void,
- *   change(): void,
+ *   change(isComposing?: boolean): void,
  *   translate(): void,
  * }} Page
  *   pair: the chosen languages; hop: those between which the sentences are translated, which a pivot changes
@@ -27,48 +27,19 @@ const MOST_FORMATTED = 200_000;
 
 export class Extras {
   #page;
-  #engine = part(async () => new (await import("./parts/engine.js")).EnginePanel());
-  #glossary;
   #files;
   #next;
-  #study;
   #rich = part(() => import("./parts/rich.js"));
   #hasNext = true;
 
   /** @param {Page} page */
   constructor(page) {
     this.#page = page;
-    this.#glossary = part(async () => new (await import("./parts/glossary_editor.js")).GlossaryEditor(page));
     this.#files = part(async () => new (await import("./parts/files.js")).Files(page));
     this.#next = part(async () => new (await import("./parts/next_words.js")).NextWords(page));
-    this.#study = part(async () => new (await import("./parts/study.js")).Study(page));
     this.#wirePaste();
     this.#wireFiles();
     this.#wireKey();
-  }
-
-  /**
-   * Shows the panel with this name, if it is one of these.
-   * @param {string} name
-   */
-  async open(name) {
-    await this.#try(async () => {
-      const isEngine = name === "engine";
-      if (isEngine || this.#wasEngine) (await this.#engine()).open(isEngine);
-      this.#wasEngine = isEngine;
-      if (name === "glossary") (await this.#glossary()).show();
-      if (name === "model" || this.#wasStudy) (await this.#study()).open(name === "model");
-      this.#wasStudy = name === "model";
-    });
-  }
-
-  #wasEngine = false;
-  #wasStudy = false;
-
-  /** Follows a new translation or pair of languages. */
-  async follow() {
-    if (this.#wasStudy) await this.#try(async () => (await this.#study()).follow());
-    if (!byId("panel-glossary", HTMLElement).hidden) await this.open("glossary");
   }
 
   /**
@@ -78,20 +49,10 @@ export class Extras {
    */
   async offer(word, element) {
     if (!this.#hasNext) return;
-    await this.#try(async () => {
-      this.#hasNext = await (await this.#next()).open(word, element);
+    await whenLoaded(this.#next, async (next) => {
+      this.#hasNext = await next.open(word, element);
       document.body.classList.toggle("has-no-next", !this.#hasNext);
-    });
-  }
-
-  /** @param {() => Promise<void>} act */
-  async #try(act) {
-    try {
-      await act();
-    } catch (error) {
-      if (!(error instanceof PartMissing)) throw error;
-      this.#page.status.tellBriefly(t("partMissing"));
-    }
+    }, this.#page.status);
   }
 
   #wirePaste() {
@@ -110,9 +71,8 @@ export class Extras {
    * @param {string} html
    */
   async formatted(html) {
-    const { source, change } = this.#page;
-    await this.#try(async () => {
-      const { RichText } = await this.#rich();
+    const { source, change, status } = this.#page;
+    await whenLoaded(this.#rich, ({ RichText }) => {
       const leave = (/** @type {string} */ plain) => {
         source.text = plain;
         change();
@@ -121,14 +81,14 @@ export class Extras {
       source.showRich(new RichText(html, change, leave));
       change();
       source.focus();
-    });
+    }, status);
   }
 
   #wireFiles() {
     const card = byId("card", HTMLElement), picker = byId("file", HTMLInputElement);
     const take = (/** @type {FileList | null | undefined} */ chosen) => {
       const files = [...(chosen ?? [])];
-      if (files.length) void this.#try(async () => (await this.#files()).take(files));
+      if (files.length) void whenLoaded(this.#files, (own) => own.take(files), this.#page.status);
     };
     byId("choose-file", HTMLButtonElement).addEventListener("click", () => picker.click());
     picker.addEventListener("change", () => {

@@ -1,7 +1,7 @@
-// Parts of the page that are loaded when they are first wanted, with their texts and style.
+// Parts of the page that are loaded when they are first wanted, with their panels, texts and style.
 
 import { make } from "./dom.js";
-import { loadPartTexts } from "./i18n.js";
+import { fillTexts, loadPartTexts, t } from "./i18n.js";
 
 /** The part could not be loaded: the server is away, or is a newer one. */
 export class PartMissing extends Error {}
@@ -27,10 +27,52 @@ export function part(load) {
   };
 }
 
+/**
+ * Does something with a part once it is loaded; says so if it cannot be.
+ * @template T
+ * @param {() => Promise<T>} load
+ * @param {(part: T) => void | Promise<void>} act
+ * @param {import("./status.js").Status} status
+ */
+export async function whenLoaded(load, act, status) {
+  try {
+    await act(await load());
+  } catch (error) {
+    if (!(error instanceof PartMissing)) throw error;
+    status.tellBriefly(t("partMissing"));
+  }
+}
+
 function loadShared() {
-  shared ??= Promise.all([loadPartTexts(), loadStyle()]).then(() => undefined);
+  shared ??= Promise.all([loadPanels(), loadPartTexts(), loadStyle()]).then(([panels]) => fillPanels(panels));
   shared.catch(() => (shared = null));
   return shared;
+}
+
+/** @param {Document} panels */
+function fillPanels(panels) {
+  for (const panel of panels.querySelectorAll("[data-panel]")) {
+    document.getElementById(`panel-${panel.getAttribute("data-panel")}`)?.append(...panel.childNodes);
+  }
+  fillTexts();
+}
+
+/**
+ * Loads the panels' contents. The browser makes a document of them, in which no script runs; the
+ * content policy lets no text become HTML.
+ * @returns {Promise<Document>}
+ */
+function loadPanels() {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("GET", new URL("page/parts/panels.html", document.baseURI));
+    request.responseType = "document";
+    request.addEventListener("loadend", () => {
+      if (request.status === 200 && request.responseXML) resolve(request.responseXML);
+      else reject(new Error("panels"));
+    });
+    request.send();
+  });
 }
 
 /** @returns {Promise<void>} */

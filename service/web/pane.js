@@ -1,9 +1,8 @@
 // The pane of the translation. What is there already stays: only the part that differs is replaced.
 
 import { byId, make } from "./dom.js";
-import { isDoubtful } from "./spans.js";
 
-/** @typedef {import("./spans.js").Word} Word */
+/** @typedef {import("./parts/spans.js").Word} Word */
 
 export class Pane {
   #target = byId("target", HTMLElement);
@@ -95,8 +94,9 @@ export class Pane {
   /**
    * Makes the words of the shown text selectable by pointer and keys.
    * @param {Word[]} words
+   * @param {(word: Word) => boolean} isDoubtful
    */
-  annotate(words) {
+  annotate(words, isDoubtful) {
     const text = this.text;
     /** @type {(Node | string)[]} */
     const parts = [];

@@ -1,9 +1,8 @@
 // The pane of the source: a text field that grows with its text, over a copy that can be lit up.
 
 import { byId, make } from "./dom.js";
-import { countCodePoints } from "./spans.js";
 
-/** @typedef {import("./spans.js").Span} Span */
+/** @typedef {import("./parts/spans.js").Span} Span */
 
 export class Source {
   #field = byId("source", HTMLTextAreaElement);
@@ -13,15 +12,16 @@ export class Source {
   #rich = null;
 
   /**
-   * @param {() => void} changed
+   * @param {(isComposing: boolean) => void} changed
    * @param {(at: number | null) => void} pointed called with the place of the caret when it is moved
    */
   constructor(changed, pointed) {
     this.#pointed = pointed;
-    this.#field.addEventListener("input", () => {
+    this.#field.addEventListener("input", (event) => {
       this.#reflect([]);
-      changed();
+      changed(/** @type {InputEvent} */ (event).isComposing);
     });
+    this.#field.addEventListener("compositionend", () => changed(false));
     for (const kind of ["pointerup", "keyup"]) {
       this.#field.addEventListener(kind, (event) => this.#moved(event));
     }
@@ -107,4 +107,11 @@ export class Source {
     }
     this.#mirror.replaceChildren(...parts, `${text.slice(at)}\n`);
   }
+}
+
+/** @param {string} text */
+function countCodePoints(text) {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
 }

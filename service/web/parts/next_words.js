@@ -5,7 +5,7 @@ import { make } from "../dom.js";
 import { percent, t } from "../i18n.js";
 
 /** @typedef {import("../extras.js").Page} Page */
-/** @typedef {import("../spans.js").Word} Word */
+/** @typedef {import("./spans.js").Word} Word */
 /** @typedef {{text: string, probability: number, translation?: string}} NextWord */
 
 const COUNT = 6;

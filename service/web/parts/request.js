@@ -1,5 +1,10 @@
 // The request behind the translation, as a program would send it.
 
+import { credentials } from "../api.js";
+import { copied } from "../clipboard.js";
+import { byId } from "../dom.js";
+import { t } from "../i18n.js";
+
 /** @typedef {import("../session.js").Fields} Fields */
 
 // Invisible characters could make code look different from what it does, so they are escaped.
@@ -51,12 +56,30 @@ console.log((await answer.json()).translatedText);`;
   },
 };
 
-/**
- * The request in one of the forms: curl, python or javascript.
- * @param {string} form
- * @param {URL} url
- * @param {Fields} fields
- */
-export function requestAs(form, url, fields) {
-  return FORMS[form](url.href, fields);
+export class RequestPanel {
+  #pre = byId("request", HTMLElement);
+  #fields;
+
+  /**
+   * @param {() => Fields} fields of the request as it would be now
+   * @param {(text: string) => void} tell
+   */
+  constructor(fields, tell) {
+    this.#fields = fields;
+    byId("forms", HTMLElement).addEventListener("change", () => this.show());
+    byId("copy-request", HTMLButtonElement).addEventListener("click", async () => {
+      tell(await copied(this.#pre.textContent ?? "", "copied"));
+    });
+  }
+
+  /** Shows the request in the chosen form; the API key, if there is one, is not shown. */
+  show() {
+    const checked = document.querySelector("input[name=form]:checked");
+    const form = checked instanceof HTMLInputElement ? checked.value : "curl";
+    const key = "api_key" in credentials() ? { api_key: t("yourKey") } : {};
+    const fields = this.#fields();
+    const url = new URL("translate", document.baseURI);
+    const code = FORMS[form](url.href, { ...fields, q: fields.q || "Hello!", ...key });
+    this.#pre.firstElementChild?.replaceChildren(code);
+  }
 }

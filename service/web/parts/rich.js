@@ -11,7 +11,7 @@ export class RichText {
 
   /**
    * @param {string} html of any origin
-   * @param {() => void} changed
+   * @param {(isComposing?: boolean) => void} changed
    * @param {(plain: string) => void} left called when the formatting is to go
    */
   constructor(html, changed, left) {
@@ -21,7 +21,8 @@ export class RichText {
     }
     this.html = html;
     this.#toggle(true);
-    field.addEventListener("input", changed, { signal });
+    field.addEventListener("input", (event) => changed(/** @type {InputEvent} */ (event).isComposing), { signal });
+    field.addEventListener("compositionend", () => changed(), { signal });
     field.addEventListener("paste", (event) => this.#paste(event, changed), { signal });
     field.addEventListener("drop", (event) => event.preventDefault(), { signal });
     this.#plain.addEventListener("click", () => left(this.plain), { signal });

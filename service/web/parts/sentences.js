@@ -3,10 +3,10 @@
 import { post } from "../api.js";
 import { byId, make } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
-import { isDoubtful } from "../spans.js";
+import { isDoubtful } from "./spans.js";
 
 /**
- * @typedef {import("../spans.js").Sentence} Sentence
+ * @typedef {import("./spans.js").Sentence} Sentence
  * @typedef {{source: string, target: string, from: string, to: string, sentences: Sentence[]}} Explained
  */
 

@@ -2,7 +2,7 @@
 // The server counts in code points; JavaScript's strings count in UTF-16 units.
 
 /**
- * @typedef {import("./session.js").SentenceDetail} SentenceDetail
+ * @typedef {import("../session.js").SentenceDetail} SentenceDetail
  * @typedef {{start: number, end: number}} Span in UTF-16 units
  * @typedef {Span & {share: number | null, isCalibrated: boolean, links: Span[]}} Word
  *   share: how often such words agree with a person's translation if the server knows it (then it is
@@ -28,13 +28,6 @@ export function unitsOf(text) {
   const units = [0];
   for (const character of text) units.push(/** @type {number} */ (units.at(-1)) + character.length);
   return units;
-}
-
-/** @param {string} text */
-export function countCodePoints(text) {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
 }
 
 /**

@@ -1,13 +1,13 @@
 // Words of the shown translation: their counterparts light up, and the line below says how sure they are.
 
-import { byId } from "./dom.js";
-import { percent, t } from "./i18n.js";
-import { nameOf } from "./languages.js";
+import { byId } from "../dom.js";
+import { percent, t } from "../i18n.js";
+import { nameOf } from "../languages.js";
 import { isDoubtful } from "./spans.js";
 
 /**
  * @typedef {import("./spans.js").Word} Word
- * @typedef {import("./session.js").TextDetail} TextDetail
+ * @typedef {import("../session.js").TextDetail} TextDetail
  */
 
 export class Words {
@@ -19,8 +19,8 @@ export class Words {
   #pivot;
 
   /**
-   * @param {import("./source.js").Source} source
-   * @param {import("./pane.js").Pane} pane
+   * @param {import("../source.js").Source} source
+   * @param {import("../pane.js").Pane} pane
    * @param {() => boolean} isCurrent whether the translation is of the text as it is now
    */
   constructor(source, pane, isCurrent) {
@@ -36,7 +36,7 @@ export class Words {
    */
   show(words, pivot) {
     this.#pivot = pivot;
-    this.#pane.annotate(words);
+    this.#pane.annotate(words, isDoubtful);
     this.#tell(null);
   }
 

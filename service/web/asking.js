@@ -1,0 +1,136 @@
+// What is asked of the server, and when: soon after each change, once a composed word is chosen, and
+// never over the limits.
+
+import { byId, debounced, spaced } from "./dom.js";
+import { glossaryField } from "./glossary.js";
+import { number, t } from "./i18n.js";
+import { AUTO } from "./languages.js";
+import { save } from "./storage.js";
+
+/**
+ * @typedef {import("./session.js").Fields} Fields
+ * @typedef {{max_characters: number, max_body_bytes: number, max_beam_size: number}} Limits
+ * @typedef {{
+ *   source: import("./source.js").Source,
+ *   languages: import("./languages.js").Languages,
+ *   options: import("./options.js").Options,
+ *   session: import("./session.js").Session,
+ *   status: import("./status.js").Status,
+ *   translation: import("./translation.js").Translation,
+ *   changed(): void,
+ * }} Parts
+ */
+
+const LONG_TEXT = 400;
+const LEAST_PAUSE_MILLISECONDS = 80;
+const MOST_PAUSE_MILLISECONDS = 1000;
+const CHARACTERS_PER_MILLISECOND = 15;
+const COMPOSING_MILLISECONDS = 700;
+const MESSAGE_BYTES = 2000; // of a request's other fields
+
+export class Asking {
+  /** @type {Limits} */
+  limits = { max_characters: 20_000, max_body_bytes: 1_048_576, max_beam_size: 16 };
+  #parts;
+  #isComposing = false;
+  /** @type {string[]} how the sentences must begin, because someone chose a word there */
+  #beginnings = [];
+  #ask = spaced(() => this.#isComposing || this.translate(), () => this.#pause);
+  // Keyboards of phones compose every word; those of desks only what is not yet chosen.
+  #askWhileComposing = debounced(() => {
+    if (this.#isComposing && matchMedia("(pointer: coarse)").matches) this.translate();
+  }, COMPOSING_MILLISECONDS);
+
+  /** @param {Parts} parts `changed`: called after each change of what would be asked */
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  /** The fields of a request. @returns {Fields} */
+  get fields() {
+    const { source, languages, options } = this.#parts;
+    return {
+      ...source.fields,
+      ...{ source: languages.from, target: languages.to },
+      ...options.chosen,
+      ...glossaryField(languages.spoken || languages.from, languages.to),
+      ...(this.#beginnings.length ? { target_prefix: this.#beginnings } : {}),
+    };
+  }
+
+  get #pause() {
+    const grown = LEAST_PAUSE_MILLISECONDS + this.#parts.source.text.length / CHARACTERS_PER_MILLISECOND;
+    return Math.min(MOST_PAUSE_MILLISECONDS, grown);
+  }
+
+  /**
+   * Follows a change of the text or the options.
+   * @param {boolean} [isComposing] whether an input method still composes a word of it
+   */
+  change(isComposing = false) {
+    this.#isComposing = isComposing;
+    this.#beginnings = [];
+    this.#count();
+    this.#parts.changed();
+    if (isComposing) this.#askWhileComposing();
+    else this.#ask();
+  }
+
+  /** Follows a change of the languages. */
+  changeLanguages() {
+    const { languages, translation } = this.#parts;
+    this.#beginnings = [];
+    save("languages", [languages.from, languages.to]);
+    if (languages.from !== AUTO) translation.showDetected(null);
+    translation.speak();
+    this.#parts.changed();
+    this.translate();
+  }
+
+  /**
+   * Translates anew with a sentence that begins with this text.
+   * @param {number} index of the sentence
+   * @param {number} count of sentences
+   * @param {string} text
+   */
+  begin(index, count, text) {
+    this.#beginnings = Array.from({ length: count }, (_, i) => (i === index ? text : (this.#beginnings[i] ?? "")));
+    this.translate();
+  }
+
+  translate() {
+    const { session, status, translation } = this.#parts;
+    const fields = this.fields;
+    if (!fields.q.trim() || !fields.target) {
+      session.stop();
+      status.clear();
+      translation.clear();
+    } else if (this.#isTooLong(fields.q)) {
+      session.stop();
+      translation.stop();
+    } else {
+      session.ask(fields);
+    }
+  }
+
+  #count() {
+    const length = this.#parts.source.length, most = this.limits.max_characters;
+    const count = byId("count", HTMLElement);
+    count.textContent = t("count", { count: number(length), most: number(most) });
+    count.classList.toggle("is-over", length > most);
+    count.hidden = !length;
+    byId("clear", HTMLButtonElement).hidden = !length;
+    byId("share", HTMLButtonElement).disabled = !length;
+    document.body.classList.toggle("is-long", length > LONG_TEXT);
+  }
+
+  /** @param {string} text */
+  #isTooLong(text) {
+    const count = this.#parts.source.length, most = this.limits.max_characters;
+    const bytes = new TextEncoder().encode(JSON.stringify(text)).length + MESSAGE_BYTES;
+    const isOver = count > most, isLarge = bytes > this.limits.max_body_bytes;
+    if (isOver) this.#parts.status.tell(t("tooLong", { count: number(count), most: number(most) }));
+    else if (isLarge) this.#parts.status.tell(t("tooLarge"));
+    return isOver || isLarge;
+  }
+}

@@ -1,0 +1,54 @@
+// What the page must know of the server before it can ask: its languages and its limits.
+
+import { pause } from "./session.js";
+
+/**
+ * @typedef {import("./languages.js").Language} Language
+ * @typedef {import("./asking.js").Limits} Limits
+ */
+
+const MOST_MILLISECONDS = 10_000;
+
+/** Loads the languages and limits, and tries again until the server answers. */
+export class Start {
+  #known;
+  #waiting;
+  #failures = 0;
+  #timer = 0;
+
+  /**
+   * @param {(languages: Language[], limits: Limits) => void} known
+   * @param {(seconds: number) => void} waiting called before each pause
+   */
+  constructor(known, waiting) {
+    this.#known = known;
+    this.#waiting = waiting;
+  }
+
+  /** Loads them now. */
+  async load() {
+    clearTimeout(this.#timer);
+    let all;
+    try {
+      all = await Promise.all([fetchJson("languages"), fetchJson("page/limits.json")]);
+    } catch {
+      this.#failures += 1;
+      const seconds = pause(this.#failures);
+      this.#waiting(seconds);
+      this.#timer = setTimeout(() => void this.load(), seconds * 1000);
+      return;
+    }
+    this.#known(all[0], all[1]);
+  }
+}
+
+/**
+ * The JSON at a path of this server.
+ * @param {string} path
+ */
+async function fetchJson(path) {
+  const signal = AbortSignal.timeout(MOST_MILLISECONDS);
+  const answer = await fetch(new URL(path, document.baseURI), { signal });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return answer.json();
+}
