@@ -18,18 +18,20 @@ import { credentials } from "./api.js";
  * @typedef {{q: string, source: string, target: string, format?: "html", alternatives?: number, details?: boolean,
  *   keep?: string[], glossary?: import("./glossary.js").Term[], target_prefix?: string[],
  *   beam_size?: number, length_penalty?: number, temperature?: number, top_p?: number, seed?: number}} Fields
- * @typedef {"offline" | "unreachable" | "restarting" | "lost" | "busy"} Reason
+ * @typedef {"offline" | "unreachable" | "restarting" | "lost" | "busy" | "limited"} Reason
  * @typedef {{
  *   begun(fields: Fields): void,
  *   token(text: string, segment: number): void,
  *   final(answer: Answer, fields: Fields): void,
  *   failed(code: string, error: string): void,
- *   waiting(reason: Reason, seconds: number): void,
+ *   waiting(reason: Reason, seconds: number, told: string): void,
  *   slow(): void,
  * }} Listener
+ *   told: the server's sentence, if it said one
  */
 
 const PASSING = new Set(["overloaded", "not_ready", "draining", "replica_lost", "too_many_streams", "cancelled"]);
+const LIMITS = new Set(["too_many_requests", "too_many_characters", "too_many_at_once"]);
 const RESTARTING = 1012, TOO_LARGE = 1009;
 const SLOW_MILLISECONDS = 8000;
 const STARVING_MILLISECONDS = 1500;
@@ -39,11 +41,11 @@ const REFUSALS_OF_BLOCKED = 2;
 /**
  * Seconds to wait before try number `failures`: twice as long each time, and not all tabs at once.
  * @param {number} failures
- * @param {number} [least]
+ * @param {number} [least] what the server asks for
  */
 export function pause(failures, least = 0) {
-  const grown = Math.min(MOST_SECONDS, 2 ** (failures - 1));
-  return Math.max(least, grown) * (0.75 + Math.random() / 2);
+  const grown = Math.min(MOST_SECONDS, 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
+  return Math.max(grown, least * (1 + Math.random() / 10));
 }
 
 export class Session {
@@ -61,6 +63,7 @@ export class Session {
   #next = null;
   #id = 0;
   #isAsked = false;
+  #isSlow = false;
   #failures = 0;
   #retryTimer = 0;
   #slowTimer = 0;
@@ -104,14 +107,23 @@ export class Session {
     }
     this.#wanted = this.#next = null;
     this.#isAsked = false;
-    clearTimeout(this.#slowTimer);
+    this.#unwatch();
   }
 
-  /** Tries again at once what waits for its next try. */
+  /** Tries again at once what waits for its next try, or for an answer for too long. */
   retry() {
     clearTimeout(this.#retryTimer);
     this.#retryTimer = 0;
+    if (this.#isSlow) this.#abandon();
     if (this.#wanted && !this.#isAsked) this.#send();
+  }
+
+  /** Leaves a connection on which nothing comes. */
+  #abandon() {
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#isAsked = this.#isSlow = false;
+    socket?.close();
   }
 
   /** Connects before there is something to ask, so that the first word comes sooner. */
@@ -121,12 +133,13 @@ export class Session {
 
   #send() {
     if (!this.#socket) this.#connect();
-    if (this.#socket?.readyState !== WebSocket.OPEN || !this.#wanted) return;
+    if (!this.#wanted) return;
+    this.#watch();
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
     this.#id += 1;
     this.#isAsked = true;
     this.#socket.send(JSON.stringify({ ...this.#wanted, ...credentials(), id: this.#id }));
     this.#on.begun(this.#wanted);
-    this.#watch();
   }
 
   #connect() {
@@ -153,7 +166,7 @@ export class Session {
     });
   }
 
-  /** @param {{id?: number, type: string, text?: string, segment?: number, code?: string, error?: string} & Answer} message */
+  /** @param {{id?: number, type: string, text?: string, segment?: number, code?: string, error?: string, retry_after?: number} & Answer} message */
   #take(message) {
     const isOld = message.id !== undefined && message.id !== this.#id;
     if (isOld || !this.#isAsked || !this.#wanted) return;
@@ -168,7 +181,9 @@ export class Session {
       this.#on.final(message, fields);
       this.#goOn();
     } else if (PASSING.has(message.code ?? "")) {
-      this.#lose("busy");
+      this.#lose("busy", message.retry_after);
+    } else if (LIMITS.has(message.code ?? "")) {
+      this.#lose("limited", message.retry_after, message.error);
     } else {
       this.#fail(message.code ?? "", message.error ?? "");
     }
@@ -185,7 +200,7 @@ export class Session {
   }
 
   #end() {
-    clearTimeout(this.#slowTimer);
+    this.#unwatch();
     this.#isAsked = false;
     this.#wanted = null;
   }
@@ -197,14 +212,23 @@ export class Session {
   }
 
   #watch() {
+    this.#unwatch();
+    this.#slowTimer = setTimeout(() => {
+      this.#isSlow = true;
+      this.#on.slow();
+    }, SLOW_MILLISECONDS);
+  }
+
+  #unwatch() {
     clearTimeout(this.#slowTimer);
-    this.#slowTimer = setTimeout(() => this.#on.slow(), SLOW_MILLISECONDS);
+    this.#isSlow = false;
   }
 
   /** Finds out why no connection opened: the probe says more than a websocket does. */
   async #explain() {
     try {
-      const answer = await fetch(new URL("health/ready", document.baseURI), { cache: "no-store" });
+      const signal = AbortSignal.timeout(SLOW_MILLISECONDS);
+      const answer = await fetch(new URL("health/ready", document.baseURI), { cache: "no-store", signal });
       if (answer.ok) this.#refusals += 1;
       if (this.#refusals >= REFUSALS_OF_BLOCKED) {
         this.#PostSocket = (await import("./parts/post_socket.js")).PostSocket;
@@ -219,12 +243,13 @@ export class Session {
    * Keeps what was wanted, and tries again after a pause that grows.
    * @param {Reason} reason
    * @param {number} [leastSeconds]
+   * @param {string} [told]
    */
-  #lose(reason, leastSeconds = 0) {
-    clearTimeout(this.#slowTimer);
+  #lose(reason, leastSeconds = 0, told = "") {
+    this.#unwatch();
     clearTimeout(this.#retryTimer);
     this.#retryTimer = 0;
-    if (reason !== "busy" || this.#socket?.readyState !== WebSocket.OPEN) this.#socket = null;
+    if (!["busy", "limited"].includes(reason) || this.#socket?.readyState !== WebSocket.OPEN) this.#socket = null;
     this.#isAsked = false;
     this.#wanted = this.#next ?? this.#wanted;
     this.#next = null;
@@ -232,6 +257,6 @@ export class Session {
     this.#failures += 1;
     const seconds = pause(this.#failures, leastSeconds);
     this.#retryTimer = setTimeout(() => this.retry(), seconds * 1000);
-    this.#on.waiting(navigator.onLine ? reason : "offline", seconds);
+    this.#on.waiting(navigator.onLine ? reason : "offline", seconds, told);
   }
 }

@@ -19,10 +19,11 @@ export class Status {
   /**
    * Shows a message until `clear`.
    * @param {string} text
+   * @param {boolean} [canRetry]
    */
-  tell(text) {
+  tell(text, canRetry = false) {
     clearInterval(this.#timer);
-    this.#show(text, false);
+    this.#show(text, canRetry);
   }
 
   /**
@@ -37,15 +38,16 @@ export class Status {
 
   /**
    * Counts down to the next try.
-   * @param {"offline" | "unreachable" | "restarting" | "lost" | "busy" | "noLanguages"} key
+   * @param {import("./session.js").Reason | "noLanguages"} key
    * @param {number} seconds
+   * @param {string} [reason] the server's sentence
    */
-  countDown(key, seconds) {
+  countDown(key, seconds, reason = "") {
     clearInterval(this.#timer);
     let left = Math.ceil(seconds);
     const show = () => {
       const when = left > 0 ? t("inSeconds", { seconds: number(left) }) : t("now");
-      this.#show(t(key, { when }), true, left === Math.ceil(seconds));
+      this.#show(t(key, { when, reason }), true, left === Math.ceil(seconds));
       left -= 1;
     };
     show();

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Site
@@ -26,6 +29,21 @@ def expect_translation(page: Page, text: str) -> None:
 def open_tab(page: Page, name: str) -> None:
     page.locator(f"#tab-{name}").click()
     expect(page.locator(f"#panel-{name}")).to_be_visible()
+
+
+def sent_messages(page: Page) -> list[dict[str, Any]]:
+    """The messages that the page sends over its websockets, as they come."""
+    sent: list[dict[str, Any]] = []
+    page.on(
+        "websocket",
+        lambda socket: socket.on("framesent", lambda frame: sent.append(json.loads(frame))),
+    )
+    return sent
+
+
+def requests_in(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without those that cancel."""
+    return [message for message in messages if not message.get("cancel")]
 
 
 PASTE = """([html, plain, target]) => {

@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.app import create_app
+from service.loading import load_models
 from service.server import uvicorn_config
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
@@ -25,6 +27,7 @@ from tests.service.fakes import FakeRunner, fake_model, until
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -35,9 +38,12 @@ class Site:
     settings: dict[str, Any]
     runner: FakeRunner = field(default_factory=FakeRunner)
     port: int = 0
+    has_real_models: bool = False
 
     def start(self) -> None:
-        self.app: FastAPI = create_app(Settings(**self.settings), [fake_model(self.runner)])
+        settings = Settings(**self.settings)
+        models = load_models(settings) if self.has_real_models else [fake_model(self.runner)]
+        self.app: FastAPI = create_app(settings, models)
         self._listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self._listener.getsockname()[1]
         self._server = uvicorn.Server(uvicorn_config(self.app, 2**20))
@@ -88,6 +94,16 @@ def make_site() -> Iterator[Callable[..., Site]]:
 @pytest.fixture
 def site(make_site: Callable[..., Site]) -> Site:
     return make_site()
+
+
+@pytest.fixture(scope="session")
+def bundled_site() -> Iterator[Site]:
+    """A server with the bundled models."""
+    paths = [CHECKPOINTS / "en-de", CHECKPOINTS / "zh-en"]
+    site = Site({"model": paths, "device": "cpu", "cpu_threads": 1}, has_real_models=True)
+    site.start()
+    yield site
+    site.stop()
 
 
 @pytest.fixture(scope="session")

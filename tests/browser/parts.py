@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
-from tests.browser.actions import expect_translation, open_tab, paste, visit, write
+from tests.browser.actions import expect_translation, open_tab, paste, sent_messages, visit, write
 from tests.browser.conftest import Site
 from tests.service.fakes import FakeRunner, until
 
@@ -243,15 +243,6 @@ def test_a_file_is_given_up_while_the_server_translates_it(page: Page, site: Sit
 # Glossary
 
 
-def sent_messages(page: Page) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = []
-    page.on(
-        "websocket",
-        lambda socket: socket.on("framesent", lambda frame: sent.append(json.loads(frame))),
-    )
-    return sent
-
-
 def test_a_glossary_is_edited_sent_and_kept_for_its_languages(page: Page, site: Site) -> None:
     sent = sent_messages(page)
     visit(page, site)
@@ -383,54 +374,6 @@ def test_a_server_without_other_words_is_asked_once(page: Page, site: Site) -> N
     write(page, "A cat")
     expect_translation(page, "A CAT")
     expect(page.locator("#legend")).not_to_contain_text("Click a word")
-
-
-# Keys
-
-
-def test_a_key_is_asked_for_and_sent_for_this_session_only(page: Page, site: Site) -> None:
-    """The server here has no keys: the websocket's messages are refused on the way."""
-    sent: list[dict[str, Any]] = []
-
-    def connect(route: WebSocketRoute) -> None:
-        server = route.connect_to_server()
-
-        def check(text: str | bytes) -> None:
-            message = json.loads(text)
-            sent.append(message)
-            code = {"right": None, None: "key_required"}.get(message.get("api_key"), "invalid_key")
-            if code and not message.get("cancel"):
-                route.send(
-                    json.dumps({"id": message["id"], "type": "error", "code": code, "error": ""})
-                )
-            else:
-                server.send(text)
-
-        route.on_message(check)
-
-    page.route_web_socket("**/translate/stream", connect)
-    visit(page, site)
-    write(page, "hello")
-    expect(page.locator("#key-note")).to_contain_text("asks for an API key")
-    page.locator("#key-field").fill("wrong")
-    page.keyboard.press("Enter")
-    expect(page.locator("#key-note")).to_contain_text("does not know this key")
-    page.locator("#key-field").fill("right")
-    page.locator("#key button").click()
-    expect_translation(page, "HELLO")
-    expect(page.locator("#key")).to_be_hidden()
-    assert sent[-1]["api_key"] == "right"
-    bodies: list[dict[str, Any]] = []
-    page.on("request", lambda r: bodies.append(r.post_data_json) if r.method == "POST" else None)
-    page.locator("#to").select_option("zh")
-    expect(page.locator("#back")).to_be_enabled()
-    page.locator("#back").click()
-    until(lambda: page.wait_for_timeout(50) is None and bool(bodies))
-    assert bodies[0]["api_key"] == "right"
-    open_tab(page, "request")
-    expect(page.locator("#request")).to_contain_text('"api_key":"YOUR KEY"')
-    assert "right" not in page.evaluate("JSON.stringify(localStorage)")
-    assert page.evaluate("document.cookie") == ""
 
 
 # The model

@@ -44,7 +44,8 @@ export class PostSocket extends EventTarget {
         signal: aborting.signal,
       });
       const type = answer.ok ? "final" : "error";
-      const data = JSON.stringify({ ...(await answer.json()), type, id });
+      const retry_after = Number(answer.headers.get("Retry-After")) || undefined;
+      const data = JSON.stringify({ ...(await answer.json()), type, id, retry_after });
       this.dispatchEvent(new MessageEvent("message", { data }));
     } catch {
       if (aborting.signal.aborted) return;
