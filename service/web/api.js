@@ -33,6 +33,15 @@ export function credentials() {
   return key ? { api_key: key } : {};
 }
 
+/**
+ * Throws if the server is away. To be called before a module is imported: a browser does not try again
+ * to load one that it could not load.
+ */
+export async function reach() {
+  const answer = await fetch(new URL("page/limits.json", document.baseURI), { cache: "no-store" });
+  if (!answer.ok) throw new ApiError(String(answer.status), answer.status);
+}
+
 /** @param {string} code */
 export function isAboutKey(code) {
   return [...REFUSALS.values()].includes(code);

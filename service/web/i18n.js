@@ -1,5 +1,6 @@
 // The texts of the page in the reader's language.
 
+import { reach } from "./api.js";
 import { load, save } from "./storage.js";
 
 /** @typedef {typeof import("./texts/en.js").default} Texts */
@@ -34,8 +35,12 @@ export function locale() {
   return current;
 }
 
-/** @param {string} language */
+/**
+ * Changes the language of the page; throws if its texts cannot be loaded.
+ * @param {string} language
+ */
 export async function setLocale(language) {
+  await reach();
   save("interface", language);
   const chosen = choose();
   texts = (await TEXTS[chosen]()).default;

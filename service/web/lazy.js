@@ -1,5 +1,6 @@
 // Parts of the page that are loaded when they are first wanted, with their panels, texts and style.
 
+import { reach } from "./api.js";
 import { make } from "./dom.js";
 import { fillTexts, loadPartTexts, t } from "./i18n.js";
 
@@ -19,7 +20,7 @@ export function part(load) {
   /** @type {Promise<T> | null} */
   let made = null;
   return () => {
-    made ??= loadShared().then(load).catch((error) => {
+    made ??= loadShared().then(reach).then(load).catch((error) => {
       made = null;
       throw new PartMissing(String(error));
     });
@@ -44,7 +45,7 @@ export async function whenLoaded(load, act, status) {
 }
 
 function loadShared() {
-  shared ??= Promise.all([loadPanels(), loadPartTexts(), loadStyle()]).then(([panels]) => fillPanels(panels));
+  shared ??= reach().then(() => Promise.all([loadPanels(), loadPartTexts(), loadStyle()])).then(([panels]) => fillPanels(panels));
   shared.catch(() => (shared = null));
   return shared;
 }

@@ -84,7 +84,8 @@ const start = new Start((all, limits) => {
   options.limit(limits.max_beam_size);
   const kept = load("languages", []);
   const [from, to] = Array.isArray(kept) ? kept.map(String) : [];
-  const chosen = linked.target || to || "";
+  const served = new Set(all.flatMap(({ targets }) => targets));
+  const chosen = [linked.target, to].find((code) => served.has(code)) ?? "";
   languages.fill(all, linked.source || from || AUTO, chosen || locale(), Boolean(chosen));
   status.clear();
   translation.speak();

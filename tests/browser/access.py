@@ -62,9 +62,7 @@ def enter_key(page: Page, key: str) -> None:
     page.keyboard.press("Enter")
 
 
-def test_a_key_is_asked_for_and_a_wrong_one_is_refused(
-    page: Page, keyed: Site, key: str
-) -> None:
+def test_a_key_is_asked_for_and_a_wrong_one_is_refused(page: Page, keyed: Site, key: str) -> None:
     visit(page, keyed)
     write(page, "hello")
     note = page.locator("#key-note")
@@ -91,9 +89,7 @@ def test_an_empty_key_is_not_sent(page: Page, keyed: Site) -> None:
     expect(page.locator("#key")).to_be_visible()
 
 
-def test_everything_that_asks_the_server_sends_the_key(
-    page: Page, keyed: Site, key: str
-) -> None:
+def test_everything_that_asks_the_server_sends_the_key(page: Page, keyed: Site, key: str) -> None:
     refused: list[str] = []
     page.on("response", lambda r: refused.append(r.url) if r.status in (401, 403) else None)
     visit(page, keyed, source="en", target="zh")
