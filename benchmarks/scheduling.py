@@ -35,7 +35,7 @@ class ShortestRemaining(StepPolicy):
         if self._all_cost <= self.most_cost:
             return super().take_batch()
         order = sorted(self._by_wait, key=_remaining)
-        return self._stepped(list(self._filled({}, order, self.most_cost)))
+        return self._stepped(list(self._filled({}, 0.0, order, self.most_cost)[0]))
 
 
 def _remaining(task: SentenceTask) -> int:

@@ -29,7 +29,7 @@ SERVERS = {
     "first-come": ["--scheduling", "first-come"],
     "short-first": ["--scheduling", "short-first"],
 }
-_SHORT = "今天天气很好。"
+SHORT = "今天天气很好。"
 _LEAST_CHARACTERS = 20
 
 
@@ -74,7 +74,7 @@ async def short_ones(client: Client, count: int, pause: float) -> list[float]:
     rng, seconds = random.Random(0), []
     for _ in range(count):
         await asyncio.sleep(rng.uniform(0.5, 1.5) * pause)
-        seconds.append((await client.translate(translation_of(_SHORT))).seconds)
+        seconds.append((await client.translate(translation_of(SHORT))).seconds)
     return seconds
 
 

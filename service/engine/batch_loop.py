@@ -56,6 +56,7 @@ class BatchLoop:
         self._recent = RecentEntries()
         self._updates: Updates = []
         self._num_left_out = 0
+        self._owes_step = False
 
     @property
     def is_idle(self) -> bool:
@@ -114,12 +115,15 @@ class BatchLoop:
         return self._is_preemptive and self._runner.can_step_subset
 
     def step(self, num_at_work: int) -> None:
-        """Admit tasks that fit, decode one token of the selected tasks, settle the finished ones.
+        """Admit tasks that fit, decode one token of the selected tasks, settle the finished ones;
+        or only admit some, so that the caller can first add what came while they were encoded.
         `num_at_work` runners share the cores now."""
         runner = self._runner
         runner.share_cores(num_at_work)
         started, self._encode_seconds = time.monotonic(), 0.0
         taken, newcomers = self._compose()
+        if taken == []:
+            return
         if self._running:
             self._settle_finished(self._decode(taken))
             self._observe_cost(time.monotonic() - started - self._encode_seconds)
@@ -127,7 +131,8 @@ class BatchLoop:
             raise RuntimeError("nothing runs and yet the runner has no room")
 
     def _compose(self) -> tuple[list[SentenceTask] | None, list[SentenceTask]]:
-        """Admit tasks -> the tasks to step, None for all; and the tasks that were admitted."""
+        """Admit tasks -> the tasks to step, None for all, none after an encoding that others wait
+        for; and the tasks that were admitted."""
         if not self._can_leave_out:
             newcomers = self._joining.next_in_order(len(self._running))
             self._admit(newcomers)
@@ -136,8 +141,15 @@ class BatchLoop:
         self._admit(short)
         if taken := self._step_policy.take_short():
             return taken, short
-        newcomers = self._joining.next_for_batch(len(self._running))
-        self._admit(newcomers)
+        newcomers: list[SentenceTask] = []
+        if not self._owes_step:
+            num_running = len(self._running)
+            newcomers = self._joining.next_for_batch(num_running)
+            self._admit(newcomers)
+            self._owes_step = bool(newcomers and num_running)
+            if self._owes_step:
+                return [], newcomers
+        self._owes_step = False
         return self._step_policy.take_batch(), [*short, *newcomers]
 
     def abandon(self, error: ServiceError, newcomers: Sequence[SentenceTask]) -> None:
@@ -213,9 +225,7 @@ class BatchLoop:
     def _decode(self, taken: list[SentenceTask] | None) -> Sequence[Finished]:
         """Step these tasks, or all if None."""
         started = time.monotonic()
-        num_rows = self._runner.max_rows - self._runner.num_free_rows
-        if taken is not None:
-            num_rows = sum(task.num_rows for task in taken)
+        num_rows = self._step_policy.num_rows if taken is None else self._step_policy.step_size[0]
         self._num_left_out = 0 if taken is None else len(self._running) - len(taken)
         self._metrics.step_rows.observe(num_rows)
         try:

@@ -32,23 +32,27 @@ class Joining:
         encoding costs nearly as much, and tasks that a step leaves out cost nothing."""
         runner = self._runner
         num_slots, num_rows = runner.num_free_slots, runner.num_free_rows
-        num_wanted = num_slots
-        if num_running and self._scheduler:
+        if not self._scheduler:
+            return []
+        level, num_wanted = self._scheduler.lowest_level, num_slots
+        if num_running:
             num_slots -= runner.max_slots // _SHORT_SLOTS_SHARE
-            if not self._num_wanted(self._scheduler.lowest_level, num_running):
+            if not self._num_wanted(level, num_running):
                 num_wanted = 0
-        max_tokens = self._policy.most_source_tokens
+        max_tokens = self._policy.most_source_tokens(level)
         return self._scheduler.take(num_slots, num_rows, num_running, max_tokens, num_wanted)
 
     def short(self, num_running: int) -> list[SentenceTask]:
         """Take short work that may be encoded at once, for credit of the policy."""
         runner, policy = self._runner, self._policy
         level = policy.short_level
+        if not self._scheduler or self._scheduler.lowest_level > level:
+            return []
         taken = self._scheduler.take_short(
             min(runner.num_free_slots, self._num_wanted(level, num_running)),
             runner.num_free_rows,
             level,
-            policy.most_source_tokens,
+            policy.most_source_tokens(level),
         )
         if taken:
             policy.spend_on_encoding(sum(task.num_tokens for task in taken))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from model.decoding.sentence import Hypothesis, SourceSentence
 from service.errors import ServiceError
 
-_SHORT_WORK = 64
+SHORT_WORK = 64
 """Work of the most urgent level; each further level is twice as wide."""
 
 
@@ -61,14 +61,13 @@ class SentenceTask:
     inherited_work: int | None = None
     stepped_seconds: float = 0.0
     num_steps: int = 0
+    num_rows: int = field(init=False)
+    num_tokens: int = field(init=False)
+    """Of the source. Both are read at each step, so they are stored."""
 
-    @property
-    def num_rows(self) -> int:
-        return self.sentence.options.beam_size
-
-    @property
-    def num_tokens(self) -> int:
-        return len(self.sentence.ids)
+    def __post_init__(self) -> None:
+        self.num_rows = self.sentence.options.beam_size
+        self.num_tokens = len(self.sentence.ids)
 
     @property
     def expected_work(self) -> int:
@@ -86,7 +85,9 @@ class SentenceTask:
         this task has already had."""
         expected = self.inherited_work or self.request.expected_work
         attained = self.num_tokens + self.num_rows * self.num_steps
-        return (max(expected, attained) // _SHORT_WORK).bit_length() if expected else 0
+        if not expected:
+            return 0
+        return ((attained if attained > expected else expected) // SHORT_WORK).bit_length()
 
     def inherit(self, other: SentenceTask) -> None:
         """Become as urgent as a task that waits for this one (priority inheritance, Sha et al.

@@ -18,6 +18,7 @@ _MOST_SURPRISE = 2.0
 _SHARES = (0.25, 16.0)
 """Bounds of a coefficient, as shares of the first measurement."""
 _REFIT_EVERY = 16
+_Array = NDArray[np.float64]
 _STEPS = ((1.0, 4.0, 40.0), (1.0, 64.0, 600.0), (1.0, 64.0, 3000.0))
 _ENCODINGS = ((1.0, 8.0), (1.0, 100.0))
 
@@ -35,17 +36,16 @@ class StepCostEstimate:
 
     def observe_step(self, num_rows: int, num_positions: int, seconds: float) -> None:
         """Add the seconds of a step; `num_positions` as for `StepCost.of_step`."""
-        self._steps.observe([1.0, num_rows, num_positions], seconds)
-        self._update()
+        if self._steps.observe([1.0, num_rows, num_positions], seconds):
+            self._update()
 
     def observe_encoding(self, num_tokens: int, seconds: float) -> None:
         """Add the seconds of an encoding of so many source tokens."""
-        self._encodings.observe([1.0, num_tokens], seconds)
-        self._update()
+        if self._encodings.observe([1.0, num_tokens], seconds):
+            self._update()
 
     def _update(self) -> None:
-        if self._steps.is_fresh or self._encodings.is_fresh:
-            self.current = StepCost(*self._steps.coefficients, *self._encodings.coefficients)
+        self.current = StepCost(*self._steps.coefficients, *self._encodings.coefficients)
 
 
 class _Fit:
@@ -56,33 +56,44 @@ class _Fit:
     def __init__(self, first: Sequence[float], sizes: Sequence[Sequence[float]]) -> None:
         """`first`: the coefficients of the prior, exact at the features `sizes`."""
         self.coefficients = list(first)
-        self.is_fresh = False
-        self._first = list(first)
-        self._prior = np.zeros((len(first), len(first) + 1))
-        for features in sizes:
-            expected = _dot(first, features)
-            self._prior += _equations(features, expected, expected) * (_PRIOR_WEIGHT / len(sizes))
-        self._recent = np.zeros_like(self._prior)
-        self._num_observed = 0
+        self._first = np.array(first)
+        self._recent = np.zeros((len(first), len(first) + 1))
+        self._observed: list[tuple[Sequence[float], float]] = []
+        exact = np.array(sizes)
+        weights = np.full(len(sizes), _PRIOR_WEIGHT / len(sizes))
+        self._prior = self._equations(exact, exact @ self._first, weights)
 
-    def observe(self, features: Sequence[float], value: float) -> None:
-        """Add an observation; fit again after every few."""
+    def observe(self, features: Sequence[float], value: float) -> bool:
+        """Add an observation; fit again after every few -> whether it did. Most calls only store
+        it, because one is made at each step."""
         most = _MOST_SURPRISE * _dot(self.coefficients, features)
-        self._recent *= _MEMORY
-        self._recent += _equations(features, min(value, most), _dot(self._first, features))
-        self._num_observed += 1
-        self.is_fresh = self._num_observed % _REFIT_EVERY == 0
-        if self.is_fresh:
-            equations = self._prior + self._recent
-            solved = np.linalg.solve(equations[:, :-1], equations[:, -1])
-            bounds = [np.array(self._first) * share for share in _SHARES]
-            self.coefficients = np.clip(solved, bounds[0], bounds[1]).tolist()
+        self._observed.append((features, min(value, most)))
+        if len(self._observed) < _REFIT_EVERY:
+            return False
+        self._fit()
+        return True
 
+    def _fit(self) -> None:
+        features, values = (np.array(column) for column in zip(*self._observed, strict=True))
+        self._observed.clear()
+        weights = _MEMORY ** np.arange(len(values))[::-1]
+        self._recent *= _MEMORY ** len(values)
+        self._recent += self._equations(features, values, weights)
+        equations = self._prior + self._recent
+        solved = np.linalg.solve(equations[:, :-1], equations[:, -1])
+        bounds = [self._first * share for share in _SHARES]
+        self.coefficients = np.clip(solved, bounds[0], bounds[1]).tolist()
 
-def _equations(features: Sequence[float], value: float, scale: float) -> NDArray[np.float64]:
-    """The normal equations (n, n + 1) of one observation, divided by the square of `scale`."""
-    scaled = np.array(features) / scale
-    return np.outer(scaled, np.append(scaled, value / scale))
+    def _equations(
+        self,
+        features: NDArray[np.float64],
+        values: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """The normal equations (n, n + 1) of observations: features (N, n), values and weights
+        (N,), each divided by the square of the first prediction."""
+        scaled = features * (weights / (features @ self._first) ** 2)[:, None]
+        return scaled.T @ np.column_stack((features, values))
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:

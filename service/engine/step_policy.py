@@ -18,16 +18,24 @@ from collections import Counter
 from collections.abc import Iterable
 
 from model.decoding.step_cost import NOMINAL, StepCost
-from service.engine.sentence_task import SentenceTask
+from service.engine.sentence_task import SHORT_WORK, SentenceTask
 
 _FIXED_SHARE = 0.1
 """The fixed cost of a step is at most this share of the cost of a full batch."""
 _LEAST_ROWS = 64
 """A batch has room for so many rows, whatever is measured: a busy neighbour disturbs it."""
+_EFFICIENT_SHARE = 0.05
+"""The fixed cost's share of a step, above which a larger one is worth little."""
+_EFFICIENT_ENCODING_SHARE = 0.1
+"""The same of an encoding."""
+_WAIT_SHARE = 0.4
+"""Where all running work is long, steps and encodings are larger than that: up to this share of the
+shortest running work."""
 _AGED_SHARE = 0.15
 """The share of a batch for the tasks that have waited longest."""
-_LEVELS_AHEAD = 2
-"""Work steps alone if it is so many levels below the largest: 2 are a quarter of its size."""
+_LEVELS_AHEAD, _LONG_ROWS_SHARE = 2, 0.3
+"""Work steps alone if it is so many levels (2: a quarter of the size) below that which all but
+three tenths of the rows do not exceed."""
 _LEAST_SAVING = 3
 _CREDIT_SHARE = 0.5
 _MOST_CREDIT = 1.6
@@ -43,7 +51,6 @@ class StepPolicy:
 
     def __init__(self, cost: StepCost = NOMINAL) -> None:
         self.cost = cost
-        """Current costs; the owner keeps them up to date."""
         self.num_rows = 0
         """Hypotheses of the running tasks."""
         self.step_size = (0, 0)
@@ -56,15 +63,41 @@ class StepPolicy:
         self._credit = 0.0
 
     @property
+    def cost(self) -> StepCost:
+        """Current costs; the owner keeps them up to date."""
+        return self._step_cost
+
+    @cost.setter
+    def cost(self, cost: StepCost) -> None:
+        self._step_cost = cost
+        self._least_cost = max(cost.fixed * (1 / _FIXED_SHARE - 1), _LEAST_ROWS * cost.per_row)
+        self._efficient_cost = cost.fixed * (1 / _EFFICIENT_SHARE - 1)
+        self._efficient_encoding = cost.encode_fixed * (1 / _EFFICIENT_ENCODING_SHARE - 1)
+
+    @property
     def most_cost(self) -> float:
         """The bound on the cost of a batch, beyond its fixed cost."""
-        most = self.cost.fixed * (1 / _FIXED_SHARE - 1)
-        return max(most, _LEAST_ROWS * self.cost.per_row)
+        worth_it = min(self._efficient_cost, self._tolerable(self.cost.per_row))
+        return max(self._least_cost, worth_it)
+
+    def most_source_tokens(self, level: int) -> int:
+        """The bound on the source tokens of an encoding between two steps, if its most urgent task
+        is of this level. It costs as much as a small batch, or is so large that its fixed cost
+        is small."""
+        per_token = self.cost.per_source_token
+        worth_it = min(self._efficient_encoding, self._tolerable(per_token, level))
+        return int(max(self._least_cost, worth_it) / per_token)
+
+    def _tolerable(self, unit_cost: float, level: int | None = None) -> float:
+        """A cost that is a small share of the shortest work that runs or is of this level."""
+        levels = list(self._levels) if level is None else [*self._levels, level]
+        lowest = min(levels, default=0)
+        return _WAIT_SHARE * unit_cost * (SHORT_WORK << lowest) / 2
 
     @property
     def most_steps_waited(self) -> int:
         """The bound on the batches between two steps of a task, with the tasks that run now."""
-        return 1 + int(self._all_cost / (_AGED_SHARE * self.most_cost))
+        return 1 + int(self._all_cost / (_AGED_SHARE * self._least_cost))
 
     def room(self, level: int) -> int:
         """Rows that a batch has left beyond the running tasks of this level and below; below 0 if
@@ -93,24 +126,27 @@ class StepPolicy:
         return self.take_short() or self.take_batch()
 
     @property
-    def most_source_tokens(self) -> int:
-        """The bound on the source tokens of an encoding between two steps: it costs as much as a
-        batch."""
-        return int(self.most_cost / self.cost.per_source_token)
+    def short_level(self) -> int:
+        """Work of this level or below may step alone now; below 0: none may."""
+        return self._high_level - _LEVELS_AHEAD if self._credit > 0 else -1
 
     @property
-    def short_level(self) -> int:
-        """Work of this level or below may step alone now; -1: none may."""
-        return max(self._levels, default=-1) - _LEVELS_AHEAD if self._credit > 0 else -1
+    def _high_level(self) -> int:
+        """The lowest level that all but three tenths of the rows do not exceed; -1 if none runs."""
+        num_above = 0
+        for level in sorted(self._levels, reverse=True):
+            num_above += self._rows[level]
+            if num_above > _LONG_ROWS_SHARE * self.num_rows:
+                return level
+        return -1
 
     def take_short(self) -> list[SentenceTask]:
         """Return the tasks to step alone now, possibly none."""
-        taken = [
-            task
-            for level in sorted(self._levels)
-            if level <= self.short_level
-            for task in self._levels[level]
-        ]
+        highest = self.short_level
+        if min(self._levels, default=0) > highest:
+            return []
+        short = [level for level in sorted(self._levels) if level <= highest]
+        taken = [task for level in short for task in self._levels[level]]
         own_cost = self.cost.fixed + sum(map(self._cost, taken))
         if not taken or own_cost > self._credit or own_cost * _LEAST_SAVING > self._batch_cost:
             return []
@@ -123,26 +159,32 @@ class StepPolicy:
         if self._all_cost <= self.most_cost:
             self._stepped(list(self._by_wait))
             return None
-        taken = self._filled({}, self._by_wait, _AGED_SHARE * self.most_cost)
+        most_cost = self.most_cost
+        taken, cost = self._filled({}, 0.0, self._by_wait, _AGED_SHARE * most_cost)
         by_level = (task for level in sorted(self._levels) for task in self._levels[level])
-        return self._stepped(list(self._filled(taken, by_level, self.most_cost)))
+        return self._stepped(list(self._filled(taken, cost, by_level, most_cost)[0]))
 
     def spend_on_encoding(self, num_tokens: int) -> None:
         """Spend credit on an encoding of short work before its turn."""
         self._credit -= self.cost.of_encoding(num_tokens)
 
     def _filled(
-        self, taken: dict[SentenceTask, None], tasks: Iterable[SentenceTask], most_cost: float
-    ) -> dict[SentenceTask, None]:
-        """`taken` and further tasks until the cost is reached; the last may exceed it."""
-        cost = sum(map(self._cost, taken))
+        self,
+        taken: dict[SentenceTask, None],
+        cost: float,
+        tasks: Iterable[SentenceTask],
+        most_cost: float,
+    ) -> tuple[dict[SentenceTask, None], float]:
+        """`taken`, which has this cost, and further tasks until `most_cost` is reached; the last
+        may exceed it -> these and their cost."""
+        per_row, per_position = self.cost.per_row, self.cost.per_position
         for task in tasks:
             if cost >= most_cost:
                 break
             if task not in taken:
-                cost += self._cost(task)
+                cost += task.num_rows * (per_row + per_position * task.num_steps)
                 taken[task] = None
-        return taken
+        return taken, cost
 
     def _earn(self, cost: float) -> None:
         most = _MOST_CREDIT * (self.cost.fixed + self.most_cost)
@@ -161,16 +203,18 @@ class StepPolicy:
 
     def _stepped(self, taken: list[SentenceTask]) -> list[SentenceTask]:
         """Count a step of each task, and move those that had more work than expected."""
-        num_rows = sum(task.num_rows for task in taken)
-        self.step_size = num_rows, sum(task.num_rows * task.num_steps for task in taken)
-        self._num_positions += num_rows
+        num_rows = num_positions = 0
         for task in taken:
+            num_rows += task.num_rows
+            num_positions += task.num_rows * task.num_steps
             task.num_steps += 1
             del self._by_wait[task]
             self._by_wait[task] = None
             if (level := task.level) != self._level_of[task]:
                 self._drop(task)
                 self._put(task, level)
+        self.step_size = num_rows, num_positions
+        self._num_positions += num_rows
         return taken
 
     def _put(self, task: SentenceTask, level: int) -> None:

@@ -55,7 +55,7 @@ def test_few_source_tokens_are_encoded_between_two_steps(request_of: MakeRequest
     scene.scheduler.add(request_of(*[4] * 54).tasks)
     taken = scene.joining.next_for_batch(30)
     num_tokens = sum(task.num_tokens for task in taken)
-    assert 0 < num_tokens <= scene.policy.most_source_tokens == 10
+    assert 0 < num_tokens <= scene.policy.most_source_tokens(0) == 10
 
 
 def test_the_last_slots_are_for_short_work(request_of: MakeRequest) -> None:

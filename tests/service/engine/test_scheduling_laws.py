@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from benchmarks.sentences import percentile
@@ -50,6 +52,34 @@ def test_a_short_sentence_among_clients_of_long_ones_takes_a_few_times_its_time_
     assert percentile(slowdowns(served, 5), 95) < 4
     assert percentile(slowdowns(late, 5), 50) > 100
     assert ours.runner.now < first_come.runner.now / 0.88
+
+
+def test_clients_that_keep_sending_long_texts_get_nearly_the_throughput_of_first_come() -> None:
+    """And a short sentence is short among them: neither at the cost of the other."""
+    ours, short = kept_busy(Policy(max_slots=32))
+    first_come, late = kept_busy(FIRST_COME)
+    assert ours > 0.95 * first_come
+    assert percentile(short, 95) < 4
+    assert percentile(late, 50) > 20
+
+
+def kept_busy(policy: Policy, seconds: float = 4.0) -> tuple[int, list[float]]:
+    """Tokens that 16 clients got in so many seconds, and the slowdowns of a short sentence."""
+    rng = random.Random(0)
+
+    def text(moment: float) -> Arrival:
+        lengths = [rng.randint(8, 28) for _ in range(rng.randint(4, 6))]
+        return Arrival(moment, lengths, [max(2, round(n * rng.gauss(1.1, 0.2))) for n in lengths])
+
+    def next_of(served: Served) -> Arrival | None:
+        is_over = served.ended > seconds or len(served.arrival.num_source_tokens) == 1
+        return None if is_over else text(served.ended)
+
+    simulation = Simulation(policy)
+    short = [Arrival(0.13 * i, [6], [6]) for i in range(1, int(seconds / 0.13))]
+    served = simulation.serve([*(text(0.0) for _ in range(16)), *short], next_of)
+    own = [one.slowdown for one in served if len(one.arrival.num_source_tokens) == 1]
+    return sum(one.arrival.num_tokens for one in served if one.ended < seconds), own
 
 
 def test_long_work_ends_though_short_work_alone_could_fill_the_runner() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from model.decoding.step_cost import StepCost
 from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.engine.step_policy import StepPolicy
 from tests.service.conftest import MakeRequest
@@ -182,3 +183,35 @@ def test_a_task_that_waits_keeps_its_place_when_others_leave(request_of: MakeReq
             running.remove(task)
     assert len(stepped) == 200
     assert policy.num_rows == 0
+
+
+def test_long_work_does_not_step_alone_because_one_sentence_is_longer_still(
+    request_of: MakeRequest,
+) -> None:
+    policy = StepPolicy()
+    begun_with_work(policy, request_of(*[4] * 30), 600)
+    begun_with_work(policy, request_of(*[4] * 3), 300)
+    begun_with_work(policy, request_of(4), 1200)
+    for _ in range(5):
+        policy.take_batch()
+    assert policy.take_short() == []
+    short = begun_with_work(policy, request_of(4), 60)
+    assert policy.take_short() == short
+
+
+def test_steps_and_encodings_are_larger_where_all_running_work_is_long(
+    request_of: MakeRequest,
+) -> None:
+    policy = StepPolicy(StepCost(100.0, 20.0, 0.0, 300.0, 25.0))
+    begun_with_work(policy, request_of(*[4] * 100), 5000)
+    assert rows(policy.take_batch() or []) == 96
+    assert policy.most_source_tokens(7) == 108
+    assert policy.most_source_tokens(0) == 51
+    begun_with_work(policy, request_of(4), 60)
+    assert rows(policy.take_batch() or []) == 64
+    assert policy.most_source_tokens(7) == 51
+
+
+def begun_with_work(policy: StepPolicy, request: EngineRequest, work: int) -> list[SentenceTask]:
+    request.expected_work = work
+    return begun(policy, request, num_steps=0)
