@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -24,17 +25,17 @@ def draw(summary: Summary, path: Path) -> None:
         axes.plot(minutes, [value(*pair) for pair in pairs], label=label, linewidth=1)
 
     for name in ("rss", "uss"):
-        plot(memory, name.upper(), lambda _, after, name=name: after[name])
+        plot(memory, name.upper(), _last(name))
     memory.set(ylabel="MiB", ylim=(0, None), title="memory")
     for name in ("threads", "files", "sockets"):
-        plot(open_things, name, lambda _, after, name=name: after[name])
+        plot(open_things, name, _last(name))
     open_things.set(yscale="log", title="threads and descriptors")
     for name in ("short_p50_ms", "short_p99_ms", "all_p99_ms"):
         label = name.removesuffix("_ms").replace("_", " texts, ")
-        plot(latency, label, lambda _, after, name=name: after[name] or float("nan"))
+        plot(latency, label, _last(name))
     latency.set(yscale="log", ylabel="ms", xlabel="minutes", title="latency of translations")
     for name in ("answered", "refused", "failed"):
-        plot(answers, name, lambda before, after, name=name: _rate(before, after, name))
+        plot(answers, name, functools.partial(_rate, name))
     answers.set(ylabel="a second", xlabel="minutes", title="requests")
     for axes in (memory, open_things, latency, answers):
         spike = [(one["seconds"] - start) / 60 for one in summary.spike.samples]
@@ -43,5 +44,10 @@ def draw(summary: Summary, path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _rate(before: Record, after: Record, name: str) -> float:
+def _last(name: str) -> Callable[[Record, Record], float]:
+    """The second record's value; a gap where there is none."""
+    return lambda _, after: float("nan") if after[name] is None else float(after[name])
+
+
+def _rate(name: str, before: Record, after: Record) -> float:
     return float((after[name] - before[name]) / (after["seconds"] - before["seconds"]))

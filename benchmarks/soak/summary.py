@@ -39,17 +39,17 @@ class Slice:
 
     @property
     def rss_mib(self) -> float:
-        return statistics.median(sample["rss"] for sample in self.samples)
+        return float(statistics.median(sample["rss"] for sample in self.samples))
 
     def most(self, name: str) -> int:
-        return max(sample[name] for sample in self.samples)
+        return int(max(sample[name] for sample in self.samples))
 
     def done(self, name: str) -> int:
         """How much a count grew."""
         return int(self.last[name] - self.before[name])
 
     def rate(self, name: str) -> float:
-        return self.done(name) / (self.last["seconds"] - self.before["seconds"])
+        return self.done(name) / float(self.last["seconds"] - self.before["seconds"])
 
     def percentile_ms(self, which: str, percent: float) -> float:
         """`which`: short or all."""
