@@ -60,6 +60,8 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["path"].startswith("//"):  # the server's address was written with a slash
+            scope["path"] = "/" + scope["path"].lstrip("/")
         record = self._record(scope)
         extra = {REQUEST_ID_HEADER: record.request_id}
         state = scope.setdefault("state", {})

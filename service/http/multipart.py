@@ -12,7 +12,7 @@ from python_multipart import MultipartParser
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 
-from service.errors import BodyTooLarge, InvalidText, printable
+from service.errors import BodyTooLarge, InvalidText, printable, shown
 from service.http.request_body import MAX_OTHER_FIELDS, body_chunks, decode_text
 from service.http.state import Limits
 
@@ -131,6 +131,8 @@ class _Form:
         name = decode_text(self._disposition[b"name"], "form's field")
         content = b"".join(self._data)
         if (file_name := self._disposition.get(b"filename")) is not None:
+            if name in self._files:
+                raise InvalidText(f"the form has two files named {shown(name)}")
             self._files[name] = SentFile(decode_text(file_name, "file's name"), content)
         else:
             self._fields.setdefault(name, []).append(decode_text(content, "form's field"))

@@ -26,6 +26,7 @@ from service.http.state import Limits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART, NO_BODY = "multipart/form-data", ""
+_IDENTITY = "identity"
 MAX_OTHER_FIELDS = 1000
 _MAX_OTHER_VALUES = 10_000
 _JUDGED_BYTES = 4096
@@ -60,11 +61,14 @@ async def body_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
 def media_type_of(request: Request, allowed: Sequence[str]) -> str:
     """One of `allowed`, or NO_BODY without a body if the method is GET or has no Content-Type.
 
-    Raises UnsupportedMediaType.
+    Raises UnsupportedMediaType, also for a body that is compressed.
     """
     given = request.headers.get("content-type", "")
     if (not given or request.method == "GET") and not _has_body(request):
         return NO_BODY
+    coding = request.headers.get("content-encoding", _IDENTITY).strip()
+    if coding.lower() not in ("", _IDENTITY):
+        raise UnsupportedMediaType(f"Content-Encoding must be {_IDENTITY}, got {shown(coding)}")
     media_type = given.partition(";")[0].strip().lower()
     if media_type not in allowed:
         listed = " or ".join(", ".join(allowed).rsplit(", ", 1))

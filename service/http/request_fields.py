@@ -43,7 +43,7 @@ class RequestFields:
     def parse(self, request: Request, model: type[_Model], quiet: Collection[str] = ()) -> _Model:
         """The model of the fields. Unknown fields are reported before known ones are checked.
 
-        `quiet`: names of fields that need no report. Raises MissingField or InvalidField.
+        `quiet`: names of fields and files that need no report. Raises MissingField or InvalidField.
         """
         report_ignored(request, self._unknown(model, quiet), model.model_fields)
         if self.strings is None:
@@ -58,7 +58,7 @@ class RequestFields:
 
     def _unknown(self, model: type[RequestModel], quiet: Collection[str]) -> Iterator[str]:
         values = self.json if self.strings is None else self.strings
-        names = itertools.chain(model.unknown_fields(values), self.unused)
+        names = itertools.chain(model.unknown_fields(values), self.unused, self.files)
         return (name for name in names if name not in quiet)
 
 

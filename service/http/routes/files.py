@@ -21,7 +21,7 @@ from service.http.uploads import read_upload, sent_file, translate_upload
 
 PATH = "/translate_file"
 DOWNLOADS = "/download_file/"
-_QUIET = ("api_key", "secret", "format")
+_QUIET = ("file", "api_key", "secret", "format")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
 router = APIRouter(include_in_schema=False)

@@ -24,7 +24,7 @@ router = APIRouter(include_in_schema=False)
 async def upload(request: Request) -> dict[str, str]:
     """Translate a file -> the id and the key of its translation."""
     fields = await read_upload(request)
-    asked = fields.parse(request, DocumentRequest)
+    asked = fields.parse(request, DocumentRequest, quiet=("file",))
     asked.require_offered()
     sent = sent_file(request, fields, asked.filename)
     asked.require_same_format(sent.name)

@@ -35,6 +35,7 @@ class GlossaryRequest(RequestModel):
 
 
 @router.get(PAIRS)
+@router.head(PAIRS)
 async def glossary_language_pairs(state: StateDep) -> dict[str, list[dict[str, str]]]:
     """The pairs that one model has."""
     pairs = [
@@ -47,6 +48,7 @@ async def glossary_language_pairs(state: StateDep) -> dict[str, list[dict[str, s
 
 
 @router.get(PATH)
+@router.head(PATH)
 async def list_glossaries(state: StateDep) -> dict[str, list[dict[str, Any]]]:
     """All glossaries; none without a database."""
     found = await asyncio.to_thread(state.glossaries.all) if state.glossaries else []
@@ -65,11 +67,13 @@ async def create_glossary(request: Request, state: StateDep) -> dict[str, Any]:
 
 
 @router.get(PATH + "/{glossary_id}")
+@router.head(PATH + "/{glossary_id}")
 async def get_glossary(glossary_id: str, state: StateDep) -> dict[str, Any]:
     return _rendered(await _find(state, glossary_id))
 
 
 @router.get(PATH + "/{glossary_id}/entries")
+@router.head(PATH + "/{glossary_id}/entries")
 async def glossary_entries(glossary_id: str, state: StateDep) -> Response:
     found = await _find(state, glossary_id)
     entries = await asyncio.to_thread(glossary_store(state).entries, found.id)

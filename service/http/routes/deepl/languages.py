@@ -17,6 +17,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/v2/languages")
+@router.head("/v2/languages")
 async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
     """The source languages, or with type=target the target languages."""
     fields = await read_fields(request, state.limits)
@@ -30,6 +31,7 @@ async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
 
 
 @router.get("/v2/usage")
+@router.head("/v2/usage")
 async def usage(request: Request) -> dict[str, int]:
     """What the caller's key has used this month, and its quota."""
     caller = request.state.caller

@@ -28,6 +28,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get(PATH)
+@router.head(PATH)
 @router.post(PATH)
 async def translate(request: Request) -> Response:
     """Translate one text or several."""
@@ -37,6 +38,7 @@ async def translate(request: Request) -> Response:
 
 
 @router.get(DETECT)
+@router.head(DETECT)
 @router.post(DETECT)
 async def detect(request: Request) -> Response:
     """The language of each text."""
@@ -52,6 +54,7 @@ async def detect(request: Request) -> Response:
 
 
 @router.get(LANGUAGES)
+@router.head(LANGUAGES)
 @router.post(LANGUAGES)
 async def languages(request: Request) -> Response:
     """The languages, with names if the request says in which language."""

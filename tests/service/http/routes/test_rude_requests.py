@@ -1,0 +1,228 @@
+"""What each surface answers to requests that are legal HTTP and rude, or nearly legal."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.http.route_table import ENDPOINTS
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model
+from tests.service.served import Served, served
+
+GOOGLE = "/language/translate/v2"
+FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
+DEEPL = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
+IMMERSIVE = {"text_list": ["Hi."], "source_lang": "en", "target_lang": "de"}
+WORK: dict[str, dict[str, Any]] = {
+    "/translate": FIELDS,
+    "/v2/translate": DEEPL,
+    "/v1/translate": {**DEEPL, "text": "Hi."},
+    GOOGLE: FIELDS,
+    "/immersive": IMMERSIVE,
+}
+"""By path: what is translated to HI."""
+JSON = {"Content-Type": "application/json"}
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
+OURS = ("/glossaries", "/docs", "/openapi.json", "/metrics", "/")
+"""Not of other programs, or of FastAPI."""
+
+
+def error_of(answer: Any) -> str:
+    """The message in the format of any API."""
+    body = answer.json()
+    error = body.get("message") or body["error"]
+    return str(error["message"] if isinstance(error, dict) else error)
+
+
+@pytest.mark.parametrize("path", sorted(ENDPOINTS.paths - set(OURS)))
+def test_a_method_that_is_not_allowed_gets_those_that_are(client: TestClient, path: str) -> None:
+    answers = {method: client.request(method, path) for method in METHODS}
+    taken = {method for method, answer in answers.items() if answer.status_code != 405}
+    assert ("GET" in taken) == ("HEAD" in taken)
+    assert answers["HEAD"].content == b""
+    for method in set(METHODS) - taken:
+        allowed = answers[method].headers["Allow"].split(", ")
+        assert allowed == sorted(taken), (method, path)
+    if "GET" in taken:
+        length = answers["GET"].headers["Content-Length"]
+        assert answers["HEAD"].headers["Content-Length"] == length
+
+
+@pytest.mark.parametrize("path", WORK)
+def test_one_slash_more_before_a_path_is_no_other_path(client: TestClient, path: str) -> None:
+    """As after an address that is written with a slash at its end."""
+    assert "HI." in client.post("http://testserver/" + path, json=WORK[path]).text
+    answer = client.post(path + "/", json=WORK[path])
+    assert answer.status_code == 404
+    assert f"'{path}/': not found" in error_of(answer)
+
+
+@pytest.mark.parametrize("path", WORK)
+def test_a_packed_body_is_refused_in_words(client: TestClient, path: str) -> None:
+    body = gzip.compress(json.dumps(WORK[path]).encode())
+    answer = client.post(path, content=body, headers={**JSON, "Content-Encoding": "gzip"})
+    assert answer.status_code == 415
+    assert error_of(answer) == "Content-Encoding must be identity, got 'gzip'"
+    same = client.post(path, json=WORK[path], headers={"Content-Encoding": "identity"})
+    assert "HI." in same.text
+
+
+@pytest.mark.parametrize("path", WORK)
+def test_answers_are_not_packed(client: TestClient, path: str) -> None:
+    headers = {"Accept-Encoding": "gzip, br, zstd, *;q=0.1"}
+    answer = client.post(path, json=WORK[path], headers=headers)
+    assert "Content-Encoding" not in answer.headers
+    assert "HI." in answer.text
+
+
+@pytest.mark.parametrize("path", WORK)
+def test_json_may_have_a_byte_order_mark_and_any_charset_but_is_utf_8(
+    client: TestClient, path: str
+) -> None:
+    text = json.dumps(WORK[path]).replace("Hi.", "Größe.")
+    for charset in ("utf-8", '"UTF-8"', "utf8", "iso-8859-1", "nonsense"):
+        kind = {"Content-Type": f"application/json; charset={charset}"}
+        for body in (text.encode(), text.encode("utf-8-sig")):
+            assert "GRÖSSE." in client.post(path, content=body, headers=kind).text
+    for charset in ("latin-1", "utf-16", "utf-32-be"):
+        kind = {"Content-Type": f"application/json; charset={charset}"}
+        body = text.replace("\\u00f6", "ö").replace("\\u00df", "ß").encode(charset)
+        answer = client.post(path, content=body, headers=kind)
+        assert answer.status_code == 400
+        assert "not valid JSON" in error_of(answer)
+
+
+@pytest.mark.parametrize("path", WORK)
+def test_of_a_name_that_json_has_twice_the_last_counts(client: TestClient, path: str) -> None:
+    (name, first), *_ = WORK[path].items()
+    twice = json.dumps({name: "no"})[:-1] + "," + json.dumps(WORK[path])[1:]
+    assert client.post(path, content=twice, headers=JSON).text.count("HI.") >= 1
+    assert first in ("Hi.", ["Hi."])
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v2/translate", "/v1/translate", GOOGLE])
+def test_a_repeated_field_is_a_list_and_refused_where_one_is_wanted(
+    client: TestClient, path: str
+) -> None:
+    name = "target" if "target" in WORK[path] else "target_lang"
+    answer = client.post(path, data={**WORK[path], name: ["de", "en"]})
+    assert answer.status_code in (400, 422)
+    assert f"{name} must be" in error_of(answer)
+
+
+def multipart(**parts: Any) -> dict[str, Any]:
+    return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
+
+
+@pytest.mark.parametrize("path", ["/translate", GOOGLE])
+def test_a_file_where_none_is_read_is_named(client: TestClient, path: str) -> None:
+    parts = multipart(**FIELDS, letter=("a.txt", b"Hi."))
+    answer = client.post(path, files=parts)
+    assert "HI." in answer.text
+    assert answer.headers["X-Ignored-Fields"] == "letter"
+    strict = client.post(path, files=parts, headers={"Prefer": "handling=strict"})
+    assert "unknown field 'letter'" in error_of(strict)
+    parts = multipart(**{**FIELDS, "q": ("q.txt", b"Hi.")})
+    answer = client.post(path, files=parts)
+    assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (400, "q")
+    assert "missing q" in error_of(answer)
+
+
+UPLOADS = {
+    "/translate_file": {"source": "en", "target": "de"},
+    "/v2/document": {"source_lang": "EN", "target_lang": "DE"},
+}
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_a_second_file_is_not_dropped(client: TestClient, path: str) -> None:
+    twice = [("file", ("a.txt", b"Hi.")), ("file", ("b.txt", b"Ho."))]
+    answer = client.post(path, data=UPLOADS[path], files=twice)
+    assert (answer.status_code, error_of(answer)) == (400, "the form has two files named 'file'")
+    other = [("file", ("a.txt", b"Hi.")), ("letter", ("b.txt", b"Ho."))]
+    answer = client.post(path, data=UPLOADS[path], files=other)
+    assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (200, "letter")
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_an_empty_file_is_translated_to_an_empty_one(client: TestClient, path: str) -> None:
+    answer = client.post(path, data=UPLOADS[path], files={"file": ("a.txt", b"")})
+    assert answer.status_code == 200
+    assert "X-Ignored-Fields" not in answer.headers
+    if path == "/translate_file":
+        assert client.get(answer.json()["translatedFileUrl"]).content == b""
+
+
+@pytest.mark.parametrize(
+    "name", ["a.txt\x00.exe", "\u202etxt.a", "a\r\nX-Evil: 1.txt", "CON.txt", "é" * 400 + ".txt"]
+)
+def test_a_rude_name_of_a_file_is_no_header_and_no_path(client: TestClient, name: str) -> None:
+    head = f'--B\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    rest = "".join(
+        f'\r\n--B\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}'
+        for field, value in UPLOADS["/translate_file"].items()
+    )
+    body = f"{head}Hi.{rest}\r\n--B--\r\n".encode()
+    kind = {"Content-Type": "multipart/form-data; boundary=B"}
+    answer = client.post("/translate_file", content=body, headers=kind)
+    assert answer.status_code in (200, 400)
+    if answer.status_code == 200:
+        file = client.get(answer.json()["translatedFileUrl"])
+        assert file.content == b"HI."
+        assert "X-Evil" not in file.headers
+        assert file.headers["Content-Disposition"].isascii()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with served(create_app(Settings(max_characters=1000), [fake_model(FakeRunner())])) as server:
+        yield server
+
+
+def request_of(method: str, path: str, body: bytes, kind: str = "application/json") -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {kind}\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.mark.parametrize("path", WORK)
+def test_a_connection_stays_open_after_errors(server: Served, path: str) -> None:
+    """If the body comes with the head; else a refusal by the head closes the connection."""
+    good = json.dumps(WORK[path]).encode()
+    unknown = good.replace(b'"de"', b'"zz"').replace(b'"DE"', b'"ZZ"')
+    requests = [
+        (400, request_of("POST", path, b"{")),
+        (415, request_of("POST", path, good, "text/csv")),
+        (413, request_of("POST", path, good.replace(b"Hi.", b"x" * 1001))),
+        (400, request_of("POST", path, unknown)),
+        (405, request_of("DELETE", path, b"")),
+        (404, request_of("POST", path + "/nowhere", good)),
+        (200, request_of("POST", "/" + path, good)),
+    ]
+    with server.connect() as connection:
+        for status, request in requests:
+            connection.sendall(request)
+            answer = http.client.HTTPResponse(connection)
+            answer.begin()
+            assert answer.status == status
+            assert (b"HI." in answer.read()) == (status == 200)
+            answer.close()
+
+
+@pytest.mark.parametrize("path", WORK)
+def test_http_1_0_is_answered_and_closed(server: Served, path: str) -> None:
+    body = json.dumps(WORK[path]).encode()
+    head = f"POST {path} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    with server.connect() as client:
+        client.sendall(head.encode() + b"\r\n\r\n" + body)
+        received = b"".join(iter(lambda: client.recv(65536), b""))
+    assert received.split(b" ", 2)[1] == b"200"
+    assert b"transfer-encoding" not in received.lower()
+    assert b"HI." in received
