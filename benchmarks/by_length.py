@@ -3,10 +3,11 @@
 Serves the same Poisson arrivals of real sentences in turns with our server, with the same server
 first come, first served, and with request-level batching (benchmarks/peers: CTranslate2). A load
 is a share of what our server sustains with 64 clients at the start. Slowdown is the latency over
-the median latency of the same class alone on the same server. Takes about
-servers x neighbours x loads x (seconds + 2) seconds, and a quarter of a minute for each server.
+the median latency of the same class alone on the same server beside the same neighbour. Where a
+server leaves most requests of a load unanswered, higher loads are not tried. Takes about
+servers x neighbours x loads x (seconds + 3) seconds: five minutes.
 
-    python -m benchmarks.by_length --picture docs/images/by-length.svg
+    python -m benchmarks.by_length --picture docs/images/by-length.svg --table by-length.md
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,8 @@ NEIGHBOURS = ("quiet", "busy")
 CLASSES = {"1-8": 8, "9-14": 14, "15-24": 24, "over 24": 10**9}
 """Characters of a sentence: the largest number of each class."""
 _BUSY_LOOP = "while True: pass"
-_ANSWER_SECONDS = 30.0
+_ANSWER_SECONDS = 10.0
+_Results = dict[tuple[str, str, float], "Result"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Result:
             for name, values in self.slowdowns.items()
         ]
         return " | ".join([*cells, str(self.num_refused)])
+
+    @property
+    def is_overwhelmed(self) -> bool:
+        """Whether most requests were not answered."""
+        return self.num_refused > sum(map(len, self.milliseconds.values()))
 
 
 def class_of(text: str) -> str:
@@ -110,10 +117,14 @@ async def offer(client: Client, texts: Sequence[str], rate: float) -> list[Answe
     return [answer if isinstance(answer, Answer) else None for answer in answers]
 
 
-async def measure(rate: float, seconds: float, count_alone: int) -> Result:
+async def medians_alone(count: int) -> dict[str, float]:
+    async with connected() as client:
+        return await alone(client, real_sentences(400, seed=6), count)
+
+
+async def measure(rate: float, seconds: float, medians: Mapping[str, float]) -> Result:
     texts = real_sentences(max(1, int(rate * seconds)), seed=5)
     async with connected() as client:
-        medians = await alone(client, real_sentences(400, seed=6), count_alone)
         answers = await offer(client, texts, rate)
     milliseconds: dict[str, list[float]] = {name: [] for name in CLASSES}
     for text, answer in zip(texts, answers, strict=True):
@@ -133,7 +144,7 @@ def capacity() -> float:
         return uvloop.run(closed_loop(real_sentences(1200, seed=3), 64, 4)).rate
 
 
-def draw(results: dict[tuple[str, str, float], Result], path: Path) -> None:
+def draw(results: _Results, path: Path) -> None:
     """The 99th percentile of the slowdown by length: a column for each load, a row for each
     neighbour."""
     from matplotlib.figure import Figure
@@ -156,32 +167,44 @@ def draw(results: dict[tuple[str, str, float], Result], path: Path) -> None:
     figure.savefig(path)
 
 
+def loads_of(arguments: argparse.Namespace, sustained: float) -> Iterator[tuple[float, Result]]:
+    """Offer one load after the other to the server that runs, until it is overwhelmed."""
+    medians = uvloop.run(medians_alone(arguments.alone))
+    for load in arguments.loads:
+        result = uvloop.run(measure(load * sustained, arguments.seconds, medians))
+        yield load, result
+        if result.is_overwhelmed:
+            return
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=15.0, help="length of one load's run")
+    parser.add_argument("--seconds", type=float, default=10.0, help="length of one load's run")
     parser.add_argument("--loads", type=float, nargs="*", default=[0.5, 0.8, 1.0, 1.5])
     parser.add_argument("--servers", nargs="*", choices=SERVERS, default=SERVERS)
     parser.add_argument("--neighbours", nargs="*", choices=NEIGHBOURS, default=NEIGHBOURS)
     parser.add_argument("--alone", type=int, default=10, help="sentences of a class timed alone")
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--table", type=Path, help="the Markdown table")
     arguments = parser.parse_args()
     sustained = capacity()
     print(f"sustained: {sustained:.0f} sentences/s; p50 ms / slowdown p50 / p99 by characters")
-    print("| server | neighbour | load |", " | ".join(CLASSES), "| refused or late |")
-    print("|---" * (4 + len(CLASSES)) + "|")
-    results = {}
+    names = " | ".join(CLASSES)
+    rows = [f"| server | neighbour | load | {names} | refused or late |"]
+    rows.append("|---" * (4 + len(CLASSES)) + "|")
+    print("\n".join(rows))
+    results: _Results = {}
     with tempfile.TemporaryDirectory() as peer:
         prepare("bundled", Path(peer), None, 1)
         for server in arguments.servers:
-            with serving(server, Path(peer)):
-                for name in arguments.neighbours:
-                    for load in arguments.loads:
-                        with neighbour(name):
-                            result = uvloop.run(
-                                measure(load * sustained, arguments.seconds, arguments.alone)
-                            )
+            for name in arguments.neighbours:
+                with serving(server, Path(peer)), neighbour(name):
+                    for load, result in loads_of(arguments, sustained):
                         results[server, name, load] = result
-                        print(f"| {server} | {name} | {load} | {result.row()} |", flush=True)
+                        rows.append(f"| {server} | {name} | {load:.0%} | {result.row()} |")
+                        print(rows[-1], flush=True)
+    if arguments.table:
+        arguments.table.write_text("\n".join(rows) + "\n", encoding="utf-8")
     if arguments.picture:
         draw(results, arguments.picture)
 

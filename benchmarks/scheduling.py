@@ -8,6 +8,9 @@ short-first   the server's: a level from the length of the source, then feedback
 oracle        shortest remaining work first, with the true lengths of the translations
 
     python -m benchmarks.scheduling --picture docs/images/scheduling.svg
+
+With `--least-tokens 41` all shorter requests are left out, and the others come when they would come
+among them: what they only add is work.
 """
 
 from __future__ import annotations
@@ -72,9 +75,10 @@ def capacity(count: int) -> float:
     return count / simulation.runner.now
 
 
-def compare(load: float, count: int) -> dict[str, dict[str, list[float]]]:
+def compare(load: float, count: int, least_tokens: int) -> dict[str, dict[str, list[float]]]:
     """Serve arrivals at this share of the capacity with each policy; print what came of it."""
-    arrivals = random_arrivals(count, load * capacity(count), seed=1)
+    everything = random_arrivals(count, load * capacity(count), seed=1)
+    arrivals = [arrival for arrival in everything if arrival.num_tokens >= least_tokens]
     results = {}
     print(f"load {load:.2f}: slowdown p50 / p99 by tokens of the translation")
     for name, policy in POLICIES.items():
@@ -83,6 +87,7 @@ def compare(load: float, count: int) -> dict[str, dict[str, list[float]]]:
         cells = (
             f"{percentile(values, 50):5.1f} /{percentile(values, 99):6.1f}"
             for values in results[name].values()
+            if values
         )
         print(f"{name:<13}", " | ".join(cells), f"| busy until {simulation.runner.now:.1f} s")
     return results
@@ -111,10 +116,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=4000, help="requests of one run")
     parser.add_argument("--loads", type=float, nargs="*", default=[0.5, 0.8, 1.0, 1.5])
+    parser.add_argument("--least-tokens", type=int, default=0, help="of a translation")
     parser.add_argument("--picture", type=Path)
     arguments = parser.parse_args()
     print("classes:", ", ".join(CLASSES))
-    results = {load: compare(load, arguments.count) for load in arguments.loads}
+    results = {
+        load: compare(load, arguments.count, arguments.least_tokens) for load in arguments.loads
+    }
     if arguments.picture:
         draw(results, arguments.picture)
 

@@ -31,7 +31,7 @@ from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceTask
 from service.engine.step_policy import StepPolicy
 from service.observability.metrics import Metrics
-from service.translation.segmentation import cut_text
+from service.translation.language.segmentation import cut_text
 
 SCHEDULES = {"first-come": False, "short-first": True}
 MEASURED = StepCost(100e-6, 19e-6, 0.05e-6, 330e-6, 25e-6)

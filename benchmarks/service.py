@@ -48,6 +48,7 @@ def started(service: str, root: Path, threads: int) -> Iterator[int]:
     }
     factory = "benchmarks.peers.ctranslate2_service:create_app"
     command = ["uvicorn", "--factory", factory, "--port", str(PORT), "--log-level", "error"]
+    command += ["--timeout-graceful-shutdown", "1"]
     with running(command, "/ready", environment) as server:
         yield server.pid
 

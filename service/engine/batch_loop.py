@@ -141,15 +141,15 @@ class BatchLoop:
         self._admit(short)
         if taken := self._step_policy.take_short():
             return taken, short
-        newcomers: list[SentenceTask] = []
-        if not self._owes_step:
-            num_running = len(self._running)
-            newcomers = self._joining.next_for_batch(num_running)
-            self._admit(newcomers)
-            self._owes_step = bool(newcomers and num_running)
-            if self._owes_step:
-                return [], newcomers
-        self._owes_step = False
+        if self._owes_step:
+            self._owes_step = False
+            return self._step_policy.take_batch(), short
+        num_running = len(self._running)
+        newcomers = self._joining.next_for_batch(num_running)
+        self._admit(newcomers)
+        self._owes_step = bool(newcomers and num_running)
+        if self._owes_step:
+            return [], newcomers
         return self._step_policy.take_batch(), [*short, *newcomers]
 
     def abandon(self, error: ServiceError, newcomers: Sequence[SentenceTask]) -> None:

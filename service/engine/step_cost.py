@@ -76,7 +76,7 @@ class _Fit:
     def _fit(self) -> None:
         features, values = (np.array(column) for column in zip(*self._observed, strict=True))
         self._observed.clear()
-        weights = _MEMORY ** np.arange(len(values))[::-1]
+        weights: _Array = np.power(_MEMORY, np.arange(len(values), dtype=np.float64)[::-1])
         self._recent *= _MEMORY ** len(values)
         self._recent += self._equations(features, values, weights)
         equations = self._prior + self._recent
@@ -93,7 +93,8 @@ class _Fit:
         """The normal equations (n, n + 1) of observations: features (N, n), values and weights
         (N,), each divided by the square of the first prediction."""
         scaled = features * (weights / (features @ self._first) ** 2)[:, None]
-        return scaled.T @ np.column_stack((features, values))
+        equations: _Array = scaled.T @ np.column_stack((features, values))
+        return equations
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:

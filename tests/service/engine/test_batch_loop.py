@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.simulation import Arrival, Policy, Simulation
+import pytest
+
+from benchmarks.simulation import MEASURED, Arrival, Policy, Simulation
 from model.decoding.step_cost import StepCost
 
 GPU = StepCost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
@@ -47,3 +49,34 @@ def test_where_rows_are_nearly_free_short_work_gets_the_next_slot() -> None:
 
     assert slowest(Policy(max_slots=64)) < 4
     assert slowest(Policy(is_preemptive=False, max_slots=64)) > 6
+
+
+def test_short_work_that_comes_during_an_encoding_goes_before_the_batch() -> None:
+    simulation = Simulation(Policy(max_slots=64))
+    loop, runner = simulation.batch_loop, simulation.runner
+    for _ in range(30):
+        simulation.add(Arrival(0.0, [25] * 4, [28] * 4))
+    encoded_only(simulation)
+    simulation.add(Arrival(0.0, [5], [5]))
+    began, num_steps = runner.now, runner.num_steps
+    loop.step(1)
+    assert runner.num_steps == num_steps + 1
+    assert runner.now - began == pytest.approx(MEASURED.of_encoding(5) + MEASURED.of_step(4, 0))
+
+
+def test_a_batch_comes_after_each_encoding() -> None:
+    simulation = Simulation(Policy(max_slots=64))
+    simulation.add(DOCUMENT)
+    for _ in range(5):
+        num_steps = encoded_only(simulation)
+        simulation.batch_loop.step(1)
+        assert simulation.runner.num_steps == num_steps + 1
+
+
+def encoded_only(simulation: Simulation) -> int:
+    """Run the loop until it encodes without a step -> the steps until then."""
+    while True:
+        num_steps = simulation.runner.num_steps
+        simulation.batch_loop.step(1)
+        if simulation.runner.num_steps == num_steps:
+            return num_steps
