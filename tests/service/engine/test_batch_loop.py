@@ -56,12 +56,15 @@ def test_short_work_that_comes_during_an_encoding_goes_before_the_batch() -> Non
     loop, runner = simulation.batch_loop, simulation.runner
     for _ in range(30):
         simulation.add(Arrival(0.0, [25] * 4, [28] * 4))
+    while loop.num_rows < 64:
+        loop.step(1)
     encoded_only(simulation)
     simulation.add(Arrival(0.0, [5], [5]))
     began, num_steps = runner.now, runner.num_steps
     loop.step(1)
     assert runner.num_steps == num_steps + 1
     assert runner.now - began == pytest.approx(MEASURED.of_encoding(5) + MEASURED.of_step(4, 0))
+    simulation.serve([])
 
 
 def test_a_batch_comes_after_each_encoding() -> None:
@@ -71,6 +74,7 @@ def test_a_batch_comes_after_each_encoding() -> None:
         num_steps = encoded_only(simulation)
         simulation.batch_loop.step(1)
         assert simulation.runner.num_steps == num_steps + 1
+    simulation.serve([])
 
 
 def encoded_only(simulation: Simulation) -> int:
