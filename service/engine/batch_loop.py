@@ -225,7 +225,9 @@ class BatchLoop:
     def _decode(self, taken: list[SentenceTask] | None) -> Sequence[Finished]:
         """Step these tasks, or all if None."""
         started = time.monotonic()
-        num_rows = self._step_policy.num_rows if taken is None else self._step_policy.step_size[0]
+        num_rows = self._runner.max_rows - self._runner.num_free_rows
+        if taken is not None:
+            num_rows = self._step_policy.step_size[0]
         self._num_left_out = 0 if taken is None else len(self._running) - len(taken)
         self._metrics.step_rows.observe(num_rows)
         try:
