@@ -291,7 +291,11 @@ GLOSSARY_WORK: dict[str, tuple[str, str, dict[str, Any]]] = {
         "/translate",
         {"data": {**ENGLISH, "q": "12", "glossary": json.dumps(WIDE_TERMS[:1000])}},
     ),
-    "a stored glossary": ("POST", "/translate", {"json": {**ENGLISH, "q": "12", "glossary": "stored"}}),
+    "a stored glossary": (
+        "POST",
+        "/translate",
+        {"json": {**ENGLISH, "q": "12", "glossary": "stored"}},
+    ),
     "next words of a long text": ("POST", NEXT, {"json": {**ENGLISH, "q": " ".join(QUIET)[:MOST]}}),
 }
 
