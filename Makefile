@@ -7,6 +7,11 @@ RECIPE ?= recipes/zh-en.toml
 RUN ?= runs/zh-en
 REPLICAS ?= 2
 MINUTES ?= 60
+CASES ?= 20000
+EXAMPLES ?= 2000
+MUTATIONS ?= 1000
+FUZZ_MINUTES ?= 5
+SEED ?= 1
 GPU_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 GPU_DEVICE ?= cuda
 GPU_SITE := build/gpu-site
@@ -21,7 +26,7 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
 	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
-	redis-test soak faults lock audit sbom licences
+	fuzz redis-test soak faults lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +107,13 @@ observe-test: $(TESTING) ## run the real Prometheus against the server under loa
 CLIENT_TESTS := python_clients keys node_clients libretranslate_tests libretranslate_page django_clients dialect php_client
 clients-test: .venv/with-clients ## try real clients of other APIs (4 minutes; downloads them; npm, Chromium, PHP, GLib for some)
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
+
+fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages and texts, MUTATIONS of files, FUZZ_MINUTES of markup
+	DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz/test_websocket.py tests/fuzz/test_text.py
+	$(BIN)/python -m tests.fuzz.checkpoint_mutations --mutations $(MUTATIONS) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz.document_mutations --mutations $(MUTATIONS) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz.markup -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -seed=$(SEED)
+	$(BIN)/python -m tests.fuzz.cases --cases $(CASES) --seed $(SEED)
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py

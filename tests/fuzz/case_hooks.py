@@ -1,0 +1,69 @@
+"""For schemathesis: counts the cases of every surface, and gives uploads a file that has a format.
+
+DRAGOMAN_FUZZ_COUNTS names the file of the counts; with DRAGOMAN_FUZZ_FILTER requests whose fields
+contradict each other are left out, which the schema cannot say.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import random
+import threading
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import schemathesis
+
+from service.translation.documents.formats import FORMATS
+from tests.fuzz.mutations import mutated, mutated_archive
+from tests.fuzz.surfaces import UPLOADS, surface_of
+from tests.service.translation.documents.samples import SAMPLES
+
+_counts: Counter[tuple[str, int]] = Counter()
+_lock = threading.Lock()
+_ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
+
+if "DRAGOMAN_FUZZ_FILTER" in os.environ:
+    importlib.import_module("tests.end_to_end.schema_hooks")  # registers its filter
+
+
+@schemathesis.hook
+def before_call(
+    context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]
+) -> None:
+    """Send a damaged sample in place of random bytes, in four of five uploads."""
+    if case.path not in UPLOADS or not isinstance(case.body, dict) or "file" not in case.body:
+        return
+    rng = random.Random(zlib.crc32(repr(case.body).encode()))
+    if rng.random() < 0.2:
+        return
+    name = rng.choice(list(SAMPLES))
+    content = SAMPLES[name]
+    if rng.random() < 0.7:
+        content = (mutated_archive if name.endswith(_ARCHIVES) else mutated)(content, rng)
+    if rng.random() < 0.1:
+        name = f"a{rng.choice(list(FORMATS))}"
+    fields = [(key, (None, str(value))) for key, value in case.body.items() if key != "file"]
+    kwargs["files"] = [*fields, ("file", (name, content))]
+
+
+@schemathesis.hook
+def after_call(
+    context: schemathesis.HookContext,
+    case: schemathesis.Case,
+    response: schemathesis.Response,
+) -> None:
+    with _lock:
+        _counts[surface_of(case.path), response.status_code] += 1
+
+
+@atexit.register
+def _write_counts() -> None:
+    if path := os.environ.get("DRAGOMAN_FUZZ_COUNTS"):
+        rows = [[surface, status, count] for (surface, status), count in _counts.items()]
+        Path(path).write_text(json.dumps(rows), encoding="utf-8")

@@ -1,0 +1,183 @@
+"""Generated requests for every surface of a real server, checked by schemathesis.
+
+python -m tests.fuzz.cases --cases 20000 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from service.http.access.key_store import KeyStore
+from service.http.access.keys import KeyOptions
+from tests.fuzz.surfaces import whole_document
+from tests.fuzz.tiny_server import tiny_server
+from tests.service.served import Served
+
+ROOT = Path(__file__).parents[2]
+TRIED_LATER = (503, 504)
+"""The statuses from 500 on that a server may answer: it is full, or the deadline has passed."""
+_DATABASE = "server.db"
+_CONFIG = """
+[checks.not_a_server_error]
+expected-statuses = ["2xx", "3xx", "4xx", "503", "504"]
+[checks.negative_data_rejection]
+expected-statuses = ["400", "401", "403", "404", "405", "409", "413", "415", "422", "429", "456"]
+"""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How the server is set up, and which cases it gets.
+
+    `is_filtered`: only the routes of /openapi.json get requests, with no fields that contradict
+    each other, and every check is on. Else every surface gets all requests, and which of them is
+    refused is not checked.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    has_database: bool = True
+    sends_key: bool = False
+    is_filtered: bool = False
+    phases: str = "examples,coverage,fuzzing,stateful"
+
+
+MODES = {
+    "as described": Mode({"suggestions": True}, is_filtered=True),
+    "without database": Mode(has_database=False),
+    "with database": Mode({"suggestions": True}),
+    "keys": Mode({"suggestions": True, "api_keys": "required"}, sends_key=True),
+    "limits": Mode(
+        {
+            "api_keys": "optional",
+            "requests_per_minute": 6000,
+            "characters_per_minute": 2_000_000,
+            "concurrent_requests": 3,
+            "deadline_seconds": 0.05,
+            "max_waiting_sentences": 4,
+            "cache_bytes": 0,
+        }
+    ),
+}
+
+
+@dataclass
+class Outcome:
+    """The answers by surface and status, and what schemathesis wrote."""
+
+    is_fine: bool
+    report: str
+    counts: Counter[tuple[str, int]]
+
+    @property
+    def failures(self) -> list[tuple[str, int]]:
+        """The surfaces and statuses of answers that are failures of the server."""
+        return [key for key in self.counts if key[1] >= 500 and key[1] not in TRIED_LATER]
+
+
+def run_cases(scratch: Path, mode: Mode, examples: int, seed: int) -> Outcome:
+    """Start a server in an empty directory, and send it about `examples` cases for each route."""
+    settings = dict(mode.settings)
+    if mode.has_database:
+        settings["database"] = scratch / _DATABASE
+    with tiny_server(scratch, **settings) as server:
+        outcome = _generate(server, scratch, mode, examples, seed)
+        assert httpx.get(f"{server.url}/health/ready").status_code == 200
+        if server.count('dragoman_requests_total{endpoint="other",outcome="error"'):
+            outcome.is_fine = False
+        return outcome
+
+
+def _generate(server: Served, scratch: Path, mode: Mode, examples: int, seed: int) -> Outcome:
+    served = httpx.get(f"{server.url}/openapi.json").json()
+    document, counts = scratch / "whole.json", scratch / "counts.json"
+    described = whole_document(served, has_keys=mode.sends_key, is_native=mode.is_filtered)
+    document.write_text(json.dumps(described), encoding="utf-8")
+    (scratch / "schemathesis.toml").write_text(_CONFIG, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "SCHEMATHESIS_HOOKS": "tests.fuzz.case_hooks",
+        "DRAGOMAN_FUZZ_COUNTS": str(counts),
+        **({"DRAGOMAN_FUZZ_FILTER": "1"} if mode.is_filtered else {}),
+    }
+    command = [sys.executable, "-m", "schemathesis.cli", "run", str(document)]
+    command += ["--url", server.url, "--seed", str(seed), "--max-examples", str(examples)]
+    command += [
+        "--phases",
+        mode.phases,
+        "--checks",
+        "all",
+        "--continue-on-failure",
+        "--no-color",
+        "--warnings",
+        "off",
+    ]
+    if not mode.is_filtered:  # a document of DeepL's API can be fetched once
+        excluded = "positive_data_acceptance,negative_data_rejection,ensure_resource_availability"
+        command += ["--exclude-checks", excluded]
+    command += ["--suppress-health-check", "all", "--generation-database", "none"]
+    if mode.sends_key:
+        command += ["--header", f"Authorization:Bearer {_make_key(scratch)}"]
+    done = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True)
+    rows = json.loads(counts.read_text(encoding="utf-8")) if counts.exists() else []
+    if not rows:
+        raise RuntimeError(f"schemathesis sent nothing:\n{done.stdout}{done.stderr}")
+    found = Counter({(surface, status): count for surface, status, count in rows})
+    return Outcome(done.returncode == 0, done.stdout + done.stderr, found)
+
+
+def _make_key(scratch: Path) -> str:
+    with closing(KeyStore(scratch / _DATABASE)) as store:
+        return store.create(KeyOptions())[0]
+
+
+def render_counts(counts: Counter[tuple[str, int]]) -> str:
+    """A line for each surface: its cases, and its cases by status."""
+    surfaces = sorted({surface for surface, _ in counts})
+    lines = []
+    for surface in surfaces:
+        own = {status: count for (name, status), count in counts.items() if name == surface}
+        statuses = ", ".join(f"{status}: {own[status]}" for status in sorted(own))
+        lines.append(f"{surface:34} {sum(own.values()):7}   {statuses}")
+    return "\n".join([*lines, f"{'all':34} {sum(counts.values()):7}"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 if nothing was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=20_000, help="cases at least, in all modes")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--modes", default=",".join(MODES))
+    options = parser.parse_args(arguments)
+    modes = options.modes.split(",")
+    total: Counter[tuple[str, int]] = Counter()
+    is_fine, seed, examples = True, options.seed, max(1, options.cases // len(modes) // 40)
+    while sum(total.values()) < options.cases:
+        for name in modes:
+            with tempfile.TemporaryDirectory() as scratch:
+                outcome = run_cases(Path(scratch), MODES[name], examples, seed)
+            print(f"-- {name}, seed {seed}\n{render_counts(outcome.counts)}\n", flush=True)
+            if not outcome.is_fine or outcome.failures:
+                is_fine = False
+                print(outcome.report, flush=True)
+            total += outcome.counts
+        seed += 1
+    print(f"-- all\n{render_counts(total)}")
+    return 0 if is_fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""Any text with any options is translated or clearly refused, whole and as a stream."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.conftest import MOST_CHARACTERS
+from tests.fuzz.strings import HOSTILE, any_text, texts
+from tests.service.served import Served
+
+LANGUAGES = ("zh", "en", "de")
+REFUSALS = {400, 413, 422}
+OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "format": st.sampled_from(["text", "html", "auto"]),
+    "split_sentences": st.sampled_from([True, False, "nonewlines"]),
+    "alternatives": st.integers(0, 4),
+    "beam_size": st.integers(1, 4),
+    "temperature": st.floats(0.1, 2),
+    "top_k": st.integers(0, 20),
+    "top_p": st.floats(0, 1),
+    "seed": st.integers(0, 2**31),
+    "length_penalty": st.floats(0, 2),
+    "max_length": st.integers(1, 16),
+    "repetition_penalty": st.floats(0.5, 2),
+    "no_repeat_ngram_size": st.integers(0, 4),
+    "target_prefix": texts,
+    "details": st.sampled_from([True, False, "attention", "search"]),
+    "keep": st.one_of(texts, st.lists(texts, max_size=3)),
+    "glossary": st.lists(
+        st.fixed_dictionaries(
+            {"source": texts, "target": texts}, optional={"case_sensitive": st.booleans()}
+        ),
+        max_size=3,
+    ),
+    "preferred_languages": st.lists(texts, max_size=3),
+}
+options = st.fixed_dictionaries({}, optional=OPTIONS)
+some_options = st.lists(st.sampled_from(sorted(OPTIONS)), max_size=4, unique=True).flatmap(
+    lambda names: st.fixed_dictionaries({name: OPTIONS[name] for name in names})
+)
+sources, targets = st.sampled_from(["auto", *LANGUAGES]), st.sampled_from(LANGUAGES)
+
+
+def post(
+    server: Served, fields: dict[str, Any], accept: str = "application/json"
+) -> httpx.Response:
+    content = json.dumps(fields).encode()  # surrogates as escapes
+    headers = {"Content-Type": "application/json", "Accept": accept}
+    url = f"{server.url}/translate"
+    return httpx.post(url, content=content, headers=headers, timeout=120)
+
+
+def check_refusal(answer: httpx.Response) -> None:
+    assert answer.status_code in REFUSALS, answer.text
+    assert len(answer.content) < 2000
+    assert answer.json()["error"]
+
+
+def test_any_text_with_any_options_is_answered(server: Served, fuzz_profile: settings) -> None:
+    @fuzz_profile
+    @given(st.one_of(any_text, st.lists(any_text, max_size=4)), sources, targets, some_options)
+    def check(q: str | list[str], source: str, target: str, chosen: dict[str, Any]) -> None:
+        fields = {"q": q, "source": source, "target": target, **chosen}
+        answer = post(server, fields)
+        if answer.status_code != 200:
+            check_refusal(answer)
+            return
+        translated = answer.json()["translatedText"]
+        assert isinstance(translated, type(q))
+        assert len(translated) == len(q) or isinstance(q, str)
+        assert answer.content.decode("utf-8")
+
+    check()
+    assert 'outcome="error"' not in server.metrics()
+
+
+def test_the_pieces_of_any_text_are_its_translation(server: Served, fuzz_profile: settings) -> None:
+    @fuzz_profile
+    @given(any_text, sources, targets, st.sampled_from(["text", "html", "auto"]), st.integers(1, 3))
+    def check(q: str, source: str, target: str, form: str, beam_size: int) -> None:
+        fields = {"q": q, "source": source, "target": target, "format": form}
+        fields |= {"beam_size": beam_size}
+        answer = post(server, fields, "text/event-stream")
+        if answer.status_code != 200:
+            check_refusal(answer)
+            return
+        events = [event.split("\n") for event in answer.text.split("\n\n") if event]
+        read = [(lines[0].removeprefix("event: "), json.loads(lines[1][6:])) for lines in events]
+        *tokens, (last, final) = read
+        assert last == "final", final
+        assert {name for name, _ in tokens} <= {"token"}
+        assert "".join(piece["text"] for _, piece in tokens) == final["translatedText"]
+
+    check()
+    assert 'outcome="error"' not in server.metrics()
+
+
+def test_any_beginning_has_next_words_or_is_refused(server: Served, fuzz_profile: settings) -> None:
+    @fuzz_profile
+    @given(any_text, texts, sources, targets, st.integers(1, 10))
+    def check(q: str, prefix: str, source: str, target: str, k: int) -> None:
+        fields = {"q": q, "prefix": prefix, "source": source, "target": target, "k": k}
+        answer = httpx.post(f"{server.url}/translate/next", json=fields, timeout=120)
+        if answer.status_code != 200:
+            check_refusal(answer)
+        else:
+            assert len(answer.json()["words"]) <= k
+
+    check()
+    assert 'outcome="error"' not in server.metrics()
+
+
+@pytest.mark.parametrize("escape", ["\\ud800", "\\udfff", "\\udc00\\ud800", "\\ud83d", "a\\ud800b"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"q": "%s", "source": "en", "target": "de"}',
+        '{"q": ["a", "%s"], "source": "en", "target": "de"}',
+        '{"q": "a", "source": "%s", "target": "de"}',
+        '{"q": "a", "source": "en", "target": "de", "keep": "%s"}',
+        '{"q": "a", "source": "en", "target": "de", "target_prefix": "%s"}',
+        '{"q": "a", "source": "en", "target": "de", "%s": 1}',
+        '{"q": "a", "source": "en", "target": "de", "api_key": "%s"}',
+        '{"q": "a", "source": "en", "target": "de", "glossary": "%s"}',
+        '{"q": "a", "source": "en", "target": "de", "glossary": [{"source": "%s", "target": "a"}]}',
+        '{"name": "%s", "source": "en", "target": "de", '
+        '"entries": [{"source": "a", "target": "b"}]}',
+        '{"name": "a", "source": "en", "target": "de", '
+        '"entries": [{"source": "%s", "target": "b"}]}',
+        '{"text": "%s", "target_lang": "DE"}',
+        '{"text_list": ["%s"], "target_lang": "de"}',
+        '{"name": "%s", "source_lang": "EN", "target_lang": "DE", "entries": "a\\tb"}',
+        '{"name": "a", "source_lang": "EN", "target_lang": "DE", "entries": "a\\t%s"}',
+        '{"document_key": "%s"}',
+    ],
+)
+def test_lone_surrogates_are_answered_on_every_route(
+    server: Served, body: str, escape: str
+) -> None:
+    for path in (
+        *("/translate", "/translate/next", "/detect", "/suggest", "/glossaries", "/v2/translate"),
+        *("/v2/glossaries", "/v2/document/a", "/immersive", "/v1/translate"),
+        *("/language/translate/v2", "/language/translate/v2/detect"),
+    ):
+        answer = httpx.post(
+            server.url + path,
+            content=(body % escape).encode(),
+            headers={"Content-Type": "application/json"},
+            timeout=60,
+        )
+        assert answer.status_code < 500, (path, answer.text)
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "你", "\u0301", "\u200b", "\0", "𝕬", "&", "<", "{", *HOSTILE[:6]]
+)
+@pytest.mark.parametrize("form", ["text", "html", "auto"])
+def test_one_word_of_a_hundred_thousand_characters_is_answered(
+    server: Served, piece: str, form: str
+) -> None:
+    q = (piece * MOST_CHARACTERS)[:MOST_CHARACTERS]
+    fields = {"q": q, "source": "en", "target": "zh", "format": form}
+    answer = post(server, {**fields, "beam_size": 1, "max_length": 1})
+    assert answer.status_code in (200, 413), answer.text
