@@ -38,8 +38,10 @@
     ├─ TranslationFailed         500 translation_failed
     ├─ ReplicaLost               502 replica_lost, Retry-After
     ├─ Overloaded                503 overloaded, Retry-After
+    ├─ Exhausted                 503 exhausted, Retry-After
     ├─ NotReady                  503 not_ready, Retry-After
     │  └─ Draining               503 draining, Retry-After
+    ├─ StorageFailed             503 storage_failed, Retry-After
     └─ DeadlineExceeded          504 deadline
 
 The message is one sentence: the value received and the values allowed.
@@ -300,6 +302,18 @@ class Overloaded(ServiceError):
     """The queue is full; send the request again later."""
 
     status, code, retry_after_seconds = 503, "overloaded", 1
+
+
+class Exhausted(ServiceError):
+    """The server's machine has no memory, threads or descriptors left for the request."""
+
+    status, code, retry_after_seconds = 503, "exhausted", 5
+
+
+class StorageFailed(ServiceError):
+    """The database cannot be used now, such as when its disk is full."""
+
+    status, code, retry_after_seconds = 503, "storage_failed", 5
 
 
 class NotReady(ServiceError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
@@ -12,12 +14,36 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from service.errors import KeyRequired, ServiceError, printable, shown
+from service.errors import (
+    Exhausted,
+    KeyRequired,
+    ServiceError,
+    StorageFailed,
+    printable,
+    shown,
+)
 from service.http.error_formats import Failure, render_failure
 from service.observability.metrics import Metrics
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+_EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
+
+
+def error_of(failure: Exception) -> ServiceError:
+    """What the client is told of an error that no code foresaw."""
+    if isinstance(failure, sqlite3.Error):
+        return StorageFailed("the database cannot be used now; try again later")
+    if _is_exhaustion(failure):
+        return Exhausted("the server has too little memory or too few threads for this now")
+    return ServiceError("something went wrong here; the request may be tried again")
+
+
+def _is_exhaustion(failure: Exception) -> bool:
+    """Python raises a plain RuntimeError when the system gives it no thread."""
+    if isinstance(failure, OSError):
+        return failure.errno in _EXHAUSTED
+    return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)
 
 
 def error_response(error: ServiceError, request_id: str, path: str) -> Response:

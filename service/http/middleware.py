@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ClientGone, ServiceError
-from service.http.error_handlers import error_response
+from service.http.error_handlers import error_of, error_response
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, RequestRecord, request_id_of
 from service.observability.metrics import Metrics
 
@@ -79,13 +79,13 @@ class RequestMiddleware:
             await app(scope, receive, send_with_headers)
         except ClientDisconnect:
             record.status = None
-        except Exception:
+        except Exception as failure:
             _logger.exception("request failed", extra={"request_id": record.request_id})
+            error = error_of(failure)
             if record.status is None:
-                error = ServiceError("something went wrong here; the request may be tried again")
                 answer = error_response(error, record.request_id, scope["path"])
                 await answer(scope, receive, send_with_headers)
-            record.status = 500
+            record.status = error.status
         finally:
             if record.status is None:
                 record.status = ClientGone.status

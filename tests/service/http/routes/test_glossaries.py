@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.settings import Settings
+from tests.conftest import FullDisk
 from tests.service.fakes import FakeRunner, fake_model
 
 TERMS = [{"source": "dog", "target": "Hund"}, {"source": "cat", "target": "Katze"}]
@@ -211,3 +212,16 @@ def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
     assert stored.delete(f"/v2/glossaries/{key}").status_code == 204
     pairs = stored.get("/v2/glossary-language-pairs").json()["supported_languages"]
     assert {"source_lang": "en", "target_lang": "de"} in pairs
+
+
+def test_a_full_disk_is_said_and_glossaries_are_stored_once_there_is_room(
+    stored: TestClient, full_disk: FullDisk
+) -> None:
+    with full_disk(0):
+        refused = create(stored)
+        assert refused.status_code == 503
+        assert refused.json()["code"] == "storage_failed"
+        assert int(refused.headers["Retry-After"]) > 0
+        assert ask(stored).status_code == 200
+    assert create(stored).status_code == 201
+    assert ask(stored, glossary="pets").json()["translatedText"] == "A DOG.[Hund]"
