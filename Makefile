@@ -169,6 +169,9 @@ bench: $(TESTING) ## measure batching policies, the server under load, attacked,
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.jsonl and .png)
 	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
+faults: $(TESTING) ## try each fault on a server under load, or ONLY=sigterm,disk (20 minutes; root, redis-server, libfaketime)
+	$(BIN)/python -m benchmarks.faults $(if $(ONLY),--only $(ONLY))
+
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled
 	$(BIN)/python -m benchmarks.engines --shape opus

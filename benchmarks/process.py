@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,27 +75,27 @@ def server_process(
     *,
     environment: Mapping[str, str] | None = None,
     prefix: Sequence[str] = (),
-    before_exec: Callable[[], None] | None = None,
+    module: str | None = None,
     models: Sequence[Path] = MODELS,
 ) -> Iterator[ServerProcess]:
     """Started, not yet ready; killed at the end if it still runs.
 
-    `prefix`: a command that starts the server's; `before_exec` runs in the new process, to limit
-    it.
+    `prefix`: a command that starts the server's; `module`: runs in place of dragoman.
     """
     port = _free_port()
     own = ["--port", str(port), "--log-format", "json", "--log-level", "warning"]
     loaded = [f"--model={model}" for model in models]
-    dragoman = str(Path(sys.executable).with_name("dragoman"))
+    dragoman = [str(Path(sys.executable).with_name("dragoman"))]
+    if module is not None:
+        dragoman = [sys.executable, "-m", module]
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")}
     with log.open("wb") as file:
         popen = subprocess.Popen(
-            [*prefix, dragoman, "serve", *own, *loaded, *arguments],
+            [*prefix, *dragoman, "serve", *own, *loaded, *arguments],
             cwd=ROOT,
             stdout=file,
             stderr=file,
             env={**inherited, **(environment or {})},
-            preexec_fn=before_exec,
         )
     try:
         yield ServerProcess(popen, port, log)

@@ -1,0 +1,110 @@
+"""Each fault alone on a server under load: what the server promises must hold afterwards.
+
+Needs Linux, root, control groups of version 1, redis-server, and for the clock libfaketime.
+Results go to build/faults.json; --record writes them into the docs.
+
+    python -m benchmarks.faults --only sigterm,redis
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.faults.bench import References, Seen
+from benchmarks.faults.catalogue import Promise, promises
+from benchmarks.sentences import ROOT
+from benchmarks.soak.cases import CaseMaker, load_sentences
+from benchmarks.soak.documents import make_documents
+from benchmarks.soak.references import with_references
+
+_OUTPUT = ROOT / "build" / "faults.json"
+_DOCS = ROOT / "docs" / "promises.json"
+_FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+_MOST_SECONDS = 300.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="names of faults, separated by commas")
+    parser.add_argument("--faketime", type=Path, default=Path(_FAKETIME), help="libfaketime")
+    parser.add_argument("--cases", type=int, default=48)
+    parser.add_argument("--record", action="store_true", help="write the results into the docs")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops the servers too
+    faketime = arguments.faketime
+    every = promises(str(faketime) if faketime.exists() else None)
+    chosen = [one for one in every if one.name in (arguments.only or one.name).split(",")]
+    results = run_all(chosen, make_references(arguments.cases))
+    _OUTPUT.parent.mkdir(exist_ok=True)
+    _write(_OUTPUT, results)
+    if arguments.record:
+        _write(_DOCS, results)
+    sys.exit(not all(result["holds"] for result in results))
+
+
+def make_references(count: int) -> References:
+    sentences = load_sentences(ROOT / "no-data", 1)  # the test data alone: the same everywhere
+    cases = CaseMaker(sentences, 1).make(count)
+    return References(*with_references(cases, make_documents(sentences)))
+
+
+def run_all(chosen: Sequence[Promise], references: References) -> list[dict[str, object]]:
+    results = []
+    for promise in chosen:
+        started = time.monotonic()
+        seen = run_one(promise, references)
+        shown = "; ".join(seen.facts)
+        holds = not seen.broken
+        print(
+            f"{promise.name}: {'holds' if holds else 'BROKEN'} ({time.monotonic() - started:.0f} s)"
+        )
+        print("   ", shown, flush=True)
+        for broken in seen.broken:
+            print("    BROKEN:", broken, flush=True)
+        results.append(
+            {
+                "name": promise.name,
+                "promise": promise.words,
+                "fault": promise.fault,
+                "tests": promise.tests,
+                "holds": holds,
+                "seen": shown if holds else "; ".join(seen.broken),
+            }
+        )
+    return results
+
+
+def run_one(promise: Promise, references: References) -> Seen:
+    """A failure of the script itself counts as broken."""
+    with tempfile.TemporaryDirectory() as directory:
+        running = promise.run(references, Path(directory))
+        try:
+            return asyncio.run(asyncio.wait_for(running, _MOST_SECONDS))
+        except Exception as error:
+            traceback.print_exc()
+            return Seen(broken=[f"{type(error).__name__}: {error}"])
+
+
+def _write(path: Path, results: Sequence[Mapping[str, object]]) -> None:
+    """Results of other faults that the file has stay in it."""
+    command = ["git", "describe", "--always", "--dirty"]
+    commit = subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.strip()
+    written = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for result in results:
+        written[result["name"]] = {**result, "commit": commit}
+    text = json.dumps(written, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

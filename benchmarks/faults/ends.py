@@ -1,0 +1,140 @@
+"""How a loaded server ends: SIGTERM once, twice, SIGKILL; what becomes of requests and database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import httpx
+
+from benchmarks.faults.bench import Bench, repeated
+from benchmarks.process import MODELS, server_process
+from benchmarks.soak.run import counted_usage
+from benchmarks.soak.scene import Result, Scene
+from benchmarks.soak.translations import over_json, over_websocket
+from benchmarks.soak.wire import EVENT_STREAM, Hangup
+
+_WORK, _FILES = 60, 4
+_POLL_SECONDS = 0.05
+_AT_ONCE_SECONDS = 3.0
+
+
+async def sigterm_once(bench: Bench, database: Path, key: str) -> None:
+    """Admitted texts, streams, files and websocket requests are answered; new ones are refused."""
+    scene, seen = bench.scene, bench.seen
+    admitted = [
+        asyncio.create_task(visit(scene))
+        for visit in (
+            *[over_json("paragraph", "list")] * _WORK,
+            *[_to_the_end] * _WORK,
+            *[over_websocket] * _WORK,
+            *[_whole_file] * _FILES,
+        )
+    ]
+    await _all_admitted(bench, 3 * _WORK + _FILES)
+    bench.server.popen.send_signal(signal.SIGTERM)
+    await _until_draining(bench)
+    async with httpx.AsyncClient() as client:
+        body = {"q": "Hello.", "source": "en", "target": "de"}
+        headers = {"Authorization": f"Bearer {key}"}
+        url = f"{bench.server.url}/translate"
+        refused = await client.post(url, json=body, headers=headers)
+    seen.require(refused.status_code == 503, f"new work was answered {refused.status_code}")
+    ends = await asyncio.gather(*admitted)
+    bad = [str(end) for end in ends if end is not Result.RIGHT]
+    seen.require(not bad, f"admitted requests ended {bad[:5]}, {bench.problems[:2]}")
+    code = await asyncio.to_thread(bench.server.popen.wait, 60)
+    seen.require(code == 0, f"exit code {code}")
+    seen.require(is_whole(database), "the database is damaged")
+    stored = counted_usage(database, key)
+    seen.require(stored >= len(ends), f"{stored} requests are stored of {len(ends)}")
+    bench.check_log()
+    seen.facts.append(f"{len(ends)} admitted requests answered, exit code {code}")
+
+
+async def _to_the_end(scene: Scene) -> Result:
+    case = scene.case("paragraph", "list")
+    request = scene.writers.plain.json("/translate", dict(case.fields), Accept=EVENT_STREAM)
+    answer = await scene.pool.send(request)
+    return Result.RIGHT if b"event: final" in answer.body else Result.LOST
+
+
+async def _whole_file(scene: Scene) -> Result:
+    """A long file over LibreTranslate's route; its download must work before the end too."""
+    document = next(one for one in scene.documents if one.name == "long.txt")
+    fields = {"source": document.source, "target": document.target}
+    file = (document.name, document.content)
+    upload = scene.writers.plain.multipart("/translate_file", fields, file)
+    answer = await scene.pool.send(upload)
+    return scene.judge("file", answer) or Result.RIGHT
+
+
+async def _all_admitted(bench: Bench, count: int) -> None:
+    """Wait until every request was read; the queue is long, so most still wait."""
+    while (await _held(bench)) < 0.3 * count:
+        await asyncio.sleep(_POLL_SECONDS)
+    await asyncio.sleep(1)
+
+
+async def _held(bench: Bench) -> float:
+    text = (await bench.pool.send(bench.writer.request("GET", "/metrics"))).body.decode()
+    names = ("dragoman_running{", "dragoman_waiting{")
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(names))
+
+
+async def _until_draining(bench: Bench) -> None:
+    while await asyncio.to_thread(bench.server.is_ready):
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def end_at_once(bench: Bench, database: Path, signals: list[signal.Signals]) -> None:
+    """The signals end a busy server at once, by the last of them; its database is whole and the
+    next server starts with it."""
+    async with bench.loaded():
+        work = [asyncio.create_task(_any_end(bench.scene)) for _ in range(_WORK)]
+        for number in signals:
+            bench.server.popen.send_signal(number)
+            if number is not signals[-1]:
+                await _until_draining(bench)
+        code = await asyncio.to_thread(bench.server.popen.wait, _AT_ONCE_SECONDS)
+        await asyncio.gather(*work)
+        bench._is_over = True
+    bench.seen.require(code == -signals[-1], f"exit code {code}")
+    bench.seen.require(is_whole(database), "the database is damaged")
+    bench.seen.facts.append(f"ended by {signals[-1].name} at once, the database is whole")
+    arguments = ["--database", str(database), "--api-keys", "required"]
+    with server_process(bench.server.log.with_name("next.log"), arguments) as server:
+        seconds = await asyncio.to_thread(server.wait_until_ready)
+        server.stop()
+    bench.seen.facts.append(f"the next one ready after {seconds:.1f} s")
+
+
+async def _any_end(scene: Scene) -> None:
+    with contextlib.suppress(OSError, Hangup):
+        await repeated(1, 1, over_json("paragraph"), scene)
+
+
+def is_whole(database: Path) -> bool:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def start_in_small_group(directory: Path, mebibytes: int) -> tuple[int, str]:
+    """A server whose control group has too little memory -> how it ended, what it said."""
+    group = Path("/sys/fs/cgroup/memory/dragoman-faults")
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text(str(mebibytes * 2**20))
+        enter = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
+        with server_process(directory / "small.log", prefix=enter, models=MODELS) as server:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(server.popen.wait, 60)
+            code = server.popen.poll()
+            return (-1000 if code is None else code), server.log.read_text()
+    finally:
+        await asyncio.sleep(0.5)
+        group.rmdir()
