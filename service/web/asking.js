@@ -53,7 +53,7 @@ export class Asking {
       ...source.fields,
       ...{ source: languages.from, target: languages.to },
       ...options.chosen,
-      ...glossaryField(languages.spoken || languages.from, languages.to),
+      ...(options.isSampling ? {} : glossaryField(languages.spoken || languages.from, languages.to)),
       ...(this.#beginnings.length ? { target_prefix: this.#beginnings } : {}),
     };
   }

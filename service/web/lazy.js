@@ -53,7 +53,7 @@ function loadShared() {
 /** @param {Document} panels */
 function fillPanels(panels) {
   for (const panel of panels.querySelectorAll("[data-panel]")) {
-    document.getElementById(`panel-${panel.getAttribute("data-panel")}`)?.append(...panel.childNodes);
+    document.getElementById(`panel-${panel.getAttribute("data-panel")}`)?.append(panel);
   }
   fillTexts();
 }

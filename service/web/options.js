@@ -8,7 +8,7 @@ import { load, save } from "./storage.js";
  */
 
 const SEARCH = ["alternatives", "beam_size", "length_penalty"];
-const SAMPLING = ["alternatives", "length_penalty", "temperature", "top_p", "seed"];
+const SAMPLING = ["length_penalty", "temperature", "top_p", "seed"]; // it draws one translation
 export const NUMBERS = [...new Set([...SEARCH, ...SAMPLING])];
 const WHOLE = new Set(["alternatives", "beam_size", "seed"]);
 /** @type {Values} */

@@ -58,9 +58,21 @@ export class Panels {
     if (name === "engine") this.#when(this.#engine, (panel) => panel.open(this.#open === name));
     if (name === "model") this.#when(this.#study, (panel) => panel.open(this.#open === name));
     if (name === "glossary") this.#when(this.#glossary, (panel) => panel.show());
-    if (name === "history") this.#when(this.#history, (panel) => panel.show());
-    if (name === "options") this.#when(this.#options, (panel) => panel.show());
-    if (name === "request") this.#when(this.#request, (panel) => panel.show());
+    if (name === "history") this.#show(this.#history);
+    if (name === "options") this.#show(this.#options);
+    if (name === "request") this.#show(this.#request);
+  }
+
+  /**
+   * Shows a panel whose contents came with its part; they are hidden until the part has wired them.
+   * @param {() => Promise<{show(): void}>} load
+   */
+  #show(load) {
+    const name = this.#open;
+    this.#when(load, (panel) => {
+      panel.show();
+      document.querySelector(`[data-panel=${name}]`)?.removeAttribute("hidden");
+    });
   }
 
   /** Shows the open panel again, in another language of the page. */

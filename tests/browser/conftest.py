@@ -100,7 +100,7 @@ def site(make_site: Callable[..., Site]) -> Site:
 def bundled_site() -> Iterator[Site]:
     """A server with the bundled models."""
     paths = [CHECKPOINTS / "en-de", CHECKPOINTS / "zh-en"]
-    site = Site({"model": paths, "device": "cpu", "cpu_threads": 1}, has_real_models=True)
+    site = Site({"model": paths, "device": "cpu", "threads": 1}, has_real_models=True)
     site.start()
     yield site
     site.stop()

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 
 from model.decoding.sentence import StepResult
-from tests.browser.actions import expect_translation, open_tab, visit, write
+from tests.browser.actions import expect_translation, open_tab, paste, sent_messages, visit, write
 from tests.browser.conftest import Site
 from tests.service.fakes import FakeRunner
 
@@ -174,6 +174,33 @@ def test_the_code_runs_and_gives_what_one_sees(page: Page, site: Site, form: str
     write(page, AWKWARD)
     expect(page.locator("#copy")).to_be_enabled()
     seen = page.locator("#target").text_content()
+    assert ran_code(page, form) == seen
+
+
+@pytest.mark.parametrize("form", ["curl", "python", "javascript"])
+@pytest.mark.parametrize("mode", ["search", "sampling"])
+def test_the_code_with_every_option_runs_too(page: Page, site: Site, form: str, mode: str) -> None:
+    terms = json.dumps({"en de": [{"source": "bank", "target": 'U\'fer \\ "x"'}]})
+    page.add_init_script(f"localStorage.setItem('dragoman.glossaries', {json.dumps(terms)})")
+    visit(page, site)
+    open_tab(page, "options")
+    page.locator("[name=mode]").select_option(mode)
+    values = {
+        "search": {"alternatives": "1", "beam_size": "3"},
+        "sampling": {"temperature": "0.7", "top_p": "0.9", "seed": "5"},
+    }
+    for name, value in {**values[mode], "length_penalty": "1.5", "keep": "Tom's, $HOME"}.items():
+        page.locator(f"[name={name}]").fill(value)
+    paste(page, "<p>Tom's <b>$HOME</b> bank</p>")
+    expect(page.locator("#target b")).to_have_text("$HOME")
+    expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
+    told = ran_code(page, form)
+    assert "<b>$HOME</b>" in told
+    assert ("U'fer" in told) == (mode == "search")
+
+
+def ran_code(page: Page, form: str) -> str:
+    """Copy the request in this form, run it, and return the translation that it prints."""
     open_tab(page, "request")
     page.locator(f"#forms label:has([value={form}])").click()
     page.locator("#copy-request").click()
@@ -186,8 +213,7 @@ def test_the_code_runs_and_gives_what_one_sees(page: Page, site: Site, form: str
         "javascript": [NODE or "node", "--input-type=module", "-e", code],
     }
     ran = subprocess.run(commands[form], capture_output=True, text=True, check=True, timeout=60)
-    got = json.loads(ran.stdout)["translatedText"] if form == "curl" else ran.stdout[:-1]
-    assert got == seen
+    return str(json.loads(ran.stdout)["translatedText"]) if form == "curl" else ran.stdout[:-1]
 
 
 def test_the_code_has_the_options_that_are_chosen(page: Page, site: Site) -> None:
@@ -196,7 +222,6 @@ def test_the_code_has_the_options_that_are_chosen(page: Page, site: Site) -> Non
     page.locator("[name=mode]").select_option("sampling")
     page.locator("[name=temperature]").fill("0.7")
     page.locator("[name=seed]").fill("5")
-    page.locator("[name=alternatives]").fill("0")
     open_tab(page, "request")
     expect(page.locator("#request")).to_contain_text('"temperature":0.7,"seed":5')
     expect(page.locator("#request")).not_to_contain_text("beam_size")
@@ -316,6 +341,22 @@ def test_options_are_sent_and_kept(page: Page, site: Site) -> None:
     write(page, "hello")
     expect_translation(page, "HELLO")
     assert (sent[-1]["beam_size"], sent[-1]["length_penalty"]) == (3, 1.5)
+
+
+def test_sampling_is_chosen_without_a_refusal_and_left_again(page: Page, site: Site) -> None:
+    """The server draws one translation and refuses alternatives."""
+    sent = sent_messages(page)
+    visit(page, site)
+    write(page, "hello")
+    expect(page.locator("#alternatives li")).to_have_count(2)
+    open_tab(page, "options")
+    page.locator("[name=mode]").select_option("sampling")
+    expect(page.locator("[name=alternatives]")).to_be_hidden()
+    expect(page.locator("#alternatives")).to_be_hidden()
+    expect(page.locator("#status")).to_be_hidden()
+    assert sent[-1]["temperature"] == 1
+    page.locator("[name=mode]").select_option("search")
+    expect(page.locator("#alternatives li")).to_have_count(2)
 
 
 def test_terms_to_keep_are_sent_as_a_list(page: Page, site: Site) -> None:

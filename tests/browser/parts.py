@@ -228,6 +228,27 @@ def test_a_file_that_the_server_refuses_says_why(page: Page, site: Site) -> None
     expect(page.locator("#files a")).to_have_text(["Save fine.de.txt"])
 
 
+def test_the_progress_of_a_file_is_shown_while_it_is_sent_and_translated(
+    page: Page, site: Site
+) -> None:
+    visit(page, site)
+    site.runner.gate.clear()
+    devtools = page.context.new_cdp_session(page)
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 200_000}
+    devtools.send("Network.emulateNetworkConditions", slow)
+    choose(page, ("book.txt", b"A day.\n" * 60_000))
+    expect(page.locator("#files")).to_contain_text(re.compile(r"sending [1-9]\d?%"))
+    value = "document.querySelector('.file progress').value"
+    until(lambda: page.wait_for_timeout(20) is None and 0 < page.evaluate(value) < 1)
+    page.locator("#files [aria-label='Remove book.txt']").click()
+    expect(page.locator(".file")).to_have_count(0)
+    choose(page, ("note.txt", b"A day."))
+    expect(page.locator("#files")).to_contain_text("translating")
+    expect(page.locator(".file progress")).not_to_have_attribute("value", re.compile(".*"))
+    site.runner.gate.set()
+    expect(page.locator("#files a")).to_be_visible()
+
+
 def test_a_file_is_given_up_while_the_server_translates_it(page: Page, site: Site) -> None:
     visit(page, site)
     site.runner.gate.clear()

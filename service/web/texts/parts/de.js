@@ -13,7 +13,7 @@ export default {
   historyNothing: "Nichts gefunden.", historyOff: "Der Verlauf ist aus.",
   historyLost: "Dieser Browser speichert nichts für diese Seite; der Verlauf endet mit diesem Besuch.",
   remove: "Entfernen", decoding: "Decodierung", modeSearch: "Beam-Suche", modeSampling: "Sampling",
-  decodingHelp: "Die Suche findet die wahrscheinlichste Übersetzung. Sampling zieht eine zufällig.",
+  decodingHelp: "Die Suche findet die wahrscheinlichste Übersetzung. Sampling zieht eine zufällig, ohne Glossar und andere Übersetzungen.",
   numAlternatives: "Andere Übersetzungen", alternativesHelp: "Wie viele höchstens gezeigt werden.",
   beamSize: "Beam-Größe", beamHelp: "Hypothesen in jedem Schritt. 1 ist greedy.", byModel: "wie das Modell",
   lengthPenalty: "Längenstrafe", lengthHelp: "Über 1 bevorzugt längere Übersetzungen.", temperature: "Temperatur",

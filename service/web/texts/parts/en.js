@@ -12,7 +12,7 @@ export default {
   historyEmpty: "Nothing here yet.", historyNothing: "Nothing matches.", historyOff: "The history is off.",
   historyLost: "This browser stores nothing for this page, so the history ends with this visit.",
   remove: "Remove", decoding: "Decoding", modeSearch: "Beam search", modeSampling: "Sampling",
-  decodingHelp: "Search finds the likeliest translation. Sampling draws one at random.",
+  decodingHelp: "Search finds the likeliest translation. Sampling draws one at random, without glossary and other translations.",
   numAlternatives: "Other translations", alternativesHelp: "How many to show, at most.", beamSize: "Beam size",
   beamHelp: "Hypotheses kept at each step. 1 is greedy.", byModel: "the model's own",
   lengthPenalty: "Length penalty", lengthHelp: "Above 1 prefers longer translations.", temperature: "Temperature",

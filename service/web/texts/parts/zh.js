@@ -6,7 +6,7 @@ export default {
   repetition: "因重复而停止", doubtful: "把握不大的词", requestLead: "用程序得到同样的译文。", requestForm: "请求的形式", search: "搜索",
   keepHistory: "保留历史", clearHistory: "清除历史", historyLead: "仅保存在此浏览器中。服务器不保留任何文本。", historyEmpty: "暂无记录。",
   historyNothing: "没有匹配的记录。", historyOff: "历史已关闭。", historyLost: "此浏览器不为本页保存数据，历史将在离开后消失。", remove: "删除",
-  decoding: "解码方式", modeSearch: "束搜索", modeSampling: "采样", decodingHelp: "搜索给出最可能的译文，采样随机抽取一个。",
+  decoding: "解码方式", modeSearch: "束搜索", modeSampling: "采样", decodingHelp: "搜索给出最可能的译文，采样随机抽取一个，不用术语表，也没有其他译文。",
   numAlternatives: "其他译文", alternativesHelp: "最多显示多少个。", beamSize: "束宽", beamHelp: "每一步保留的候选数。1 即贪心。",
   byModel: "模型默认", lengthPenalty: "长度惩罚", lengthHelp: "大于 1 偏向更长的译文。", temperature: "温度",
   temperatureHelp: "小于 1 更稳妥，大于 1 更出人意料。", topP: "Top p", topPHelp: "只从累计到此概率的最可能词中抽取。", seed: "随机种子",

@@ -82,6 +82,13 @@ def test_the_page_names_no_other_host_and_holds_no_script_or_style_of_its_own() 
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\bsrc=)", html)
 
 
+def test_the_source_files_that_the_page_names_exist() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in sources()]
+    named = {name for text in texts for name in re.findall(r"(?:model|service)/[\w/]+\.py", text)}
+    assert named
+    assert [name for name in named if not (WEB.parents[1] / name).is_file()] == []
+
+
 def test_a_file_that_the_browser_has_is_not_sent_again(client: TestClient) -> None:
     etag = client.get("/").headers["ETag"]
     again = client.get("/", headers={"If-None-Match": f'"other", {etag}'})
