@@ -29,6 +29,9 @@ def test_a_word_is_replaced_and_the_rest_is_translated_anew(translated: Page) ->
     buttons = translated.locator("#next-words button")
     expect(buttons.nth(1)).to_be_visible()
     shares = translated.locator("#next-words .word small").all_text_contents()
+    names = translated.locator("#next-words .word bdi").all_text_contents()
+    assert len(set(names)) == len(names)
+    assert "0%" not in shares
     numbers = [int(re.sub(r"\D", "", share)) for share in shares]
     assert numbers == sorted(numbers, reverse=True)
     first = translated.locator("#target .w").first.text_content() or ""
@@ -41,6 +44,18 @@ def test_a_word_is_replaced_and_the_rest_is_translated_anew(translated: Page) ->
     expect(target).to_contain_text(re.compile(f"^{re.escape(first)} ?{re.escape(word)}"))
     expect(translated.locator("#translation")).to_have_attribute("aria-busy", "false")
     assert (target.text_content() or "").startswith(whole)
+
+
+def test_other_words_are_not_cut_off_by_a_short_text(page: Page, bundled_site: Site) -> None:
+    visit(page, bundled_site)
+    write(page, "A dog.")
+    page.locator("#target .w").last.click()
+    last = page.locator("#next-words button").last
+    last.scroll_into_view_if_needed()
+    assert last.evaluate(
+        """(button) => { const { x, y, width, height } = button.getBoundingClientRect();
+          return button.contains(document.elementFromPoint(x + width / 2, y + height - 3)); }"""
+    )
 
 
 def test_other_words_of_the_second_sentence_begin_there(translated: Page) -> None:

@@ -70,10 +70,10 @@ export class NextWords {
    */
   #fill(words, prefix, index, element) {
     const current = element.textContent ?? "";
-    const items = words.map((word) => {
+    const items = distinct(words).map((word) => {
       const isCurrent = word.text.trim() === current;
       const button = make("button", { type: "button", ...(isCurrent ? { "aria-current": "true" } : {}) },
-        make("span", { class: "word" }, make("bdi", {}, word.text.trim() || "␣"), make("small", {}, percent(word.probability))),
+        make("span", { class: "word" }, make("bdi", {}, word.text.trim() || "␣"), make("small", {}, share(word.probability))),
         ...(word.translation ? [make("bdi", { class: "rest" }, word.translation)] : []));
       button.addEventListener("click", () => {
         this.#close();
@@ -122,4 +122,18 @@ export class NextWords {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/**
+ * Each word once, where a text is also possible without a space before it.
+ * @param {NextWord[]} words
+ */
+function distinct(words) {
+  const seen = new Map(words.toReversed().map((word) => [word.text.trim(), word]));
+  return words.filter((word) => seen.get(word.text.trim()) === word);
+}
+
+/** @param {number} probability */
+function share(probability) {
+  return probability < 0.005 ? `< ${percent(0.01)}` : percent(probability);
 }

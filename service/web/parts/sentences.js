@@ -51,7 +51,7 @@ export class SentencePanel {
     const sentences = explained?.sentences ?? [];
     const hasLinks = sentences.some(({ words }) => words.some(({ links }) => links.length));
     const next = document.body.classList.contains("has-no-next") ? "" : t("legendNext");
-    this.#legend.textContent = `${t(hasLinks ? "legendLinks" : "legend")} ${next}`.trim();
+    this.#legend.textContent = t(hasLinks ? "legendLinks" : "legend") + next;
     this.#legend.hidden = !sentences.length;
     this.#list.tabIndex = -1;
     const shown = sentences.slice(0, most);

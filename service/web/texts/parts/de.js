@@ -1,7 +1,7 @@
 export default {
   legend: "Gewellte Wörter sind zweifelhaft. Zeigen Sie auf ein Wort, oder nutzen Sie in der Übersetzung die Pfeiltasten, um den Grund zu lesen.",
   legendLinks: "Gewellte Wörter sind zweifelhaft. Zeigen Sie auf ein Wort, oder nutzen Sie in der Übersetzung die Pfeiltasten, um den Grund zu lesen und das Gegenstück zu sehen.",
-  legendNext: "Klicken Sie auf ein Wort, oder drücken Sie die Eingabetaste, für andere Wörter.",
+  legendNext: " Klicken Sie auf ein Wort, oder drücken Sie die Eingabetaste, für andere Wörter.",
   allSentences: "Alle {count} Sätze zeigen", back: "Zurückübersetzen", backFailed: "Das ging nicht: {reason}",
   confidence: "Sicherheit", score: "Bewertung", tokens: "Tokens", sureness: "Mittlere Wahrscheinlichkeit",
   ended: "Ende", times: "Zeit", timesOf: "{decode} ms Decoder, {encode} ms Encoder, {queue} ms Warten",

@@ -1,7 +1,7 @@
 export default {
   legend: "Wavy words are doubtful. Point at a word, or use the arrow keys in the translation, to read why.",
   legendLinks: "Wavy words are doubtful. Point at a word, or use the arrow keys in the translation, to read why and to see its counterpart.",
-  legendNext: "Click a word, or press Enter, for other words.", allSentences: "Show all {count} sentences",
+  legendNext: " Click a word, or press Enter, for other words.", allSentences: "Show all {count} sentences",
   back: "Translate back", backFailed: "This did not work: {reason}", confidence: "Confidence", score: "Score",
   tokens: "Tokens", sureness: "Mean probability", ended: "Ended", times: "Time",
   timesOf: "{decode} ms decoding, {encode} ms encoding, {queue} ms waiting", stop: "by itself",
