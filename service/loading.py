@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +19,22 @@ from model.decoding.sentence import SourceSentence
 from model.device_lost import DeviceLost
 from service.engine.interfaces import Runner, Tokenizer
 from service.settings import Settings
+from service.sizing import (
+    Demand,
+    DoesNotFit,
+    Sizes,
+    choose_sizes,
+    prefill_tokens,
+    usual_sizes,
+)
 from service.translation.inspection import InspectedModel
 
 if TYPE_CHECKING:
-    from model.checkpoint import CheckpointInfo, StoredCheckpoint
+    from model.checkpoint import StoredCheckpoint
     from model.decoding.network_interface import Capacity
     from service.runner_factory import Placement, RunnerFactory
 
-_GIB = 2**30
+_logger = logging.getLogger(__name__)
 _USUAL_WORKERS = 2
 
 
@@ -36,7 +45,7 @@ class StartupError(ValueError):
 @dataclass(frozen=True)
 class LoadedModel:
     """A checkpoint that can be served, without tensors. `make_runners` has one factory per worker;
-    the first call reads the weights."""
+    the first call reads the weights. `sizes`: of all workers together."""
 
     name: str
     pairs: Sequence[tuple[str, str]]
@@ -45,6 +54,8 @@ class LoadedModel:
     tokenizer: Tokenizer
     make_runners: Sequence[Callable[[], Runner]]
     max_source_tokens: int
+    sizes: Sizes
+    max_prefill_tokens: int
     device: str
     precision: str
     inspected: InspectedModel
@@ -59,17 +70,39 @@ def load_models(settings: Settings) -> list[LoadedModel]:
     for name, count in Counter(model.checkpoint.info.name for model in opened).items():
         if count > 1:
             raise StartupError(f"{count} models are called {name!r}; each needs a name of its own")
-    _require_memory(opened)
-    return [_load_model(model, settings) for model in opened]
+    return [
+        _load_model(model, settings, sizes)
+        for model, sizes in zip(opened, _choose_sizes(opened, settings), strict=True)
+    ]
 
 
 class _OpenedModel(NamedTuple):
-    """A checked checkpoint without its weights, and the capacity and device of each worker."""
+    """A checked checkpoint without its weights, and the bounds of a sentence."""
 
     checkpoint: StoredCheckpoint
     factory: RunnerFactory
     max_source_tokens: int
-    workers: Sequence[tuple[Capacity, str]]
+    max_target_tokens: int
+
+    def workers(self, sizes: Sizes, settings: Settings) -> list[tuple[Capacity, str]]:
+        """The capacity and the device of each worker."""
+        from model.decoding.network_interface import Capacity
+
+        placement = self.factory.placement
+        count = _num_workers(settings, sizes, placement)
+        shares = [(_share(sizes.max_slots, i, count), _share(sizes.max_rows, i, count))
+                  for i in range(count)]  # fmt: skip
+        limits = self.max_source_tokens, self.max_target_tokens
+        capacities = (Capacity(*share, *limits) for share in shares)
+        return list(zip(capacities, itertools.cycle(placement.devices), strict=False))
+
+    def needed_bytes(self, settings: Settings, sizes: Sizes) -> Counter[str]:
+        """Memory of full workers by device; those of a device share the weights."""
+        workers = self.workers(sizes, settings)
+        needed = Counter({device: self.factory.weight_bytes() for _, device in workers})
+        for capacity, device in workers:
+            needed[device] += self.factory.needed_bytes(capacity)
+        return needed
 
 
 def _open_model(path: Path, settings: Settings) -> _OpenedModel:
@@ -82,22 +115,59 @@ def _open_model(path: Path, settings: Settings) -> _OpenedModel:
         checkpoint = open_checkpoint(resolve_checkpoint(path), placement.devices[0])
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
-    capacity = _capacity(settings, checkpoint.info)
-    rooms = _divided(capacity, _num_workers(settings, placement))
-    factory = RunnerFactory(checkpoint, placement, settings.max_beam_size, len(rooms))
-    devices = itertools.cycle(placement.devices)
-    workers = list(zip(rooms, devices, strict=False))
-    return _OpenedModel(checkpoint, factory, capacity.max_source_tokens, workers)
-
-
-def _load_model(opened: _OpenedModel, settings: Settings) -> LoadedModel:
-    checkpoint, factory = opened.checkpoint, opened.factory
     info = checkpoint.info
+    return _OpenedModel(
+        checkpoint,
+        RunnerFactory(checkpoint, placement, settings.max_beam_size),
+        info.source_limit(settings.max_source_tokens or None),
+        min(settings.max_target_tokens, info.architecture.max_positions),
+    )
+
+
+def _choose_sizes(models: Sequence[_OpenedModel], settings: Settings) -> list[Sizes]:
+    """Choose precisions, which sizes depend on, and then sizes. Memory is measured first, while no
+    weight takes any. Raises StartupError."""
+    from model.backends.memory import free_bytes
+
+    devices = {device for model in models for device in model.factory.placement.devices}
+    free = {device: free_bytes(device) for device in devices}
+    for model in models:
+        _settle_precision(model, settings)
+    asked, least = Sizes(settings.max_slots, settings.max_rows), settings.max_beam_size
+    demands = [_demand(model, settings, asked) for model in models]
+    try:
+        chosen = choose_sizes(demands, asked, least, free)
+    except DoesNotFit as error:
+        raise StartupError(str(error)) from error
+    for model, demand, sizes in zip(models, demands, chosen, strict=True):
+        told = _logger.warning if sizes != demand.wanted else _logger.info
+        told(
+            "%s has %d slots and %d rows%s",
+            *(model.checkpoint.info.name, sizes.max_slots, sizes.max_rows),
+            "" if sizes == demand.wanted else ", because no more fit into the free memory",
+        )
+    return chosen
+
+
+def _demand(model: _OpenedModel, settings: Settings, asked: Sizes) -> Demand:
+    devices, beam_size = model.factory.placement.devices, model.checkpoint.info.decoding.beam_size
+    usual = usual_sizes(asked, devices, beam_size, settings.max_beam_size)
+    return Demand(usual, functools.partial(model.needed_bytes, settings))
+
+
+def _settle_precision(model: _OpenedModel, settings: Settings) -> None:
+    factory = model.factory
     if factory.placement.is_gpu and settings.precision == "auto":
         try:
             factory.choose_precision()
         except (MemoryError, DeviceLost, OSError, ValueError) as error:
-            raise StartupError(f"{info.name}: {error}") from error
+            raise StartupError(f"{model.checkpoint.info.name}: {error}") from error
+
+
+def _load_model(opened: _OpenedModel, settings: Settings, sizes: Sizes) -> LoadedModel:
+    checkpoint, factory = opened.checkpoint, opened.factory
+    info, placement = checkpoint.info, factory.placement
+    workers = opened.workers(sizes, settings)
     return LoadedModel(
         name=info.name,
         pairs=info.pairs,
@@ -105,12 +175,15 @@ def _load_model(opened: _OpenedModel, settings: Settings) -> LoadedModel:
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
         make_runners=[
-            functools.partial(factory.make_warm_runner, capacity, device)
-            for capacity, device in opened.workers
+            functools.partial(factory.make_warm_runner, capacity, device, len(workers))
+            for capacity, device in workers
         ],
         max_source_tokens=opened.max_source_tokens,
-        device=",".join(factory.placement.devices),
-        precision=factory.placement.precision,
+        sizes=sizes,
+        max_prefill_tokens=settings.max_prefill_tokens
+        or prefill_tokens(placement.is_gpu, info.architecture),
+        device=",".join(placement.devices),
+        precision=placement.precision,
         inspected=_inspected(checkpoint, factory),
         confidence=info.confidence,
     )
@@ -152,18 +225,7 @@ def _placement(settings: Settings) -> Placement:
     return Placement(devices, precision, resolve_backend(settings.backend, devices[0], precision))
 
 
-def _capacity(settings: Settings, info: CheckpointInfo) -> Capacity:
-    from model.decoding.network_interface import Capacity
-
-    return Capacity(
-        settings.max_slots,
-        settings.max_rows,
-        info.source_limit(settings.max_source_tokens or None),
-        min(settings.max_target_tokens, info.architecture.max_positions),
-    )
-
-
-def _num_workers(settings: Settings, placement: Placement) -> int:
+def _num_workers(settings: Settings, sizes: Sizes, placement: Placement) -> int:
     """The `workers` setting, by default two if the native backend has two cores; at most as many as
     have room for the widest beam each. On GPUs one worker a device."""
     from model.backends.selection import num_cores, resolve_backend
@@ -171,38 +233,9 @@ def _num_workers(settings: Settings, placement: Placement) -> int:
     device = placement.devices[0]
     backend = placement.backend or resolve_backend("auto", device, placement.precision)
     wanted = settings.workers or min(_USUAL_WORKERS, num_cores())
-    fitting = min(settings.max_slots, settings.max_rows // settings.max_beam_size)
+    fitting = min(sizes.max_slots, sizes.max_rows // settings.max_beam_size)
     return min(wanted if backend == "native" else len(placement.devices), fitting)
-
-
-def _divided(capacity: Capacity, count: int) -> list[Capacity]:
-    """Divide slots and rows between `count` workers."""
-    return [
-        capacity._replace(
-            max_slots=_share(capacity.max_slots, i, count),
-            max_rows=_share(capacity.max_rows, i, count),
-        )
-        for i in range(count)
-    ]
 
 
 def _share(total: int, place: int, count: int) -> int:
     return total // count + (place < total % count)
-
-
-def _require_memory(models: Sequence[_OpenedModel]) -> None:
-    """Raise StartupError if full runners, on a GPU with their weights, exceed the free memory of a
-    device, before the server runs."""
-    from model.backends.memory import free_bytes
-
-    needed: Counter[str] = Counter()
-    for model in models:
-        for capacity, device in model.workers:
-            needed[device] += model.factory.needed_bytes(capacity)
-    for device, num_bytes in needed.items():
-        if num_bytes > (free := free_bytes(device)):
-            raise StartupError(
-                f"full slots would take {num_bytes / _GIB:.1f} GiB of memory, and "
-                f"{free / _GIB:.1f} GiB are free on {device}; lower max_slots, max_rows, "
-                "max_target_tokens or max_source_tokens"
-            )

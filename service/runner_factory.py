@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from model.backends.devices import has_bfloat16
-from model.backends.memory import full_bytes, network_bytes
+from model.backends.memory import (
+    full_bytes,
+    native_step_bytes,
+    packed_bytes,
+    step_bytes,
+    weight_bytes,
+)
 from model.backends.native import PackedModel
-from model.backends.selection import Backend, prepare
+from model.backends.selection import Backend, prepare, resolve_backend
 from model.checking import built_in_sources
 from model.checkpoint import StoredCheckpoint
 from model.decoding.network_interface import Capacity, Precision
@@ -45,11 +51,10 @@ class RunnerFactory:
         checkpoint: StoredCheckpoint,
         placement: Placement,
         max_beam_size: int,
-        num_workers: int,
     ) -> None:
         self.placement = placement
         self._checkpoint = checkpoint
-        self._max_beam_size, self._num_workers = max_beam_size, num_workers
+        self._max_beam_size = max_beam_size
         self._control_ids = checkpoint.tokenizer.control_ids()
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
 
@@ -65,8 +70,9 @@ class RunnerFactory:
         self.placement = self.placement._replace(precision=precision)
         self._weights = {key: w for key, w in self._weights.items() if key[1] == precision}
 
-    def make_warm_runner(self, capacity: Capacity, device: str) -> Runner:
-        """A runner that is warmed up; on a GPU its fast paths have proved themselves."""
+    def make_warm_runner(self, capacity: Capacity, device: str, num_workers: int) -> Runner:
+        """A runner that is warmed up, one of `num_workers`; on a GPU its fast paths have proved
+        themselves."""
         decoding = self._checkpoint.info.decoding
         runner = proven_runner(
             functools.partial(self._make, capacity, device, self.placement.precision),
@@ -77,7 +83,7 @@ class RunnerFactory:
             ),
         )
         if runner.can_step_subset:
-            runner.share_cores(self._num_workers)
+            runner.share_cores(num_workers)
             runner.step_cost = measure_step_cost(runner, decoding)
         return runner
 
@@ -87,10 +93,25 @@ class RunnerFactory:
         return self._prepared(placement.devices[0], placement.precision, placement.backend)
 
     def needed_bytes(self, capacity: Capacity) -> int:
-        """Memory of a full runner; on a GPU with the weights."""
+        """Memory of a full runner without the weights."""
         config, precision = self._checkpoint.model.config, self.placement.precision
-        needed = full_bytes(config, capacity, self._max_beam_size, precision)
-        return needed + (network_bytes(config, capacity, precision) if self.placement.is_gpu else 0)
+        held = full_bytes(config, capacity, self._max_beam_size, precision)
+        if self._is_native:
+            return held + native_step_bytes(config, capacity)
+        return held + step_bytes(config, capacity, precision)
+
+    def weight_bytes(self) -> int:
+        """Memory of the weights on one device."""
+        config, precision = self._checkpoint.model.config, self.placement.precision
+        return (packed_bytes if self._is_native else weight_bytes)(config, precision)
+
+    @property
+    def _is_native(self) -> bool:
+        placement = self.placement
+        backend = placement.backend or resolve_backend(
+            "auto", placement.devices[0], placement.precision
+        )
+        return backend == "native"
 
     def _make(
         self, capacity: Capacity, device: str, precision: Precision, backend: Backend | None

@@ -105,9 +105,19 @@ class Settings(BaseSettings):
         description="Batches that the CPU decodes side by side, each with a share of cores, slots "
         "and rows; 0: two if it has two cores. Each GPU has one.",
     )
-    max_slots: int = Field(64, ge=1, le=65536, description="Sentences translated at the same time.")
+    max_slots: int = Field(
+        0,
+        ge=0,
+        le=65536,
+        description="Sentences of a model translated at the same time. 0: 64 on the CPU, and as "
+        "many as make 1024 hypotheses on each GPU; fewer if the free memory is small.",
+    )
     max_rows: int = Field(
-        256, ge=1, le=65536, description="Hypotheses held at the same time; a beam of 4 takes 4."
+        0,
+        ge=0,
+        le=65536,
+        description="Hypotheses of a model held at the same time; a beam of 4 takes 4. 0: enough "
+        "for max_slots of the checkpoint's own beams, on the CPU at least of 4.",
     )
     max_source_tokens: int = Field(
         0,
@@ -136,7 +146,10 @@ class Settings(BaseSettings):
         500_000, ge=1, le=10**9, description="Characters of a file's texts to translate."
     )
     max_beam_size: int = Field(
-        16, ge=1, le=64, description="Largest beam a request may ask for; at most max_rows."
+        16,
+        ge=1,
+        le=64,
+        description="Largest beam a request may ask for; at most max_rows, unless that is 0.",
     )
     max_waiting_sentences: int = Field(
         2048,
@@ -152,7 +165,11 @@ class Settings(BaseSettings):
         description="Source tokens of sentences that may wait; beyond that the answer is 503.",
     )
     max_prefill_tokens: int = Field(
-        1024, ge=1, le=10**6, description="Source tokens encoded between two decoding steps."
+        0,
+        ge=0,
+        le=10**6,
+        description="Source tokens encoded between two decoding steps. 0: 1024 on the CPU, 1024 to "
+        "8192 on a GPU by the encoder's size.",
     )
     scheduling: Literal["short-first", "first-come"] = Field(
         "short-first",
@@ -323,7 +340,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _beam_must_fit_into_the_rows(self) -> Self:
-        if self.max_beam_size > self.max_rows:
+        if 0 < self.max_rows < self.max_beam_size:
             raise ValueError(
                 f"max_beam_size must be at most max_rows ({self.max_rows}), "
                 f"got {self.max_beam_size}"

@@ -69,7 +69,7 @@ def _make_engine(
     bounds = EngineLimits(
         max_waiting_sentences=settings.max_waiting_sentences,
         max_waiting_tokens=settings.max_waiting_tokens,
-        max_prefill_tokens=settings.max_prefill_tokens,
+        max_prefill_tokens=model.max_prefill_tokens,
         is_preemptive=settings.scheduling == "short-first",
         cache_bytes=settings.cache_bytes // len(settings.model),
     )
@@ -86,9 +86,9 @@ def _make_engine(
             "workers": lambda: engine.num_workers,
             "running": lambda: engine.num_running,
             "set_aside": lambda: engine.num_set_aside,
-            "slots": lambda: settings.max_slots,
+            "slots": lambda: model.sizes.max_slots,
             "rows_used": lambda: engine.num_rows,
-            "rows": lambda: settings.max_rows,
+            "rows": lambda: model.sizes.max_rows,
             "waiting": lambda: engine.admission.num_sentences,
             "waiting_tokens": lambda: engine.admission.num_tokens,
             "ready": lambda: engine.is_ready,

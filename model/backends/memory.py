@@ -1,4 +1,8 @@
-"""Memory that runners need, and memory that is free."""
+"""Memory that runners need, and memory that is free.
+
+The estimates of a GPU's tensors are held to the tensors themselves by a test; what fragmentation,
+recordings and libraries take besides is for the caller to keep free.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +16,73 @@ from model.decoding.network_interface import Capacity, Precision
 from model.network.config import ModelConfig
 from model.network.transformer import weight_shapes
 
-_HYPOTHESIS_TOKEN_BYTES = 12  # an int64 id and a float32 log-probability
-_LOGITS_COPIES = 4
-"""Logits of a step in float32, and what masks, sums and sorts of them hold at the same time."""
+_HYPOTHESIS_BYTES = 34
+"""Of a token of each live hypothesis of a slot: an id and a log-probability, the same of a finished
+one, and which terms it makes."""
+_POSITION_BYTES = 80
+"""Of a position of each slot: the forced prefix, and the tables of terms."""
+_LOGITS_COPIES = 3
+"""Float32 logits of all rows that a step holds at the same time."""
+_SAMPLED_COPIES = 9
+"""Logits of rows that sample, at most one a slot: sorted, masked, summed, with noise."""
+_REORDERED_LOGITS = 4
+"""Logits, and what takes as much as they, that a step holds while it reorders the caches."""
+_NATIVE_LOGITS_COPIES = 3
+_INT8_BYTES = 1.1
+"""Of a weight, with the scales of its block."""
+_ENCODED_TOKENS = 8192
+"""Padded source tokens that are encoded at once, at most."""
 
 
 def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision: Precision) -> int:
-    """Bytes of all caches and hypotheses when every slot and row is full."""
+    """Bytes of all caches and searches when every slot and row is full."""
     positions = (
         capacity.max_rows * capacity.max_target_tokens
         + capacity.max_slots * capacity.max_source_tokens
     )
     keys_and_values = 2 * config.n_decoder_layers * config.d_model * positions
-    hypotheses = (
-        2 * capacity.max_slots * max_beam * capacity.max_target_tokens
-    )  # live and finished ones
-    return keys_and_values * _bytes_of(precision) + hypotheses * _HYPOTHESIS_TOKEN_BYTES
+    searches = capacity.max_slots * capacity.max_target_tokens
+    each = _HYPOTHESIS_BYTES * max_beam + _POSITION_BYTES
+    return keys_and_values * _bytes_of(precision) + searches * each
 
 
-def network_bytes(config: ModelConfig, capacity: Capacity, precision: Precision) -> int:
-    """Bytes of the weights on a GPU, and of a full step's logits."""
-    weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
-    logits = _LOGITS_COPIES * capacity.max_rows * config.tgt_vocab_size * 4
-    return weights * _bytes_of(precision) + logits
+def weight_bytes(config: ModelConfig, precision: Precision) -> int:
+    """Bytes of the weights as PyTorch holds them."""
+    return _num_weights(weight_shapes(config)) * _bytes_of(precision)
+
+
+def packed_bytes(config: ModelConfig, precision: Precision) -> int:
+    """Bytes of the weights of the native backend while it packs them: the packed matrices, the
+    tables of embeddings, and the two weights in work."""
+    shapes = weight_shapes(config)
+    tables = {name: shape for name, shape in shapes.items() if "embedding" in name}
+    num_packed = _num_weights(shapes) - _num_weights(tables)
+    if "output.weight" not in shapes:
+        num_packed += config.tgt_vocab_size * config.d_model
+    largest = max(math.prod(shape) for shape in shapes.values())
+    size = _INT8_BYTES if precision == "int8" else 4
+    return int(num_packed * size) + 4 * (_num_weights(tables) + 2 * largest)
+
+
+def step_bytes(config: ModelConfig, capacity: Capacity, precision: Precision) -> int:
+    """Bytes that PyTorch needs for a moment, in a step of all rows or while it encodes."""
+    logits = 4 * capacity.max_rows * config.tgt_vocab_size
+    size = _bytes_of(precision)
+    one_store = config.n_decoder_layers * config.d_model * size * (
+        capacity.max_rows * capacity.max_target_tokens
+    )  # fmt: skip
+    a_token = 2 * config.n_decoder_layers * config.d_model + 4 * config.d_model + config.d_ff
+    return max(
+        _LOGITS_COPIES * logits
+        + 4 * _SAMPLED_COPIES * config.tgt_vocab_size * min(capacity.max_slots, capacity.max_rows),
+        one_store + _REORDERED_LOGITS * logits,
+        _ENCODED_TOKENS * a_token * size,
+    )
+
+
+def native_step_bytes(config: ModelConfig, capacity: Capacity) -> int:
+    """Bytes that the native backend needs for a moment in a step of all rows."""
+    return _NATIVE_LOGITS_COPIES * 4 * capacity.max_rows * config.tgt_vocab_size
 
 
 def free_bytes(device: str) -> int:
@@ -43,6 +91,10 @@ def free_bytes(device: str) -> int:
         free, _ = torch.cuda.mem_get_info(device)
         return free
     return min([psutil.virtual_memory().available, *free_in_control_groups()])
+
+
+def _num_weights(shapes: dict[str, tuple[int, ...]]) -> int:
+    return sum(math.prod(shape) for shape in shapes.values())
 
 
 def _bytes_of(precision: Precision) -> int:

@@ -11,6 +11,8 @@ from pydantic import Field, model_validator
 from service.settings import Settings, read_settings
 
 _NOT_OURS = ("host", "port")
+_MOST_CPU_SLOTS, _MOST_GPU_SLOTS = 64, 1024
+"""That a replica chooses (`service.sizing`)."""
 
 
 class ReplicaSettings(Settings):
@@ -48,7 +50,8 @@ class ReplicaSettings(Settings):
     @property
     def max_ongoing_requests(self) -> int:
         """One-sentence requests that fill a replica: the slots and the queue of each model."""
-        return len(self.model) * (self.max_slots + self.max_waiting_sentences)
+        slots = self.max_slots or (_MOST_GPU_SLOTS if self.gpus else _MOST_CPU_SLOTS)
+        return len(self.model) * (slots + self.max_waiting_sentences)
 
     def of_one_replica(self) -> Settings:
         """The settings of one replica's server; cpus and gpus determine threads and device."""

@@ -25,6 +25,7 @@ from model.network.config import ModelConfig
 from service.engine.sentence_task import SentenceOutcome
 from service.loading import LoadedModel
 from service.observability.metrics import Metrics
+from service.sizing import Sizes
 from service.translation.inspection import InspectedModel
 
 TAG, EOS = 1, 2
@@ -249,6 +250,8 @@ def fake_model(
         tokenizer=FakeTokenizer(),
         make_runners=[lambda: runner],
         max_source_tokens=runner.max_source_tokens,
+        sizes=Sizes(runner.max_slots, runner.max_rows),
+        max_prefill_tokens=1024,
         device="cpu",
         precision="float32",
         inspected=InspectedModel(FAKE_CONFIG, fake_attention, fake_search),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
@@ -15,7 +18,9 @@ from model.network.transformer import weight_shapes
 from model.runner import Runner
 from service import loading
 from service.loading import LoadedModel, StartupError, load_models
+from service.runner_factory import RunnerFactory
 from service.settings import BUNDLED, Settings
+from service.sizing import Sizes
 
 
 def loaded(**settings: object) -> LoadedModel:
@@ -78,27 +83,154 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
 
 
-@pytest.mark.usefixtures("two_gpus")
-def test_each_gpu_has_a_worker_with_its_share_of_slots_and_rows() -> None:
-    settings = Settings(model=BUNDLED[:1], device="cuda:0,1", max_slots=65, precision="float16")
-    opened = loading._open_model(BUNDLED[0], settings)
-    workers = [(room.max_slots, room.max_rows, device) for room, device in opened.workers]
-    assert workers == [(33, 128, "cuda:0"), (32, 128, "cuda:1")]
+def free_on(monkeypatch: pytest.MonkeyPatch, **gib: float) -> None:
+    """So much memory is free on each device; cuda_1 is cuda:1."""
+    num_bytes = {name.replace("_", ":"): int(number * 2**30) for name, number in gib.items()}
+    monkeypatch.setattr(memory, "free_bytes", num_bytes.__getitem__)
+
+
+def workers_of(model: LoadedModel) -> list[tuple[int, int, str]]:
+    made = [cast("functools.partial[Runner]", make).args for make in model.make_runners]
+    return [(capacity.max_slots, capacity.max_rows, device) for capacity, device, _ in made]
+
+
+def on_gpus(device: str = "cuda:0,1", **settings: object) -> list[LoadedModel]:
+    given = {"model": BUNDLED[:1], "precision": "float16", "device": device, **settings}
+    return load_models(Settings.model_validate(given))
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_on_a_gpu_weights_and_logits_take_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The weights of the bundled model take 15 MB in half precision."""
+def test_each_gpu_has_a_worker_with_its_share_of_slots_and_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free_on(monkeypatch, cuda_0=70, cuda_1=70)
+    (model,) = on_gpus(max_slots=65, max_rows=256)
+    assert workers_of(model) == [(33, 128, "cuda:0"), (32, 128, "cuda:1")]
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_gpu_gets_a_thousand_rows_and_fewer_if_its_memory_is_small(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The bundled models have beams of 4. What a GPU computes fastest is not yet measured."""
+    free_on(monkeypatch, cuda_0=70, cuda_1=70)
+    (model,) = on_gpus()
+    assert workers_of(model) == [(256, 1024, "cuda:0"), (256, 1024, "cuda:1")]
+    assert model.max_prefill_tokens == 8192
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+    free_on(monkeypatch, cuda_0=70, cuda_1=0.5)
+    (model,) = on_gpus()
+    (slots, rows, _), other = workers_of(model)
+    assert other == (slots, rows, "cuda:1")
+    assert rows in {128, 256, 512}
+    assert slots == rows // 4
+    assert "because no more fit into the free memory" in caplog.text
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_two_models_on_a_gpu_share_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    free_on(monkeypatch, cuda=1)
+    models = on_gpus("cuda", model=BUNDLED)
+    alone = [on_gpus("cuda", model=[path])[0] for path in BUNDLED]
+    together = [model.sizes.max_rows for model in models]
+    assert sum(together) < sum(model.sizes.max_rows for model in alone)
+    settings = Settings(model=BUNDLED, device="cuda", precision="float16")
+    opened = [loading._open_model(path, settings) for path in BUNDLED]
+    needed = sum(
+        model.needed_bytes(settings, loaded.sizes)["cuda"]
+        for model, loaded in zip(opened, models, strict=True)
+    )
+    assert 0.4 * 2**30 < needed < 0.85 * 2**30
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_what_was_asked_for_is_had_or_refused_with_what_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free_on(monkeypatch, cuda=1)
+    asked = {"max_slots": 4096, "max_rows": 16384}
+    with pytest.raises(StartupError, match="1.0 GiB are free on cuda; max_slots") as refused:
+        on_gpus("cuda", **asked)
+    fits = dict(zip(asked, map(int, re.findall(r"max_\w+ (\d+)", str(refused.value))), strict=True))
+    (model,) = on_gpus("cuda", **fits)
+    assert model.sizes == (fits["max_slots"], fits["max_rows"])
+    with pytest.raises(StartupError, match="max_slots"):
+        on_gpus("cuda", **{name: 2 * number for name, number in fits.items()})
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_gpu_that_is_full_is_told_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    free_on(monkeypatch, cuda=0.01)
+    with pytest.raises(StartupError, match="one slot does not fit either"):
+        on_gpus("cuda")
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_rows_follow_the_slots_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    free_on(monkeypatch, cuda=70)
+    assert on_gpus("cuda", max_slots=8)[0].sizes == (8, 32)
+    assert on_gpus("cuda", max_slots=2)[0].sizes == (2, 16)
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_sizes_are_those_of_the_precision_that_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that overflows in half precision is served in float32, which takes twice as much."""
+    free_on(monkeypatch, cuda=1)
+
+    def choose(factory: RunnerFactory) -> None:
+        factory.placement = factory.placement._replace(precision="float32")
+
+    half = on_gpus("cuda")[0].sizes
+    monkeypatch.setattr(RunnerFactory, "choose_precision", choose)
+    (model,) = on_gpus("cuda", precision="auto")
+    assert model.precision == "float32"
+    assert model.sizes.max_rows < half.max_rows
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_on_a_gpu_weights_and_a_step_take_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(model=BUNDLED[:1], device="cuda:0,1", precision="float16")
     opened = loading._open_model(BUNDLED[0], settings)
-    capacity, _ = opened.workers[0]
-    needed = opened.factory.needed_bytes(capacity)
+    sizes = Sizes(64, 256)
+    needed = opened.needed_bytes(settings, sizes)
+    capacity, _ = opened.workers(sizes, settings)[0]
     config = opened.checkpoint.info.architecture
     caches = full_bytes(config, capacity, settings.max_beam_size, "float16")
     weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
-    assert needed > caches + 2 * weights + 4 * capacity.max_rows * config.tgt_vocab_size
-    monkeypatch.setattr(memory, "free_bytes", lambda device: needed)
-    loading._require_memory([opened])
-    monkeypatch.setattr(memory, "free_bytes", lambda device: needed - (device == "cuda:1"))
-    with pytest.raises(StartupError, match="are free on cuda:1"):
-        loading._require_memory([opened])
+    assert set(needed) == {"cuda:0", "cuda:1"}
+    assert needed["cuda:0"] > caches + 2 * weights + 4 * capacity.max_rows * config.tgt_vocab_size
+
+
+def test_workers_of_a_device_share_the_weights_and_that_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needed = []
+    for workers in (1, 2):
+        settings = Settings(model=BUNDLED[:1], device="cpu", workers=workers)
+        opened = loading._open_model(BUNDLED[0], settings)
+        needed.append(opened.needed_bytes(settings, Sizes(64, 256))["cpu"])
+    assert needed[0] == needed[1]
+
+
+def test_a_small_container_gets_fewer_slots_and_both_models(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On the CPU the usual sizes are 64 and 256. A control group bounds what is free."""
+    free_on(monkeypatch, cpu=16)
+    models = load_models(Settings(model=BUNDLED, device="cpu"))
+    assert {model.sizes for model in models} == {(64, 256)}
+    monkeypatch.undo()
+    monkeypatch.setattr(memory, "free_in_control_groups", lambda: [300 * 2**20])
+    models = load_models(Settings(model=BUNDLED, device="cpu"))
+    assert all(0 < model.sizes.max_slots < 64 for model in models)
+    runners = [make() for model in models for make in model.make_runners]
+    assert sum(runner.max_rows for runner in runners) == sum(m.sizes.max_rows for m in models)
+
+
+def test_a_container_without_memory_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "free_in_control_groups", lambda: [30 * 2**20])
+    with pytest.raises(StartupError, match="free on cpu; one slot does not fit either") as refused:
+        load_models(Settings(model=BUNDLED, device="cpu"))
+    assert "\n" not in str(refused.value)

@@ -37,7 +37,7 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
     assert settings.model == (Path("a"), Path("b"))
     assert settings.otlp_headers is not None
     assert settings.otlp_headers.get_secret_value() == "key=sesame"
-    assert settings.max_slots == 64
+    assert settings.max_slots == 0
 
 
 def test_a_byte_order_mark_before_the_file_is_dropped(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_every_setting_says_what_it_is() -> None:
         {"device": "tpu"},
         {"device": "cuda:"},
         {"device": "cuda:0,,1"},
-        {"max_slots": 0},
+        {"max_slots": -1},
         {"max_rows": 8, "max_beam_size": 9},
         {"max_source_tokens": 15},
         {"max_source_tokens": -1},

@@ -1,0 +1,148 @@
+"""Choose how many sentences models translate at the same time, by the memory that is free.
+
+Pure arithmetic: the caller measures memory and says what sizes need.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from model.network.config import ModelConfig
+
+_GIB = 2**30
+_CPU_SLOTS = 64
+_CPU_BEAM = 4
+_GPU_ROWS = 1024
+"""Of each GPU. Beyond it a step of the models of today should be bound by arithmetic (not yet
+measured)."""
+_USED_SHARE = {"cpu": 0.75, "cuda": 0.85}
+"""Of the free memory, at most, where sizes are chosen. The rest is for texts and libraries; on a
+GPU for recorded steps, work spaces and holes between tensors."""
+_CPU_PREFILL_TOKENS = 1024
+_MOST_PREFILL_TOKENS = 8192
+_PREFILL_WORK = 10**12
+"""Floating-point operations of encoding between two steps on a GPU: a few milliseconds."""
+
+
+class DoesNotFit(ValueError):
+    """The sizes that were asked for need more memory than is free; the message says what fits."""
+
+
+class Sizes(NamedTuple):
+    """Slots and rows of all workers of a model together."""
+
+    max_slots: int
+    max_rows: int
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a model asks for. `wanted`: the sizes if there is enough memory. `bytes_of`: what sizes
+    need on each device, with the weights; devices are named as by torch."""
+
+    wanted: Sizes
+    bytes_of: Callable[[Sizes], Mapping[str, int]]
+
+
+def usual_sizes(asked: Sizes, devices: Sequence[str], beam_size: int, least_rows: int) -> Sizes:
+    """The sizes that are `asked` for, and instead of 0 the usual ones for beams of `beam_size`."""
+    if devices[0] == "cpu":
+        slots, width = _CPU_SLOTS, max(_CPU_BEAM, beam_size)
+    else:
+        slots, width = len(devices) * max(1, _GPU_ROWS // beam_size), beam_size
+    slots = asked.max_slots or slots
+    return Sizes(slots, asked.max_rows or max(least_rows, slots * width))
+
+
+def choose_sizes(
+    demands: Sequence[Demand], asked: Sizes, least_rows: int, free: Mapping[str, int]
+) -> list[Sizes]:
+    """The sizes of each model, which fit together into the `free` bytes of each device.
+
+    Sizes that are 0 in `asked` are halved, first those of the model that needs most, until all
+    take only a part of the memory; a model keeps `least_rows`. Raises DoesNotFit.
+    """
+    usable = {name: int(num * _USED_SHARE[name.partition(":")[0]]) for name, num in free.items()}
+    chosen = [demand.wanted for demand in demands]
+    while device := _overfull(demands, chosen, usable):
+        halved = [_halved(sizes, asked, least_rows) for sizes in chosen]
+        shrinking = [i for i, sizes in enumerate(halved) if sizes != chosen[i]]
+        if not shrinking:
+            break
+        needs = {i: demands[i].bytes_of(chosen[i]).get(device, 0) for i in shrinking}
+        largest = max(needs, key=lambda i: needs[i])
+        chosen[largest] = halved[largest]
+    if device := _overfull(demands, chosen, free):
+        raise DoesNotFit(_refusal(demands, chosen, least_rows, free, device))
+    return chosen
+
+
+def prefill_tokens(is_gpu: bool, config: ModelConfig) -> int:
+    """Source tokens to encode between two steps: on a GPU a power of two by the encoder's work."""
+    if not is_gpu:
+        return _CPU_PREFILL_TOKENS
+    a_layer = 4 * config.d_model**2 + 2 * config.d_model * config.d_ff
+    tokens = _PREFILL_WORK // (2 * a_layer * config.n_encoder_layers)
+    power = 1 << (max(tokens, 1).bit_length() - 1)
+    return min(max(power, _CPU_PREFILL_TOKENS), _MOST_PREFILL_TOKENS)
+
+
+def _needed(demands: Sequence[Demand], chosen: Sequence[Sizes]) -> Counter[str]:
+    needed: Counter[str] = Counter()
+    for demand, sizes in zip(demands, chosen, strict=True):
+        needed.update(demand.bytes_of(sizes))
+    return needed
+
+
+def _overfull(
+    demands: Sequence[Demand], chosen: Sequence[Sizes], limits: Mapping[str, int]
+) -> str | None:
+    """The device that lacks most, if any does."""
+    missing = {name: num - limits[name] for name, num in _needed(demands, chosen).items()}
+    worst = max(missing, key=lambda name: missing[name])
+    return worst if missing[worst] > 0 else None
+
+
+def _halved(sizes: Sizes, asked: Sizes, least_rows: int) -> Sizes:
+    """Half of what was not asked for."""
+    slots = asked.max_slots or max(1, sizes.max_slots // 2)
+    rows = asked.max_rows or max(least_rows, sizes.max_rows // 2)
+    return Sizes(slots, min(rows, sizes.max_rows))
+
+
+def _refusal(
+    demands: Sequence[Demand],
+    chosen: Sequence[Sizes],
+    least_rows: int,
+    free: Mapping[str, int],
+    device: str,
+) -> str:
+    told = (
+        f"full slots would take {_needed(demands, chosen)[device] / _GIB:.1f} GiB of memory with "
+        f"the weights, and {free[device] / _GIB:.1f} GiB are free on {device}; "
+    )
+    for smaller in _smaller(chosen, least_rows):
+        if not _overfull(demands, smaller, free):
+            slots, rows = map(max, zip(*smaller, strict=True))
+            return told + (
+                f"max_slots {slots} with max_rows {rows} fits, or lower max_target_tokens or "
+                "max_source_tokens"
+            )
+    return told + (
+        "one slot does not fit either: lower max_beam_size, max_target_tokens or "
+        "max_source_tokens, or take a smaller model"
+    )
+
+
+def _smaller(chosen: Sequence[Sizes], least_rows: int) -> Iterator[list[Sizes]]:
+    """All models halved once, twice, and so on, to one slot."""
+    chosen = list(chosen)
+    while True:
+        halved = [_halved(sizes, Sizes(0, 0), least_rows) for sizes in chosen]
+        if halved == chosen:
+            return
+        yield halved
+        chosen = halved

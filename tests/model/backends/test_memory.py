@@ -1,0 +1,141 @@
+"""The estimates of memory, held to what is allocated."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+
+from model.backends.memory import full_bytes, packed_bytes, step_bytes, weight_bytes
+from model.backends.torch_eager import EagerNetwork
+from model.decoding.network_interface import Capacity, RowTable, StepShape
+from model.decoding.search import Search
+from model.decoding.step import Step
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer
+from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved
+
+_MIB = 2**20
+_MAX_BEAM = 16
+
+
+class LiveTensors(TorchDispatchMode):
+    """Counts the bytes of tensors that operations made and that still live."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+        self._sizes: dict[int, int] = {}
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        out = function(*args, **(kwargs or {}))
+        for value in tree_flatten(out)[0]:
+            if isinstance(value, torch.Tensor):
+                self._count(value.untyped_storage())
+        return out
+
+    def most_during(self, work: Any) -> int:
+        """Bytes beyond the present ones that `work` holds at the same time."""
+        self.most = before = self.now
+        work()
+        return self.most - before
+
+    def _count(self, storage: torch.UntypedStorage) -> None:
+        key = storage._cdata
+        if key in self._sizes:
+            return
+        self._sizes[key] = storage.nbytes()
+        self.now += storage.nbytes()
+        self.most = max(self.most, self.now)
+        weakref.finalize(storage, self._forget, key)
+
+    def _forget(self, key: int) -> None:
+        self.now -= self._sizes.pop(key)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"), list(itertools.product(SHAPES, ["greedy", "beam", "mixed"]))
+)
+def test_no_runner_on_a_gpu_takes_more_than_its_estimate(shape: str, kind: str) -> None:
+    """Nor much less: what is refused would not have fitted."""
+    config, (width, features) = SHAPES[shape], KINDS[kind]
+    capacity = Capacity(256, 256 * width, 128, min(256, config.max_positions))
+    slots, rows = capacity.max_slots, capacity.max_rows
+    with torch.inference_mode(), FakeTensorMode(), LiveTensors() as live:
+        model = moved(Transformer(config))
+        weights = sum(w.nbytes for w in {id(w): w for w in model.parameters()}.values())
+        before = live.now
+        network = EagerNetwork(model, [0, 1, 2], capacity, is_recorded=True)
+        search = Search(slots, _MAX_BEAM, capacity.max_target_tokens, 3, 0, DEVICE)
+        held = live.now - before
+        numbers = torch.zeros(slots, width, dtype=torch.int64, device=DEVICE)
+        places = torch.arange(rows, device=DEVICE)
+        drawn = places[: slots if features.has_sampling else 0]
+        table = RowTable(numbers, places, places, places[:slots], places, drawn)
+        step, longest = Step(network, search), StepShape(capacity.max_target_tokens, 128)
+        stepping = live.most_during(lambda: step.run(table, longest, features))
+        sources = torch.zeros(64, 128, dtype=torch.int64, device=DEVICE)
+        encoding = live.most_during(lambda: network.encoded(sources))
+    expected = full_bytes(config, capacity, _MAX_BEAM, "float16")
+    assert held <= expected + _MIB
+    assert held >= 0.9 * expected
+    assert max(stepping, encoding) <= step_bytes(config, capacity, "float16") + 32 * _MIB
+    assert weights == pytest.approx(weight_bytes(config, "float16"), rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["beam", "sampling"])
+def test_a_moment_of_a_step_is_not_overestimated_by_half(kind: str) -> None:
+    """Of the kind that takes most: a step that reorders, or one that samples."""
+    config = SHAPES["nllb600"] if kind == "beam" else SHAPES["opus"]
+    width, features = KINDS[kind]
+    capacity = Capacity(256, 256 * width, 128, 256 if kind == "beam" else 32)
+    with torch.inference_mode(), FakeTensorMode(), LiveTensors() as live:
+        network = EagerNetwork(moved(Transformer(config)), [0, 1, 2], capacity, is_recorded=True)
+        search = Search(256, _MAX_BEAM, capacity.max_target_tokens, 3, 0, DEVICE)
+        numbers = torch.zeros(256, width, dtype=torch.int64, device=DEVICE)
+        places = torch.arange(256 * width, device=DEVICE)
+        drawn = places[: 256 if features.has_sampling else 0]
+        table = RowTable(numbers, places, places, places[:256], places, drawn)
+        step, longest = Step(network, search), StepShape(capacity.max_target_tokens, 128)
+        taken = live.most_during(lambda: step.run(table, longest, features))
+    assert taken > step_bytes(config, capacity, "float16") / 1.5
+
+
+_PACKING = """
+import sys, psutil, torch
+from model.backends.memory import packed_bytes
+from model.backends.native import PackedModel
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer
+config = ModelConfig(32000, 32000, 512, 8, 2048, 6, 6, norm="pre")
+model, precision = Transformer(config), sys.argv[1]
+tables = 4 * config.src_vocab_size * config.d_model
+before = psutil.Process().memory_info().rss
+packed = PackedModel(model, [0, 1, 2], precision == "int8")
+print((psutil.Process().memory_info().rss - before + tables) / packed_bytes(config, precision))
+"""
+
+
+@pytest.mark.parametrize("precision", ["int8", "float32"])
+def test_packed_weights_take_what_is_estimated(precision: str) -> None:
+    """The tables of embeddings are shared with the model here, and read from its file else."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _PACKING, precision], capture_output=True, text=True, check=True
+    )
+    assert 0.4 < float(ended.stdout) < 1.02
+
+
+def test_a_model_with_its_own_output_has_more_to_pack() -> None:
+    tied = ModelConfig(1000, 1000, 64, 2, 128, 1, 1)
+    own = ModelConfig(1000, 1000, 64, 2, 128, 1, 1, shared_embeddings="none")
+    assert packed_bytes(own, "int8") > packed_bytes(tied, "int8")
