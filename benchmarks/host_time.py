@@ -49,7 +49,7 @@ class HostCost(NamedTuple):
 class NoNetwork(EagerNetwork):
     """Sends to the device what the network would, and computes nothing."""
 
-    def clear(self, slots: range, rows: range) -> None:
+    def clear_places(self, slots: torch.Tensor, rows: torch.Tensor) -> None:
         pass
 
     def encoded(self, padded: torch.Tensor) -> list[KV]:
@@ -118,13 +118,15 @@ def measure(slots: int, beam: int, is_equal: bool, count: int) -> HostCost:
         started = time.thread_time()
         handles = runner.admit(new) if new else []
         admitted = time.thread_time()
+        runner._compact()  # as a step begins, so that slots are final
+        compacted = time.thread_time()
         for handle in handles:
             life = MEAN_TOKENS if is_equal else max(3, int(rng.lognormvariate(3.1, 0.5)))
             ends.setdefault(num_steps + life, []).append(handle)
         _mark(runner, step, ends.pop(num_steps, []))
         stepped = time.thread_time()
         runner.step()
-        taken += time.thread_time() - stepped + admitted - started
+        taken += time.thread_time() - stepped + compacted - started
         spent_admitting += admitted - started
         num_steps += 1
     return HostCost(taken / num_steps, spent_admitting / num_steps, first)

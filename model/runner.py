@@ -162,7 +162,6 @@ class Runner:
     def _admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
         self._check_room(sentences)
         handles = [next(self._handles) for _ in sentences]
-        num_slots, num_rows = self._allocator.num_slots, self._allocator.num_rows
         for handle, sentence in zip(handles, sentences, strict=True):
             self._allocator.add(handle, sentence.options.beam_size)
             limit = sentence.target_limit(self.max_target_tokens)
@@ -172,8 +171,8 @@ class Runner:
         self._full_batch = None
         try:
             self._network.clear(
-                range(num_slots, self._allocator.num_slots),
-                range(num_rows, self._allocator.num_rows),
+                [self._allocator.slot(handle) for handle in handles],
+                [row for handle in handles for row in self._allocator.rows(handle)],
             )
             for batch in _by_length(list(zip(handles, sentences, strict=True))):
                 self._encode(batch)
@@ -202,6 +201,7 @@ class Runner:
 
     def _take_step(self, handles: Sequence[int] | None) -> StepResult:
         if self._running:
+            self._compact()
             self._launch(self._batch_of(handles))
         streamed: dict[int, list[int]] = {}
         while self._pending_steps and self._is_due(self._pending_steps[0].step):
@@ -377,15 +377,20 @@ class Runner:
                 most = min(state.limit, self._num_steps - state.first_step)
                 yield EndedSentence(place, slot, row, len(state.source.ids), most)
 
+    def _compact(self) -> None:
+        """Fill the places of sentences that left and that no new one has taken."""
+        moves = self._allocator.compact()
+        if moves.rows or moves.slots:
+            self._network.move(moves)
+        if moves.slots:
+            self._search.move(moves.slots)
+
     def _evict(self, handles: Sequence[int]) -> None:
-        moves = self._allocator.remove(handles)
+        self._allocator.remove(handles)
         for handle in handles:
             state = self._running.pop(handle)
             self._needs.leave(state.features, len(state.source.ids))
         self._full_batch = None
-        self._network.move(moves)
-        if moves.slots:
-            self._search.move(moves.slots)
 
     def _collect_finished(self, pending: _PendingResults) -> Iterator[Finished]:
         """Ended sentences, except those released before their results arrived."""

@@ -52,10 +52,10 @@ class RowCache:
         for store in (self.keys, self.values):
             store[:, targets, :, :length] = store[:, sources, :, :length]
 
-    def clear(self, rows: range) -> None:
-        """Fill contiguous rows with zeros."""
+    def clear(self, rows: Tensor) -> None:
+        """Fill rows (n,) with zeros."""
         for store in (self.keys, self.values):
-            store[:, rows.start : rows.stop, :, : self.num_written] = 0.0
+            store[:, :, :, : self.num_written].index_fill_(1, rows, 0.0)
 
 
 class MemoryCache:
@@ -74,11 +74,12 @@ class MemoryCache:
 
     def store(self, slots: Tensor, projected: Sequence[KV], lengths: Tensor) -> None:
         """Store each layer's (B, H, S, E) in the slots (B,); lengths (B,) mask the padding."""
-        self.num_written = max(self.num_written, projected[0].keys.size(2))
+        length = projected[0].keys.size(2)
+        self.num_written = max(self.num_written, length)
         for layer, kv in enumerate(projected):
-            self.keys[layer, slots, :, : kv.keys.size(2)] = kv.keys
-            self.values[layer, slots, :, : kv.values.size(2)] = kv.values
-        self.lengths[slots] = lengths
+            self.keys[layer, :, :, :length].index_copy_(0, slots, kv.keys)
+            self.values[layer, :, :, :length].index_copy_(0, slots, kv.values)
+        self.lengths.index_copy_(0, slots, lengths)
 
     def read(self, slots: Tensor, length: int) -> list[KV]:
         """A copy of the first `length` positions of the slots (B,), by layer: (B, H, S, E)."""
@@ -99,10 +100,10 @@ class MemoryCache:
             store[:, targets, :, :length] = store[:, sources, :, :length]
         self.lengths[targets] = self.lengths[sources]
 
-    def clear(self, slots: range) -> None:
-        """Fill contiguous slots with zeros."""
+    def clear(self, slots: Tensor) -> None:
+        """Fill slots (n,) with zeros."""
         for store in (self.keys, self.values):
-            store[:, slots.start : slots.stop, :, : self.num_written] = 0.0
+            store[:, :, :, : self.num_written].index_fill_(1, slots, 0.0)
 
 
 class StepRows:

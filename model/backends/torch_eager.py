@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 import torch
@@ -55,17 +54,22 @@ class EagerNetwork:
         """Do nothing: PyTorch's thread pool belongs to the whole process."""
 
     @torch.inference_mode()
-    def clear(self, slots: range, rows: range) -> None:
+    def clear(self, slots: Sequence[int], rows: Sequence[int]) -> None:
+        places = to_device(np.array([*slots, *rows], dtype=np.int64), self.device)
+        self.clear_places(places[: len(slots)], places[len(slots) :])
+
+    def clear_places(self, slots: Tensor, rows: Tensor) -> None:
         self._memory.clear(slots)
         self._rows.clear(rows)
 
     @torch.inference_mode()
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        lengths = np.array([len(ids) for ids in sources])
-        padded = np.full((len(sources), lengths.max()), self._model.config.pad_id)
-        padded[np.arange(padded.shape[1]) < lengths[:, None]] = list(chain.from_iterable(sources))
+        lengths = [len(ids) for ids in sources]
+        padded = np.full((len(sources), max(lengths)), self._model.config.pad_id)
+        for row, ids in zip(padded, sources, strict=True):
+            row[: len(ids)] = ids
         projected = self.encoded(to_device(padded, self.device))
-        where, stored = to_device(np.stack([slots, lengths]), self.device)
+        where, stored = to_device([slots, lengths], self.device).unbind(0)
         self._memory.store(where, projected, stored)
 
     def encoded(self, padded: Tensor) -> list[KV]:

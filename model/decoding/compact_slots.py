@@ -16,15 +16,23 @@ from model.decoding.slot_allocator import BatchView, Columns, Compaction
 
 _Array = NDArray[np.int64]
 _Moves = list[tuple[int, int]]
+_FREE = -1
+_NO_MOVES = Compaction([], [])
 
 
 class CompactSlotAllocator:
-    """Keeps live slots at 0..N-1 and live rows at 0..R-1: the last ones fill freed places."""
+    """Keeps live slots at 0..N-1 and live rows at 0..R-1 when a step begins. New sentences take
+    freed places; `compact` fills those that are left with the last slots and rows."""
 
     def __init__(self) -> None:
-        self.handles: list[int] = []
+        self.num_slots = 0
         self.num_rows = 0
+        self._handles: list[int] = []
+        """By slot; `_FREE` for a freed one."""
         self._slots: dict[int, int] = {}
+        self._free_slots: list[int] = []
+        self._free_rows: list[int] = []
+        """The freed places below the last one that was taken, the first one last."""
         self._sizes = np.zeros(8, dtype=np.int64)
         self._table = np.zeros((8, 4), dtype=np.int64)
         """The rows of each slot, padded with its first."""
@@ -32,8 +40,8 @@ class CompactSlotAllocator:
         """The slots of rows, and their beams."""
 
     @property
-    def num_slots(self) -> int:
-        return len(self.handles)
+    def handles(self) -> list[int]:
+        return [handle for handle in self._handles if handle != _FREE]
 
     def slot(self, handle: int) -> int:
         return self._slots[handle]
@@ -41,43 +49,63 @@ class CompactSlotAllocator:
     def first_row(self, handle: int) -> int:
         return int(self._table[self._slots[handle], 0])
 
+    def rows(self, handle: int) -> list[int]:
+        slot = self._slots[handle]
+        rows: list[int] = self._table[slot, : self._sizes[slot]].tolist()
+        return rows
+
     def view(self, handles: Sequence[int]) -> BatchView:
-        """Every row's place is its number. Raises ValueError for a subset."""
+        """Every row's place is its number. Raises ValueError for a subset, or before `compact`."""
         if len(handles) < self.num_slots:
             raise ValueError("on this device a step is of all running sentences")
+        if self._free_slots or self._free_rows:
+            raise ValueError("freed places must be filled before a step")
         sizes = self._sizes[: self.num_slots].copy()
         width = int(sizes.max(initial=0))
         table = self._table[: self.num_slots, :width].copy()
         return _FullView(sizes, table, self._owners[:, : self.num_rows].copy())
 
     def add(self, handle: int, beam_size: int) -> int:
-        slot, first = self.num_slots, self.num_rows
-        self._grow(slot + 1, first + beam_size, beam_size)
-        self.handles.append(handle)
+        rows = [self._free_rows.pop() for _ in range(min(beam_size, len(self._free_rows)))]
+        first = self.num_rows + len(self._free_rows) + len(rows)
+        rows += range(first, first + beam_size - len(rows))
+        slot = self._free_slots.pop() if self._free_slots else len(self._handles)
+        self._grow(slot + 1, rows[-1] + 1, beam_size)
+        self._handles[slot : slot + 1] = [handle]
         self._slots[handle] = slot
+        self.num_slots += 1
         self.num_rows += beam_size
         self._sizes[slot] = beam_size
+        self._table[slot] = rows[0]
         if beam_size == 1:
-            self._table[slot] = first
-            self._owners[:, first] = slot, 0
+            self._owners[:, rows[0]] = slot, 0
             return slot
-        beams = np.arange(beam_size)
-        self._table[slot] = first
-        self._table[slot, :beam_size] += beams
-        self._owners[0, first : self.num_rows] = slot
-        self._owners[1, first : self.num_rows] = beams
+        self._table[slot, :beam_size] = rows
+        self._owners[0, rows] = slot
+        self._owners[1, rows] = np.arange(beam_size)
         return slot
 
-    def remove(self, handles: Sequence[int]) -> Compaction:
-        """The last rows and slots fill the freed places."""
+    def remove(self, handles: Sequence[int]) -> None:
         slots = [self._slots.pop(handle) for handle in handles]
-        freed = [row for slot in slots for row in self._table[slot, : self._sizes[slot]].tolist()]
-        row_moves = _fill_holes(freed, self.num_rows)
+        for slot in slots:
+            self._handles[slot] = _FREE
+            self._free_rows += self._table[slot, : self._sizes[slot]].tolist()
+        self._free_slots += slots
+        self._free_slots.sort(reverse=True)
+        self._free_rows.sort(reverse=True)
+        self.num_slots -= len(slots)
+        self.num_rows -= int(self._sizes[slots].sum())
+
+    def compact(self) -> Compaction:
+        """The last rows and slots fill the freed places."""
+        if not self._free_slots and not self._free_rows:
+            return _NO_MOVES
+        row_moves = _fill_holes(self._free_rows, self.num_rows + len(self._free_rows))
         self._move_rows(row_moves)
-        self.num_rows -= len(freed)
-        slot_moves = _fill_holes(slots, self.num_slots)
+        slot_moves = _fill_holes(self._free_slots, len(self._handles))
         self._move_slots(slot_moves)
-        del self.handles[self.num_slots - len(slots) :]
+        del self._handles[self.num_slots :]
+        self._free_slots, self._free_rows = [], []
         return Compaction(row_moves, slot_moves)
 
     def _move_rows(self, moves: _Moves) -> None:
@@ -99,8 +127,8 @@ class CompactSlotAllocator:
         self._table[targets] = self._table[sources]
         self._sizes[targets] = self._sizes[sources]
         for target, source in moves:
-            handle = self.handles[source]
-            self.handles[target] = handle
+            handle = self._handles[source]
+            self._handles[target] = handle
             self._slots[handle] = target
         rows = self._table[targets]
         self._owners[0, rows] = targets[:, None]

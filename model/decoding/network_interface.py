@@ -40,10 +40,11 @@ class RowTable(NamedTuple):
     @classmethod
     def of(cls, view: BatchView, drawn: Sequence[int], device: torch.device) -> RowTable:
         """The table of a batch view; one transfer to the device."""
-        columns = [*view.columns, np.array(drawn, dtype=np.int64)]
-        flat = to_device(np.concatenate([column.ravel() for column in columns]), device)
-        by_slot, *others = flat.split([column.size for column in columns])
-        return cls(by_slot.view(columns[0].shape), *others)
+        by_slot, *others = view.columns
+        columns = [by_slot.reshape(-1), *others, np.array(drawn, dtype=np.int64)]
+        flat = to_device(np.concatenate(columns), device)
+        places, *rest = flat.split([len(column) for column in columns])
+        return cls(places.view(by_slot.shape), *rest)
 
 
 class BatchRows:
@@ -127,7 +128,7 @@ class Network(Protocol):
     def share_cores(self, sharers: int) -> None:
         """Use 1 / `sharers` of the cores; that many networks compute at once, one thread each."""
 
-    def clear(self, slots: range, rows: range) -> None:
+    def clear(self, slots: Sequence[int], rows: Sequence[int]) -> None:
         """Forget what earlier sentences left in slots and rows that new ones take: NaN of a
         sentence that overflowed survives a mask, because 0 x NaN is NaN."""
 

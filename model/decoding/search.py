@@ -83,14 +83,13 @@ class Search:
         for slot, sentence in zip(slots, sentences, strict=True):
             if sentence.prefix:
                 self.prefix[slot, : len(sentence.prefix)] = to_device(sentence.prefix, device)
-        self.live.score[where] = _NEVER
-        self.live.score[where, 0] = 0.0
-        self.finished.score[where] = _NEVER
-        self.last[where] = start
-        self.spelling[where] = 0
-        self.length[where] = 0
-        self.status[where] = Status.RUNNING
-        self.is_stuck[where] = False
+        self.live.score.index_fill_(0, where, _NEVER)
+        self.live.score[:, 0].index_fill_(0, where, 0.0)
+        self.finished.score.index_fill_(0, where, _NEVER)
+        self.last.index_fill_(0, where, start)
+        self.is_stuck.index_fill_(0, where, False)
+        for counts in (self.spelling, self.length, self.status):
+            counts.index_fill_(0, where, 0)
 
     def results(
         self, slots: Sequence[int], limits: Sequence[int], n_best: int

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 
 class Compaction(NamedTuple):
-    """Copies to make after sentences are evicted: (target, source) of rows and of slots. No source
-    is also a target."""
+    """Copies that fill the places of sentences that left: (target, source) of rows and of slots. No
+    source is also a target."""
 
     rows: list[tuple[int, int]]
     slots: list[tuple[int, int]]
@@ -80,11 +80,17 @@ class SlotAllocator(Protocol):
     def view(self, handles: Sequence[int]) -> BatchView:
         """The batch view of these sentences."""
 
+    def rows(self, handle: int) -> list[int]:
+        """The rows of a sentence."""
+
     def add(self, handle: int, beam_size: int) -> int:
         """Assign a slot and `beam_size` rows -> the slot."""
 
-    def remove(self, handles: Sequence[int]) -> Compaction:
-        """Free the slots and rows of sentences -> the copies that compaction needs."""
+    def remove(self, handles: Sequence[int]) -> None:
+        """Free the slots and rows of sentences."""
+
+    def compact(self) -> Compaction:
+        """Prepare a step -> the copies that it needs first."""
 
 
 class FixedSlotAllocator:
@@ -115,6 +121,9 @@ class FixedSlotAllocator:
     def first_row(self, handle: int) -> int:
         return self._groups[self._slots[handle]][0]
 
+    def rows(self, handle: int) -> list[int]:
+        return self._groups[self._slots[handle]]
+
     def view(self, handles: Sequence[int]) -> BatchView:
         slots = [self._slots[handle] for handle in handles]
         return BatchView(slots, [self._groups[slot] for slot in slots])
@@ -133,9 +142,11 @@ class FixedSlotAllocator:
         self._slots[handle] = slot
         return slot
 
-    def remove(self, handles: Sequence[int]) -> Compaction:
+    def remove(self, handles: Sequence[int]) -> None:
         for handle in handles:
             slot = self._slots.pop(handle)
             self._free_slots.append(slot)
             self._free_rows += self._groups[slot]
+
+    def compact(self) -> Compaction:
         return Compaction([], [])

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,8 @@ from model.decoding.sentence import SourceSentence
 from model.decoding.transfer import to_device
 
 _Key = TypeVar("_Key")
+_DTYPES = (np.int64, np.float32, np.bool_)
+"""Of the tables of `SlotOptions`."""
 
 
 class Features(NamedTuple):
@@ -103,8 +106,9 @@ class SlotOptions:
         """Write the sentences' options into the rows `slots` (B,)."""
         pairs = zip(sentences, limits, strict=True)
         rows = [option_rows(sentence, limit) for sentence, limit in pairs]
-        for table, values in zip(self.tables, zip(*rows, strict=True), strict=True):
-            table[slots] = to_device(values, table.device, table.dtype)
+        columns = zip(*rows, strict=True)
+        for table, values, dtype in zip(self.tables, columns, _DTYPES, strict=True):
+            table.index_copy_(0, slots, to_device(np.array(values, dtype=dtype), table.device))
 
 
 def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:

@@ -99,7 +99,7 @@ class NativeNetwork:
             self._library.dragoman_use_threads(self._network, num_threads)
             self._num_threads = num_threads
 
-    def clear(self, slots: range, rows: range) -> None:
+    def clear(self, slots: Sequence[int], rows: Sequence[int]) -> None:
         """Do nothing: a step reads only what its own sentences wrote."""
 
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:

@@ -41,19 +41,25 @@ def test_live_slots_and_rows_stay_contiguous_and_moves_carry_each_rows_content(s
     slot_content: dict[int, int] = {}
     widths: dict[int, int] = {}
     for handle in range(60):
-        widths[handle] = rng.randint(1, 5)
-        slot = allocator.add(handle, widths[handle])
+        width = rng.randint(1, 5)
+        slot = allocator.add(handle, width)
+        assert slot_content.get(slot) not in widths
         slot_content[slot] = handle
-        for beam, row in enumerate(rows_of(allocator, slot)):
+        for beam, row in enumerate(allocator.rows(handle)):
+            assert row_content.get(row, (-1, 0))[0] not in widths
             row_content[row] = (handle, beam)
+        widths[handle] = width
         while rng.random() < 0.45 and widths:
             gone = rng.choice(sorted(widths))
             del widths[gone]
-            moves = allocator.remove([gone])
-            for target, source in moves.rows:
-                row_content[target] = row_content[source]
-            for target, source in moves.slots:
-                slot_content[target] = slot_content[source]
+            allocator.remove([gone])
+        if rng.random() < 0.5:
+            continue
+        moves = allocator.compact()
+        for target, source in moves.rows:
+            row_content[target] = row_content.pop(source)
+        for target, source in moves.slots:
+            slot_content[target] = slot_content.pop(source)
         check(allocator, widths)
         for slot, owner in enumerate(allocator.handles):
             assert (slot_content[slot], allocator.slot(owner)) == (owner, slot)
@@ -80,10 +86,45 @@ def test_where_nobody_moves_slots_and_rows_are_used_again(seed: int) -> None:
         while rng.random() < 0.45 and widths:
             gone = rng.choice(sorted(widths))
             del widths[gone]
-            assert allocator.remove([gone]) == Compaction([], [])
+            allocator.remove([gone])
+            assert allocator.compact() == Compaction([], [])
         check(allocator, widths)
         for owner in widths:
             assert (allocator.slot(owner), allocator.view([owner]).rows) == places[owner]
+
+
+def test_a_new_sentence_takes_the_place_of_one_that_left_and_nothing_is_moved() -> None:
+    allocator = CompactSlotAllocator()
+    for handle in range(5):
+        allocator.add(handle, 2)
+    allocator.remove([1, 3])
+    with pytest.raises(ValueError, match="freed places must be filled"):
+        allocator.view(allocator.handles)
+    assert [allocator.add(handle, 2) for handle in (5, 6)] == [1, 3]
+    assert allocator.compact() == Compaction([], [])
+    assert allocator.handles == [0, 5, 2, 6, 4]
+    assert allocator.view(allocator.handles).columns.slots.tolist() == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+        3,
+        4,
+        4,
+    ]
+
+
+def test_a_wide_beam_takes_freed_rows_and_new_ones() -> None:
+    allocator = CompactSlotAllocator()
+    for handle in range(3):
+        allocator.add(handle, 1)
+    allocator.remove([0])
+    allocator.add(3, 3)
+    assert allocator.rows(3) == [0, 3, 4]
+    assert allocator.compact() == Compaction([], [])
 
 
 def test_the_table_fills_narrow_beams_with_their_own_rows() -> None:
