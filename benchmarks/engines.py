@@ -56,6 +56,10 @@ class Row:
     bleu: float | None
 
 
+class EngineEnded(RuntimeError):
+    """The process of an engine ended; its message stands on standard error."""
+
+
 class Worker:
     """One engine in a process of its own, which answers a line of JSON with one."""
 
@@ -81,7 +85,8 @@ class Worker:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise SystemExit("an engine's process ended; its message stands above")
+            self._process.communicate()
+            raise EngineEnded("its process ended; its message stands above")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -119,16 +124,29 @@ def _peak_mib() -> float:
     return int(peak.split()[1]) / 1024
 
 
+def start(engines: Sequence[str], prepared: Path, threads: int, device: str) -> dict[str, Worker]:
+    """The engines that run here; tells of those that do not. Ends the program if none does."""
+    workers = {}
+    for engine in engines:
+        try:
+            workers[engine] = Worker(engine, prepared, threads, device)
+        except EngineEnded as error:
+            print(f"{engine}: left out, {error}", flush=True)
+    if not workers:
+        raise SystemExit(f"none of {', '.join(engines)} runs here")
+    return workers
+
+
 def compare(name: str, prepared: Path, arguments: argparse.Namespace) -> list[Row]:
     """Every engine in every case, one after the other in each round."""
     engines = arguments.engines or ENGINES[arguments.device]
     shape = Shape.load(prepared)
-    workers = {e: Worker(e, prepared, arguments.threads, arguments.device) for e in engines}
+    workers = start(engines, prepared, arguments.threads, arguments.device)
     for engine, worker in workers.items():
         print(f"{engine}: loaded in {worker.load_seconds:.1f} s", flush=True)
     rows = []
     for batch, beam in CASES:
-        answers: dict[str, list[dict[str, Any]]] = {engine: [] for engine in engines}
+        answers: dict[str, list[dict[str, Any]]] = {engine: [] for engine in workers}
         for _ in range(arguments.rounds + 1):
             for engine, worker in workers.items():
                 answers[engine].append(worker.ask(batch, beam))

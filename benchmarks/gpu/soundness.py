@@ -71,7 +71,7 @@ def tests(device: str) -> None:
 
 def two_models(device: str) -> None:
     """Two runners record and translate in two threads, some of the time each a new one."""
-    seconds = 45 if device != "cpu" else 3
+    seconds = 30 if device != "cpu" else 1
     config = next(iter(shapes_for(device).values()))
     faults: list[str] = []
     rounds = [0, 0]
@@ -144,7 +144,7 @@ def soak(device: str) -> None:
     known, rng = len(graphed._recordings), random.Random(3)
     given = random_sentences(config, 200, 4, target=40)
     held: list[int] = []
-    ends = time.monotonic() + (30 if device != "cpu" else 2)
+    ends = time.monotonic() + (20 if device != "cpu" else 1)
     running: set[int] = set()
     num_steps = 0
     while time.monotonic() < ends:
@@ -182,7 +182,7 @@ async def main():
     print("before:", (await engine.translate(given))[0].error, flush=True)
     runner._network.encode = broken
     print("during:", (await engine.translate(given))[0].error, flush=True)
-    await asyncio.sleep(30)
+    await asyncio.sleep(20)
 asyncio.run(main())
 """
 
@@ -197,7 +197,7 @@ def lost_device(device: str) -> None:
         note("lost device", left_out="prometheus_client is not installed")
         return
     ended = subprocess.run(
-        [sys.executable, "-c", _LOST], capture_output=True, text=True, timeout=90, check=False
+        [sys.executable, "-c", _LOST], capture_output=True, text=True, timeout=40, check=False
     )
     last = ended.stderr.strip().splitlines()[-1:]
     note("lost device", exit_status=ended.returncode, answers=ended.stdout.split("\n"), said=last)
