@@ -66,9 +66,15 @@ class RunnerFactory:
         wanted: list[Precision] = ["float16", "float32"]
         if has_bfloat16(device):
             wanted.insert(1, "bfloat16")
-        precision = proven_precision(wanted, lambda tried: self._plain(device, tried))
+
+        def translate(precision: Precision) -> list[Finished]:
+            self._weights.clear()  # before those of the next precision take as much
+            return self._plain(device, precision)
+
+        precision = proven_precision(wanted, translate)
+        if (device, precision) not in self._weights:
+            self._weights.clear()
         self.placement = self.placement._replace(precision=precision)
-        self._weights = {key: w for key, w in self._weights.items() if key[1] == precision}
 
     def make_warm_runner(self, capacity: Capacity, device: str, num_workers: int) -> Runner:
         """A runner that is warmed up, one of `num_workers`; on a GPU its fast paths have proved

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
+import torch
 
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import RecordedStep
@@ -96,6 +97,18 @@ def test_recorded_steps_that_are_right_stay_on() -> None:
     recorder = runner._step._recorder
     assert isinstance(recorder, Rerun)
     assert recorder.num_replays > 20
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_rounding_that_depends_on_the_neighbours_is_no_fault(precision: Precision) -> None:
+    """In half precision a crowd rounds otherwise than one sentence after the other."""
+    model = tiny_model(seed=9).to(getattr(torch, precision))
+    one = tiny_runner(model, max_slots=1, max_rows=4, precision=precision, backend="eager")
+    alone = [translate_all(one, [sentence])[0] for sentence in SENTENCES]
+    crowd = tiny_runner(model, precision=precision, backend="graphs")
+    assert fault_of(crowd, SENTENCES, alone) is None
+    other = tiny_runner(tiny_model(seed=10), precision="float32", backend="graphs")
+    assert fault_of(other, SENTENCES, alone) is not None
 
 
 @pytest.mark.parametrize("spoil", [add_to_scores, forget_a_status, lose_a_log_prob])
