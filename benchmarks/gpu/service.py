@@ -76,14 +76,15 @@ def _try_kinds(port: int) -> None:
     client, text = Client(port), "图书馆在哪里？"
     plain = client.post("/translate", q=text, **_PAIR)
     found: dict[str, object] = {"plain": plain.get("translatedText")}
-    for name, options in {
+    kinds: dict[str, dict[str, object]] = {
         "greedy": {"beam_size": 1},
         "beam of 8": {"beam_size": 8},
         "sampling": {"temperature": 1.0, "seed": 3},
         "repetition": {"repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
         "alternatives": {"alternatives": 3},
         "details": {"details": True},
-    }.items():
+    }
+    for name, options in kinds.items():
         found[name] = client.post("/translate", q=text, **_PAIR, **options)["status"]
     begun = client.post("/translate", q=text, target_prefix="And where", **_PAIR)
     found["prefix"] = str(begun.get("translatedText", begun)).startswith("And where")
