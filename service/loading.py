@@ -219,7 +219,7 @@ def _placement(settings: Settings) -> Placement:
     from service.runner_factory import Placement
 
     devices = resolve_devices(settings.device)
-    precision = resolve_precision(settings.precision, devices[0])
+    precision, *_ = [resolve_precision(settings.precision, device) for device in devices]
     if settings.backend == "auto":
         return Placement(devices, precision, None)
     return Placement(devices, precision, resolve_backend(settings.backend, devices[0], precision))

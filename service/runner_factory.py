@@ -64,7 +64,7 @@ class RunnerFactory:
         Raises MemoryError or DeviceLost."""
         device = self.placement.devices[0]
         wanted: list[Precision] = ["float16", "float32"]
-        if has_bfloat16(device):
+        if all(map(has_bfloat16, self.placement.devices)):
             wanted.insert(1, "bfloat16")
 
         def translate(precision: Precision) -> list[Finished]:

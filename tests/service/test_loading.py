@@ -14,6 +14,7 @@ import torch
 from model.backends import memory
 from model.backends.memory import full_bytes
 from model.backends.native import is_available
+from model.decoding.sentence import Finished
 from model.network.transformer import weight_shapes
 from model.runner import Runner
 from service import loading
@@ -185,6 +186,25 @@ def test_sizes_are_those_of_the_precision_that_was_chosen(monkeypatch: pytest.Mo
     (model,) = on_gpus("cuda", precision="auto")
     assert model.precision == "float32"
     assert model.sizes.max_rows < half.max_rows
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_precision_must_be_one_of_every_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Turing card beside a Hopper card has no bfloat16."""
+    cards = {"cuda:0": (9, 0), "cuda:1": (7, 5)}
+    monkeypatch.setattr(torch.cuda, "get_device_capability", cards.__getitem__)
+    free_on(monkeypatch, cuda_0=70, cuda_1=70)
+    with pytest.raises(StartupError, match="bfloat16 needs a newer GPU than cuda:1"):
+        on_gpus(precision="bfloat16")
+    tried: list[str] = []
+
+    def plain(_: RunnerFactory, device: str, precision: str) -> list[Finished]:
+        tried.append(precision)
+        return [Finished(0, [], "the model gave no finite scores for this sentence")]
+
+    monkeypatch.setattr(RunnerFactory, "_plain", plain)
+    (model,) = on_gpus(precision="auto")
+    assert (tried, model.precision) == (["float16"], "float32")
 
 
 @pytest.mark.usefixtures("two_gpus")
