@@ -140,12 +140,11 @@ def _choose_sizes(models: Sequence[_OpenedModel], settings: Settings) -> list[Si
     except DoesNotFit as error:
         raise StartupError(str(error)) from error
     for model, demand, sizes in zip(models, demands, chosen, strict=True):
-        told = _logger.warning if sizes != demand.wanted else _logger.info
-        told(
-            "%s has %d slots and %d rows%s",
-            *(model.checkpoint.info.name, sizes.max_slots, sizes.max_rows),
-            "" if sizes == demand.wanted else ", because no more fit into the free memory",
-        )
+        if sizes != demand.wanted:
+            _logger.warning(
+                "%s has only %d slots and %d rows, because no more fit into the free memory",
+                *(model.checkpoint.info.name, *sizes),
+            )
     return chosen
 
 

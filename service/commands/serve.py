@@ -77,7 +77,11 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
         connections_per_address=settings.connections_per_address,
     )
     host, port = listeners[0].getsockname()[:2]
-    served = ", ".join(f"{model.name} on {model.device}" for model in models)
+    served = ", ".join(
+        f"{model.name} on {model.device} with {model.sizes.max_slots} slots and "
+        f"{model.sizes.max_rows} rows"
+        for model in models
+    )
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=listeners)
 

@@ -83,6 +83,7 @@ def test_gauges_show_how_full_the_batch_is(client: TestClient, runner: FakeRunne
         runner.gate.set()
         while socket.receive_json()["type"] != "final":
             pass
-    expected = {"workers": 1, "running": 1, "rows_used": 3, "slots": 64, "rows": 256}
+    sizes = {"slots": runner.max_slots, "rows": runner.max_rows}
+    expected = {"workers": 1, "running": 1, "rows_used": 3, **sizes}
     for name, value in expected.items():
         assert f'dragoman_{name}{{model="fake"}} {value}.0' in exported
