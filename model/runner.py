@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from model.backends.cuda_device import make_device
 from model.backends.cuda_graphs import GraphedStep
+from model.backends.fused.paths import FusedPath
 from model.backends.native import PackedModel
 from model.backends.recorded_shapes import UsualSentences
 from model.backends.selection import Backend, make_step
@@ -95,11 +96,13 @@ class Runner:
         backend: Backend | None = None,
         byte_ids: Mapping[int, int] | None = None,
         alignment_heads: Sequence[AttentionHead] = (),
+        fused: Collection[FusedPath] = (),
     ) -> None:
         """A model on disk is read once, weight by weight for the native backend; several runners
         can share a packed one. `backend`: None selects the best one of the device. `byte_ids`: maps
         each byte token to its byte; the search generates only valid UTF-8. `alignment_heads`: those
-        whose mean attention aligns words; empty: `default_heads`."""
+        whose mean attention aligns words; empty: `default_heads`. `fused`: the fused kernels to
+        use (`model.backends.fused`)."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -111,7 +114,8 @@ class Runner:
         capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         with self._compute.in_use():
             self._network, self._search, self._step = make_step(
-                model, control_ids, capacity, self.max_beam_size, precision, backend, byte_ids or {}
+                *(model, control_ids, capacity, self.max_beam_size, precision, backend),
+                *(byte_ids or {}, fused),
             )
         self._aligner = Aligner(
             self._network, self._search, alignment_heads or default_heads(config)

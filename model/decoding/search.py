@@ -40,8 +40,14 @@ class Status(IntEnum):
     FAILED = 2
 
 
+_RUNNING = Status.RUNNING.value  # torch.compile does not know an IntEnum
+
+
 class Search:
     """The state of every running search, and the operations of a step."""
+
+    ranks_all = False
+    """Whether `choose` serves also steps that need no more than the likeliest tokens."""
 
     def __init__(
         self,
@@ -165,18 +171,18 @@ class Search:
         finished hypotheses of an ended search do not change.
         """
         n_slots, width = rows.by_slot.shape
-        is_running = self.status[:n_slots] == Status.RUNNING
+        is_running = self.status[:n_slots] == _RUNNING
         candidates = self._slot_candidates(row_candidates, rows.by_slot, max_length)
         self.length[:n_slots] += is_running
         self._settle(candidates, width, is_running)
         has_terms = row_candidates.needed is not None
         parents = self._survive(candidates, width, has_terms=has_terms)
-        status = self._is_done(n_slots, width).long() * Status.DONE
+        status = self._is_done(n_slots, width).long() * Status.DONE.value
         if max_length >= LOOP_SPAN:
             self._notice_loops(n_slots)
         if has_terms:  # whose search must reach them
             self.is_stuck[:n_slots] &= self.terms.num_terms[:n_slots] == 0
-        status.masked_fill_(row_candidates.is_failed[rows.by_slot].any(1), Status.FAILED)
+        status.masked_fill_(row_candidates.is_failed[rows.by_slot].any(1), Status.FAILED.value)
         self.status[:n_slots] = status.where(is_running, self.status[:n_slots])
         return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
 

@@ -89,7 +89,8 @@ class Step:
     def _candidates(
         self, table: RowTable, shape_of_step: StepShape, features: Features
     ) -> RowCandidates:
-        if features.needs_logits or self._search.utf8 is not None:
+        search = self._search
+        if features.needs_logits or search.utf8 is not None or search.ranks_all:
             return self._search.choose(
                 self._network.logits(), table, shape_of_step.target, features
             )
