@@ -110,6 +110,7 @@ class Runner:
         self.max_beam_size = min(max_beam_size, max_rows)
         self._config = config
         self._device = model.device
+        self.fused = tuple(fused)
         self._compute = make_device(model.device)
         capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         with self._compute.in_use():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from model.backends.devices import has_bfloat16
+from model.backends.fused.paths import FUSED_PATHS, FusedPath, has_triton
 from model.backends.memory import (
     full_bytes,
     native_step_bytes,
@@ -21,12 +23,20 @@ from model.checkpoint import StoredCheckpoint
 from model.decoding.network_interface import Capacity, Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
+from model.device_lost import DeviceLost
 from model.network.transformer import Transformer
 from model.offline import translate_all
-from model.proving import fault_of, proof_sentences, proven_precision, proven_runner
+from model.proving import (
+    fault_of,
+    proof_sentences,
+    proven_paths,
+    proven_precision,
+    proven_runner,
+)
 from model.runner import Runner
 from model.step_timing import measure_step_cost
 
+_logger = logging.getLogger(__name__)
 _PROOF_SLOTS = 8
 _PROOF_TARGET_TOKENS = 128
 
@@ -56,6 +66,7 @@ class RunnerFactory:
         self._checkpoint = checkpoint
         self._max_beam_size = max_beam_size
         self._control_ids = checkpoint.tokenizer.control_ids()
+        self._proven_paths: dict[str, Sequence[FusedPath]] = {}
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
 
     def choose_precision(self) -> None:
@@ -79,19 +90,47 @@ class RunnerFactory:
     def make_warm_runner(self, capacity: Capacity, device: str, num_workers: int) -> Runner:
         """A runner that is warmed up, one of `num_workers`; on a GPU its fast paths have proved
         themselves."""
-        decoding = self._checkpoint.info.decoding
-        runner = proven_runner(
-            functools.partial(self._make, capacity, device, self.placement.precision),
-            self.placement.backend,
-            lambda made: made.warm_up([decoding, DecodingOptions(beam_size=1)], self._has_tags),
-            lambda made: fault_of(
-                made, self._sentences, self._plain(device, self.placement.precision)
-            ),
+        runner = self._proven_with_fused(capacity, device) or self._proven(
+            capacity, device, self.placement.backend, ()
+        )
+        kept = runner.fused
+        runner.refused_paths = (
+            *runner.refused_paths,
+            *(path for path in self._possible_paths() if path not in kept),
         )
         if runner.can_step_subset:
             runner.share_cores(num_workers)
+            decoding = self._checkpoint.info.decoding
             runner.step_cost = measure_step_cost(runner, decoding)
         return runner
+
+    def _proven_with_fused(self, capacity: Capacity, device: str) -> Runner | None:
+        """A recorded runner with the fused kernels that work alone, if they also work together."""
+        if not (fused := self._fused_paths(device)):
+            return None
+        try:
+            return self._proven(capacity, device, "graphs", fused)
+        except DeviceLost:
+            raise
+        except RuntimeError as error:
+            self._proven_paths[device] = ()
+            _logger.warning("all fused kernels are switched off here: %s", error)
+            return None
+
+    def _proven(
+        self,
+        capacity: Capacity,
+        device: str,
+        backend: Backend | None,
+        fused: Sequence[FusedPath],
+    ) -> Runner:
+        precision, decoding = self.placement.precision, self._checkpoint.info.decoding
+        return proven_runner(
+            lambda chosen: self._make(capacity, device, precision, chosen, fused),
+            backend,
+            lambda made: made.warm_up([decoding, DecodingOptions(beam_size=1)], self._has_tags),
+            lambda made: fault_of(made, self._sentences, self._plain(device, precision)),
+        )
 
     def weights(self) -> Transformer | PackedModel:
         """The weights of the first device's runners."""
@@ -119,8 +158,31 @@ class RunnerFactory:
         )
         return backend == "native"
 
+    def _possible_paths(self) -> Sequence[FusedPath]:
+        """The fused kernels to try: none without a GPU or Triton, or if another backend is set."""
+        is_recorded = self.placement.is_gpu and self.placement.backend in (None, "graphs")
+        return FUSED_PATHS if is_recorded and has_triton() else ()
+
+    def _fused_paths(self, device: str) -> Sequence[FusedPath]:
+        """The fused kernels that translate on this device as the plain path does; tried once."""
+        if device not in self._proven_paths:
+            precision, possible = self.placement.precision, self._possible_paths()
+            plain = self._plain(device, precision) if possible else []
+
+            def prove(path: FusedPath) -> str | None:
+                runner = self._proof_runner(device, precision, [path])
+                return fault_of(runner, self._sentences, plain)
+
+            self._proven_paths[device] = proven_paths(possible, prove)
+        return self._proven_paths[device]
+
     def _make(
-        self, capacity: Capacity, device: str, precision: Precision, backend: Backend | None
+        self,
+        capacity: Capacity,
+        device: str,
+        precision: Precision,
+        backend: Backend | None,
+        fused: Sequence[FusedPath] = (),
     ) -> Runner:
         return Runner(
             self._prepared(device, precision, backend),
@@ -131,6 +193,7 @@ class RunnerFactory:
             backend=backend,
             byte_ids=self._checkpoint.tokenizer.byte_ids(),
             alignment_heads=self._checkpoint.info.alignment_heads,
+            fused=fused,
         )
 
     def _prepared(
@@ -144,11 +207,16 @@ class RunnerFactory:
 
     def _plain(self, device: str, precision: Precision) -> list[Finished]:
         """The built-in sentences, translated by the plain PyTorch path."""
+        return translate_all(self._proof_runner(device, precision, ()), self._sentences)
+
+    def _proof_runner(
+        self, device: str, precision: Precision, fused: Sequence[FusedPath]
+    ) -> Runner:
+        """A small runner without recorded steps."""
         limit = max(len(sentence.ids) for sentence in self._sentences)
         rows = max(_PROOF_SLOTS * 4, self._max_beam_size)
         capacity = Capacity(_PROOF_SLOTS, rows, limit, _PROOF_TARGET_TOKENS)
-        runner = self._make(capacity, device, precision, "eager")
-        return translate_all(runner, self._sentences)
+        return self._make(capacity, device, precision, "eager", fused)
 
     @functools.cached_property
     def _sentences(self) -> list[SourceSentence]:

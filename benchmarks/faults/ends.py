@@ -120,7 +120,7 @@ async def _any_end(scene: Scene) -> None:
 
 def is_whole(database: Path) -> bool:
     with contextlib.closing(sqlite3.connect(database)) as connection:
-        return connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
 async def start_in_small_group(directory: Path, mebibytes: int) -> tuple[int, str]:

@@ -12,7 +12,7 @@ import sys
 import atheris
 
 with atheris.instrument_imports(include=["service.translation.markup"]):
-    from service.translation.flow import Flow
+    from service.translation.markup.flow import Flow
     from service.translation.markup.page import take_apart
     from service.translation.markup.scanner import scan
 

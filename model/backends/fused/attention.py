@@ -128,9 +128,9 @@ class Histories:
     def __init__(self, n_rows: int, max_length: int, device: torch.device) -> None:
         self.ancestors = torch.zeros(n_rows, max_length, dtype=torch.int32, device=device)
 
-    def clear(self, rows: range) -> None:
-        """Each position of contiguous rows is their own: the first beam's."""
-        self.ancestors[rows.start : rows.stop] = 0
+    def clear(self, rows: Tensor) -> None:
+        """Each position of rows (n,) is their own: the first beam's."""
+        self.ancestors.index_fill_(0, rows, 0)
 
     def copy(self, targets: Tensor, sources: Tensor) -> None:
         """Copy rows `sources` (n,) to rows `targets` (n,). Reads all sources before it writes."""

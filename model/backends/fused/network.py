@@ -41,9 +41,8 @@ class FusedNetwork(EagerNetwork):
         self._packed = [packed(layer.self_attention) for layer in model.decoder_layers]
         self._taken: _Taken | None = None
 
-    @torch.inference_mode()
-    def clear(self, slots: range, rows: range) -> None:
-        super().clear(slots, rows)
+    def clear_places(self, slots: Tensor, rows: Tensor) -> None:
+        super().clear_places(slots, rows)
         self._histories.clear(rows)
 
     def move_rows(self, targets: Tensor, sources: Tensor) -> None:
