@@ -1,8 +1,8 @@
 """How far `torch.compile` goes with a step: the kernels that Inductor makes of it on a CPU.
 
 A C++ function of Inductor holds several loops, which a GPU would mostly run as a kernel each. So
-two numbers are printed: functions and loops, both with the calls of library kernels. Seconds include
-both compilations of the step, the first of which only looks for graph breaks.
+both are printed, and the calls of library kernels. Seconds include two compilations of the step, of
+which the first only looks for graph breaks.
 
     python -m benchmarks.compiled_step
 """
@@ -66,9 +66,10 @@ def report(width: int) -> None:
     calls = [call for code in codes for call in _CALL.findall(code.partition("def call(")[2])]
     num_library = sum(not call.startswith("cpp_fused") for call in calls)
     loops = sum(num_loops(body) for code in codes for body in _SOURCE.findall(code))
+    functions = len(calls) - num_library
     print(
-        f"beam {width}: {breaks} graph breaks; {len(calls) - num_library} functions of "
-        f"{loops} loops and {num_library} library kernels; {time.perf_counter() - started:.0f} s"
+        f"beam {width}: {breaks} graph breaks; {functions} functions of {loops} loops "
+        f"and {num_library} library kernels; {time.perf_counter() - started:.0f} s"
     )
 
 

@@ -27,7 +27,7 @@ async def sigterm_once(bench: Bench, database: Path, key: str) -> None:
     """Admitted texts, streams, files and websocket requests are answered; new ones are refused."""
     scene, seen = bench.scene, bench.seen
     admitted = [
-        asyncio.create_task(visit(scene))
+        asyncio.ensure_future(visit(scene))
         for visit in (
             *[over_json("paragraph", "list")] * _WORK,
             *[_to_the_end] * _WORK,
