@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.conftest import MOST_CHARACTERS
-from tests.fuzz.strings import HOSTILE, any_text, texts
+from tests.fuzz.strings import any_text, texts
 from tests.service.served import Served
 
 LANGUAGES = ("zh", "en", "de")
@@ -157,10 +157,8 @@ def test_lone_surrogates_are_answered_on_every_route(
         assert answer.status_code < 500, (path, answer.text)
 
 
-@pytest.mark.parametrize(
-    "piece", ["a", "你", "\u0301", "\u200b", "\0", "𝕬", "&", "<", "{", *HOSTILE[:6]]
-)
-@pytest.mark.parametrize("form", ["text", "html", "auto"])
+@pytest.mark.parametrize("piece", ["a", "\u0301", "<"])
+@pytest.mark.parametrize("form", ["text", "html"])
 def test_one_word_of_a_hundred_thousand_characters_is_answered(
     server: Served, piece: str, form: str
 ) -> None:
