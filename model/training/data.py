@@ -23,6 +23,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
 from model.training.augmentation import MadePair, augment
 from model.training.recipe import AugmentationTable, CorpusTable, DataTable, RecipeError
+from model.training.term_pairs import term_pairs
 
 Indices = NDArray[np.int64]
 Augment = Callable[[Sequence[Pair]], list[MadePair]]
@@ -99,14 +100,21 @@ def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[
         for corpus in data.corpora
         if (path := corpus.path(split)) is not None
     ]
-    make = None
+    make, made = None, list[MadePair]()
     if split == "train":
+        if data.terms.weight:
+            searched = [pairs for corpus, pairs in corpora if corpus.has_terms]
+            made = term_pairs(searched, data.terms, tokenizer)
         corpora = [_needed(*corpus, data.augmentation.seed) for corpus in corpora]
         make = _augmenter(corpora, data.augmentation, tokenizer)
+    groups = [
+        (corpus, _pairs_by_sides(pairs, make(pairs) if make else ())) for corpus, pairs in corpora
+    ]
+    groups.append((CorpusTable("terms", weight=data.terms.weight), _pairs_by_sides([], made)))
     return [
         _tokenize(corpus, chosen, tokenizer, data.max_tokens, tuple(sorted(allowed & set(sides))))
-        for corpus, pairs in corpora
-        for sides, chosen in _pairs_by_sides(pairs, make).items()
+        for corpus, by_sides in groups
+        for sides, chosen in by_sides.items()
         if allowed & set(sides)
     ]
 
@@ -137,11 +145,13 @@ def _augmenter(
     return lambda pairs: augment(pairs, table, tokenizer.reserved, aligner.anchors)
 
 
-def _pairs_by_sides(pairs: list[Pair], make: Augment | None) -> dict[tuple[int, ...], list[Pair]]:
-    """The corpus's pairs and the augmented ones, grouped by the sides that may be sources."""
-    by_sides: dict[tuple[int, ...], list[Pair]] = {(0, 1): list(pairs)}
-    for made in make(pairs) if make else ():
-        by_sides.setdefault(made.source_sides, []).append(made.pair)
+def _pairs_by_sides(
+    pairs: list[Pair], made: Sequence[MadePair]
+) -> dict[tuple[int, ...], list[Pair]]:
+    """A corpus's pairs and the made ones, grouped by the sides that may be sources."""
+    by_sides = {(0, 1): list(pairs)} if pairs else {}
+    for extra in made:
+        by_sides.setdefault(extra.source_sides, []).append(extra.pair)
     return by_sides
 
 

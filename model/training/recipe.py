@@ -22,6 +22,9 @@ from model.values import is_name, is_whole_number, shown
 _MOST_BYTES = 2**22
 _MOST = {
     "data.corpora.weight": 10_000,
+    "data.terms.weight": 10_000,
+    "data.terms.contexts": 1000,
+    "data.terms.pairs": 10**7,
     "data.max_tokens": 2**16,
     "tokenizer.vocab_size": 1_000_000,
     "tokenizer.character_coverage": 1,
@@ -37,7 +40,9 @@ _MOST_OTHERS = 10**12
 _MOST_SHARE = 100
 
 _Table = TypeVar(
-    "_Table", bound="AugmentationTable | CorpusTable | DataTable | TokenizerTable | TrainingTable"
+    "_Table",
+    bound="AugmentationTable | CorpusTable | DataTable | TermsTable | TokenizerTable"
+    " | TrainingTable",
 )
 
 
@@ -63,6 +68,8 @@ class CorpusTable:
     dev: Path | None = None
     test: Path | None = None
     weight: float = 1.0
+    has_terms: bool = True
+    """Whether `TermsTable` searches it."""
 
     def path(self, split: str) -> Path | None:
         """The file of "train", "dev" or "test"; None if the corpus lacks that split."""
@@ -91,6 +98,21 @@ class AugmentationTable:
 
 
 @dataclass(frozen=True)
+class TermsTable:
+    """Terms found in the training files (`model.training.terms`), as one more corpus.
+
+    `weight` is the number of passes over it per epoch (0: no terms). Each term is there as such
+    and in about `contexts` sentence pairs. Up to `pairs` pairs of each corpus are searched,
+    whatever its weight, unless its `has_terms` is false.
+    """
+
+    weight: float = 0.0
+    contexts: int = 0
+    pairs: int = 20_000
+    seed: int = 1
+
+
+@dataclass(frozen=True)
 class DataTable:
     """`languages` are those of the TSV columns, in order. Both directions are trained; with
     `is_one_way` only first to second.
@@ -105,6 +127,7 @@ class DataTable:
     is_one_way: bool = False
     is_lowercase: bool = False
     augmentation: AugmentationTable = AugmentationTable()
+    terms: TermsTable = TermsTable()
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
@@ -218,6 +241,7 @@ def load_recipe(path: Path) -> Recipe:
                 "augmentation": _table(
                     AugmentationTable, _section(data, "augmentation"), "data.augmentation"
                 ),
+                "terms": _table(TermsTable, _section(data, "terms"), "data.terms"),
             },
             "data",
         ),
