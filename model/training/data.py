@@ -108,9 +108,10 @@ def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[
         corpora = [_needed(*corpus, data.augmentation.seed) for corpus in corpora]
         make = _augmenter(corpora, data.augmentation, tokenizer)
     groups = [
-        (corpus, _pairs_by_sides(pairs, make(pairs) if make else ())) for corpus, pairs in corpora
+        (corpus, _by_sides(make(pairs) if make else (), {(0, 1): list(pairs)}))
+        for corpus, pairs in corpora
     ]
-    groups.append((CorpusTable("terms", weight=data.terms.weight), _pairs_by_sides([], made)))
+    groups.append((CorpusTable("terms", weight=data.terms.weight), _by_sides(made, {})))
     return [
         _tokenize(corpus, chosen, tokenizer, data.max_tokens, tuple(sorted(allowed & set(sides))))
         for corpus, by_sides in groups
@@ -145,11 +146,10 @@ def _augmenter(
     return lambda pairs: augment(pairs, table, tokenizer.reserved, aligner.anchors)
 
 
-def _pairs_by_sides(
-    pairs: list[Pair], made: Sequence[MadePair]
+def _by_sides(
+    made: Sequence[MadePair], by_sides: dict[tuple[int, ...], list[Pair]]
 ) -> dict[tuple[int, ...], list[Pair]]:
-    """A corpus's pairs and the made ones, grouped by the sides that may be sources."""
-    by_sides = {(0, 1): list(pairs)} if pairs else {}
+    """`by_sides`, pairs by the sides that may be sources, with the made ones."""
     for extra in made:
         by_sides.setdefault(extra.source_sides, []).append(extra.pair)
     return by_sides

@@ -24,7 +24,7 @@ _MOST = {
     "data.corpora.weight": 10_000,
     "data.terms.weight": 10_000,
     "data.terms.contexts": 1000,
-    "data.terms.pairs": 10**7,
+    "data.terms.pairs": 100_000,
     "data.max_tokens": 2**16,
     "tokenizer.vocab_size": 1_000_000,
     "tokenizer.character_coverage": 1,

@@ -30,6 +30,7 @@ from model.training.recipe import (
     DataTable,
     Recipe,
     RecipeError,
+    TermsTable,
     TokenizerTable,
 )
 from model.training.vocabulary import train_tokenizer
@@ -210,6 +211,50 @@ def test_made_pairs_carry_reserved_pieces_whole(
     ]
     assert sides[0] == sides[1]
     assert sum(map(bool, sides[0])) == len(read_pairs(tiny_pairs))
+
+
+VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
+NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss"}
+
+
+def with_terms(directory: Path, **changes: bool) -> DataTable:
+    """A corpus of four verbs and three nouns of weight 0.01, and terms of weight 3."""
+    lines = [f"he {v} {n}\ter {VERBS[v]} {NOUNS[n]}\n" for v in VERBS for n in NOUNS]
+    (directory / "few.tsv").write_text("".join(lines), encoding="utf-8")
+    corpus = CorpusTable("few", directory / "few.tsv", directory / "few.tsv", weight=0.01)
+    terms = TermsTable(weight=3.0, contexts=1)
+    return DataTable(("en", "de"), (replace(corpus, **changes),), terms=terms)
+
+
+def test_terms_are_one_more_corpus_of_a_weight_of_its_own(
+    tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    """They are searched before a corpus of small weight is cut."""
+    few, *terms = tokenize_corpora(with_terms(tmp_path), tiny_tokenizer, "train")
+    assert (few.name, len(few), {(c.name, c.weight) for c in terms}) == ("few", 0, {("terms", 3.0)})
+    texts = [
+        tuple(tiny_tokenizer.decode(side[i].tolist()) for side in corpus.sides)
+        for corpus in terms
+        for i in range(len(corpus))
+    ]
+    assert ("river", "Fluss") in texts
+    assert sum("river" in first and " " in first for first, _ in texts) >= 1
+
+
+def test_terms_of_a_recipe_of_one_direction_are_learned_in_it(
+    tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    data = replace(with_terms(tmp_path), is_one_way=True)
+    assert {c.source_sides for c in tokenize_corpora(data, tiny_tokenizer, "train")} == {(0,)}
+
+
+def test_there_are_no_terms_of_other_splits_nor_of_corpora_that_have_none(
+    tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    dev = tokenize_corpora(with_terms(tmp_path), tiny_tokenizer, "dev")
+    assert [c.name for c in dev] == ["few"]
+    train = tokenize_corpora(with_terms(tmp_path, has_terms=False), tiny_tokenizer, "train")
+    assert [c.name for c in train] == ["few"]
 
 
 def test_an_epochs_batches_depend_only_on_seed_and_epoch(tiny_tokenizer: Tokenizer) -> None:

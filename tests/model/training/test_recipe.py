@@ -105,6 +105,22 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
     ("right", "wrong", "said"),
     [
         ("[model]", "[model", "cannot read the recipe .*small.toml"),
+        (
+            '[[data.corpora]]\nname = "two"',
+            '[data.terms]\nweight = -1.0\n[[data.corpora]]\nname = "two"',
+            "data.terms.weight must be a number of at least 0, got -1.0",
+        ),
+        (
+            '[[data.corpora]]\nname = "two"',
+            '[data.terms]\npairs = 100001\n[[data.corpora]]\nname = "two"',
+            "data.terms.pairs must be at most 100000, got 100001",
+        ),
+        (
+            '[[data.corpora]]\nname = "two"',
+            '[data.terms]\ncontext = 1\n[[data.corpora]]\nname = "two"',
+            r"unknown key 'context' in \[data.terms\]; known: \['contexts', 'pairs', 'seed'",
+        ),
+        ("weight = 2.5", "has_terms = 1", "data.corpora.has_terms must be true or false, got 1"),
         ("[decoding]", "[decode]", r"unknown key 'decode' in recipe; known: \['data', 'decoding'"),
         ("max_steps = 100", "max_stepz = 1", r"unknown key 'max_stepz' in \[training\]; known: "),
         ("max_steps = 100", "", r"\[training\] lacks 'max_steps'"),

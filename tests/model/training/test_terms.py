@@ -1,0 +1,120 @@
+"""Terms are phrases that the corpus translates the same way again and again."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from model.text.tokenizer import Tokenizer
+from model.training.alignment import Pair
+from model.training.terms import Term, find_terms
+
+NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss", "garden": "Garten", "bridge": "Brücke"}
+VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
+PEOPLE = {"Anna": "Anna", "nobody": "niemand", "everyone": "jeder"}
+FILLERS = [f"w{letter}{other}" for letter in "abcdefgh" for other in "abcdef"]
+
+
+def sentences(noun: str, translation: str, count: int) -> list[Pair]:
+    rng = random.Random(noun)
+    pairs = []
+    for _ in range(count):
+        person, verb = rng.choice(list(PEOPLE)), rng.choice(list(VERBS))
+        first = f"{person} {verb} {noun}"
+        pairs.append((first, f"{PEOPLE[person]} {VERBS[verb]} {translation}"))
+    return pairs
+
+
+def corpus() -> list[Pair]:
+    """Sentences of few words, and so many of others that the few are not the commonest."""
+    rng = random.Random(1)
+    words = [rng.sample(FILLERS, 2) for _ in range(1500)]
+    fillers = [(f"{a} {b}", f"{a}o {b}o") for a, b in words]
+    nouns = [sentences(f"small {a}", f"kleine {b}", 8) for a, b in NOUNS.items()]
+    return [*fillers, *itertools.chain(*nouns, *(sentences(a, b, 8) for a, b in NOUNS.items()))]
+
+
+def told(terms: list[Term]) -> dict[Pair, tuple[int, ...]]:
+    return {term.pair: term.source_sides for term in terms}
+
+
+def pairs_of(term: Term, pairs: list[Pair]) -> list[Pair]:
+    return [pairs[place] for place in term.places]
+
+
+def test_words_and_phrases_are_terms_with_their_places(tiny_tokenizer: Tokenizer) -> None:
+    pairs = [*corpus(), *sentences("deep learning", "Lernen tiefer Art", 6)]
+    terms = {term.pair: term for term in find_terms(pairs, tiny_tokenizer)}
+    assert terms["house", "Haus"].source_sides == (0, 1)
+    phrase = terms["deep learning", "Lernen tiefer Art"]
+    assert phrase.places == tuple(range(len(pairs) - 6, len(pairs)))
+    for term in terms.values():
+        assert list(term.places) == sorted(set(term.places))
+        for first, second in pairs_of(term, pairs):
+            assert term.pair[0].lower() in first.lower()
+            assert term.pair[1].lower() in second.lower()
+
+
+def test_a_word_before_two_others_can_be_told_in_one_direction_only(
+    tiny_tokenizer: Tokenizer,
+) -> None:
+    """A flat and an apartment are the same thing in German."""
+    pairs = [*corpus(), *sentences("flat", "Wohnung", 9), *sentences("apartment", "Wohnung", 5)]
+    terms = told(find_terms(pairs, tiny_tokenizer))
+    assert terms["flat", "Wohnung"] == (0, 1)
+    assert terms["apartment", "Wohnung"] == (0,)
+
+
+@pytest.mark.parametrize("mark", [",", ".", " 3 ", ":", "\n", " / "])
+def test_no_term_reaches_over_a_mark_or_a_number(tiny_tokenizer: Tokenizer, mark: str) -> None:
+    broken = sentences(f"deep{mark}learning", f"tiefes{mark}Lernen", 8)
+    terms = told(find_terms([*corpus(), *broken], tiny_tokenizer))
+    assert ("deep", "tiefes") in terms
+    assert not [pair for pair in terms if "deep" in pair[0] and "learning" in pair[0]]
+
+
+def test_what_is_seen_twice_or_copied_is_no_term(tiny_tokenizer: Tokenizer) -> None:
+    pairs = [*corpus(), *sentences("zeppelin", "Luftschiff", 2), *sentences("Berlin", "Berlin", 9)]
+    terms = told(find_terms(pairs, tiny_tokenizer))
+    assert not [pair for pair in terms if "zeppelin" in pair[0]]
+    assert ("Berlin", "Berlin") not in terms
+
+
+def test_words_are_spelled_as_they_mostly_are_inside_sentences(tiny_tokenizer: Tokenizer) -> None:
+    started = [(f"Lamps {verb} nobody", f"Lampen {VERBS[verb]} niemand") for verb in VERBS] * 2
+    inside = [*sentences("lamps", "Lampen", 3), *sentences("LAMPS", "LAMPEN", 2)]
+    assert ("lamps", "Lampen") in told(find_terms([*corpus(), *started, *inside], tiny_tokenizer))
+
+
+def test_chinese_words_are_pieces_joined_without_spaces(tiny_tokenizer: Tokenizer) -> None:
+    pairs = [(f"喜欢人工智能 {n}", f"like artificial intelligence {n}") for n in FILLERS[:8]]
+    terms = told(find_terms([*corpus(), *pairs], tiny_tokenizer))
+    assert ("喜欢人工智能", "like artificial intelligence") in terms
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [],
+        [("", "")] * 5,
+        [("word", "")] * 5,
+        [("1 2 3", "...")] * 5,
+        [("long " * 31, "lang " * 31)] * 5,
+        [("\u0301", "'’-")] * 5,
+    ],
+)
+def test_a_corpus_without_usable_words_has_no_terms(
+    tiny_tokenizer: Tokenizer, pairs: list[Pair]
+) -> None:
+    assert find_terms(pairs, tiny_tokenizer) == []
+
+
+def test_a_longer_phrase_has_no_common_word_at_its_edges(tiny_tokenizer: Tokenizer) -> None:
+    """The article is the commonest word; a term of one word it may be."""
+    marked = [(f"the {first}", f"die {second}") for first, second in corpus()]
+    terms = told(find_terms(marked, tiny_tokenizer))
+    assert ("the", "die") in terms
+    assert ("small house", "kleine Haus") in terms
+    assert not [pair for pair in terms if "the " in pair[0] or "die " in pair[1]]
