@@ -43,9 +43,14 @@ class Score:
 
 
 def evaluate(
-    translate: Translate, recipe: Path, split: str, is_lowercase_tokenized: bool = False
+    translate: Translate,
+    recipe: Path,
+    split: str,
+    is_lowercase_tokenized: bool = False,
+    sentences: int | None = None,
 ) -> list[Score]:
-    """Translate a split of each of the recipe's corpora in the trained directions.
+    """Translate a split of each of the recipe's corpora, or its first `sentences`, in the trained
+    directions.
 
     BLEU is sacrebleu's default on raw text; with `is_lowercase_tokenized`, that of older papers.
     """
@@ -56,7 +61,7 @@ def evaluate(
     for corpus in data.corpora:
         path = corpus.path(split)
         if path is not None:
-            pairs = read_pairs(path, data.is_lowercase)
+            pairs = read_pairs(path, data.is_lowercase)[:sentences]
             if not pairs:
                 raise RecipeError(f"{path} holds no sentence pair to measure on")
             for source, target in data.directions:

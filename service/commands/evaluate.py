@@ -27,6 +27,11 @@ from service.commands.failure import fail, importing
     type=click.IntRange(min=LEAST_SOURCE_TOKENS),
     help="Cut sentences of more tokens; default: what the checkpoint asks for.",
 )
+@click.option(
+    "--sentences",
+    type=click.IntRange(min=1),
+    help="Only so many sentences of each corpus, from its beginning; default: all.",
+)
 def evaluate(
     checkpoint: Path,
     recipe: Path,
@@ -35,6 +40,7 @@ def evaluate(
     precision: str,
     lowercase_tokenized: bool,
     max_source_tokens: int | None,
+    sentences: int | None,
 ) -> None:
     """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus.
 
@@ -47,7 +53,9 @@ def evaluate(
     options = OfflineOptions(device, precision, max_source_tokens=max_source_tokens)
     try:
         with OfflineTranslator([checkpoint], options) as translator:
-            scores = measure(translator.translate_all, recipe, split, lowercase_tokenized)
+            scores = measure(
+                translator.translate_all, recipe, split, lowercase_tokenized, sentences
+            )
     except ValueError as error:
         fail(str(error))
     header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")

@@ -59,6 +59,23 @@ def test_a_split_without_a_sentence_is_refused(tmp_path: Path) -> None:
         evaluate(lambda *_: [], recipe, "test")
 
 
+@pytest.mark.parametrize(("sentences", "measured"), [(None, 3), (2, 2), (9, 3)])
+def test_only_the_first_sentences_of_a_set_are_measured_if_wanted(
+    tmp_path: Path, sentences: int | None, measured: int
+) -> None:
+    (tmp_path / "dev.tsv").write_text("eins\tone\nzwei\ttwo\ndrei\tthree\n", encoding="utf-8")
+    recipe = recipe_with(tmp_path, f'dev = "{tmp_path / "dev.tsv"}"')
+    asked: list[list[str]] = []
+
+    def translate(texts: list[str], source: str, target: str) -> list[str]:
+        asked.append(texts)
+        return texts
+
+    scores = evaluate(translate, recipe, "dev", sentences=sentences)
+    assert [score.sentences for score in scores] == [measured, measured]
+    assert asked == [["eins", "zwei", "drei"][:measured], ["one", "two", "three"][:measured]]
+
+
 def test_a_language_whose_tokenizer_is_not_installed_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
