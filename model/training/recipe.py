@@ -103,11 +103,13 @@ class TermsTable:
 
     `weight` is the number of passes over it per epoch (0: no terms). Each term is there as such
     and in about `contexts` sentence pairs. Up to `pairs` pairs of each corpus are searched,
-    whatever its weight, unless its `has_terms` is false.
+    whatever its weight, unless its `has_terms` is false. Only terms that at least `corpora` of
+    them have are kept: general words rather than names.
     """
 
     weight: float = 0.0
     contexts: int = 0
+    corpora: int = 1
     pairs: int = 20_000
     seed: int = 1
 

@@ -25,10 +25,14 @@ def term_pairs(
     The result depends only on the corpora, the table and the tokenizer.
     """
     rng = random.Random(table.seed)
-    pairs = [
-        pair for corpus in corpora for pair in rng.sample(corpus, min(len(corpus), table.pairs))
+    drawn = [rng.sample(corpus, min(len(corpus), table.pairs)) for corpus in corpora]
+    pairs = [pair for corpus in drawn for pair in corpus]
+    origin = [number for number, corpus in enumerate(drawn) for _ in corpus]
+    terms = [
+        term
+        for term in find_terms(pairs, tokenizer)
+        if len({origin[place] for place in term.places}) >= table.corpora
     ]
-    terms = find_terms(pairs, tokenizer)
     made = [
         MadePair(spelled, term.source_sides)
         for term in terms

@@ -118,7 +118,7 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
         (
             '[[data.corpora]]\nname = "two"',
             '[data.terms]\ncontext = 1\n[[data.corpora]]\nname = "two"',
-            r"unknown key 'context' in \[data.terms\]; known: \['contexts', 'pairs', 'seed'",
+            r"unknown key 'context' in \[data.terms\]; known: \['contexts', 'corpora', 'pairs'",
         ),
         ("weight = 2.5", "has_terms = 1", "data.corpora.has_terms must be true or false, got 1"),
         ("[decoding]", "[decode]", r"unknown key 'decode' in recipe; known: \['data', 'decoding'"),

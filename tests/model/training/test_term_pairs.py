@@ -44,6 +44,21 @@ def test_each_term_is_in_as_many_sentences_as_wanted_or_in_all(
             assert sum(word in first for first, _ in shown) >= min(contexts, most)
 
 
+def test_terms_of_too_few_corpora_are_left_out(tiny_tokenizer: Tokenizer) -> None:
+    """The river is in the second corpus only."""
+    with_river = [pair for pair in CORPUS if "river" in pair[0]]
+    others = [pair for pair in CORPUS if pair not in with_river]
+    split = [others[:6], [*others[6:], *with_river]]
+    found = [
+        {pair.pair for pair in term_pairs(split, replace(TABLE, corpora=n), tiny_tokenizer)}
+        for n in (1, 2, 3)
+    ]
+    assert {("river", "Fluss"), ("house", "Haus")} <= found[0]
+    assert ("house", "Haus") in found[1]
+    assert ("river", "Fluss") not in found[1]
+    assert not found[2]
+
+
 def test_they_depend_only_on_the_table(tiny_tokenizer: Tokenizer) -> None:
     table = replace(TABLE, contexts=1, pairs=12)
     assert made(table, tiny_tokenizer) == made(table, tiny_tokenizer)
