@@ -31,7 +31,7 @@ window.WebSocket = class extends Plain {
   }
 };
 document.addEventListener('input', (event) => {
-  if (event.target.id === 'source') note('key', {});
+  if (event.target.id === 'source' && event.target.value) note('key', {});
 }, {capture: true});
 document.addEventListener('DOMContentLoaded', () => {
   const target = document.querySelector('#target');
