@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
+
+_logger = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
 async def repeated(action: Callable[[], Awaitable[None]], seconds: float) -> AsyncGenerator[None]:
     """Await `action` every `seconds` inside the block, and once more at its end.
 
-    `action` must not raise.
+    An action that raises is logged and repeated as usual.
     """
     is_ending = asyncio.Event()
 
@@ -21,7 +24,7 @@ async def repeated(action: Callable[[], Awaitable[None]], seconds: float) -> Asy
                 async with asyncio.timeout(seconds):
                     await is_ending.wait()
                     return
-            await action()
+            await _act(action)
 
     repeating = asyncio.create_task(repeat())
     try:
@@ -29,4 +32,11 @@ async def repeated(action: Callable[[], Awaitable[None]], seconds: float) -> Asy
     finally:
         is_ending.set()
         await repeating
+        await _act(action)
+
+
+async def _act(action: Callable[[], Awaitable[None]]) -> None:
+    try:
         await action()
+    except Exception:
+        _logger.exception("a repeated action failed")
