@@ -189,7 +189,7 @@ class Simulation:
         self._loop.close()
         return list(self._requests.values())
 
-    def add(self, arrival: Arrival) -> None:
+    def add(self, arrival: Arrival) -> EngineRequest:
         """Queue a request now; `serve` does so at its moment."""
         future: asyncio.Future[list[SentenceOutcome]] = self._loop.create_future()
         request = EngineRequest(future, arrival.seconds, len(arrival.num_source_tokens))
@@ -205,6 +205,7 @@ class Simulation:
         alone = seconds_alone(arrival, self._cost, self._beam_size)
         self._requests[request] = Served(arrival, alone, num_open=len(request.tasks))
         self.batch_loop.add(request.tasks)
+        return request
 
 
 def random_arrivals(count: int, rate: float, seed: int) -> list[Arrival]:

@@ -141,8 +141,8 @@ class BatchLoop:
         self._admit(short)
         if taken := self._step_policy.take_short():
             return taken, short
-        if self._owes_step:
-            self._owes_step = False
+        owes_step, self._owes_step = self._owes_step, False
+        if owes_step and self._running:
             return self._step_policy.take_batch(), short
         num_running = len(self._running)
         newcomers = self._joining.next_for_batch(num_running)

@@ -77,6 +77,19 @@ def test_a_batch_comes_after_each_encoding() -> None:
     simulation.serve([])
 
 
+def test_all_that_ran_may_leave_between_an_encoding_and_its_batch() -> None:
+    """Clients that leave must not make the loop believe that the runner has no room."""
+    simulation = Simulation(Policy(max_slots=64))
+    loop = simulation.batch_loop
+    request = simulation.add(DOCUMENT)
+    encoded_only(simulation)
+    simulation.add(DOCUMENT)
+    loop.cancel(request, request.tasks)
+    loop.step(1)
+    assert loop.num_running > 0
+    simulation.serve([])
+
+
 def encoded_only(simulation: Simulation) -> int:
     """Run the loop until it encodes without a step -> the steps until then."""
     while True:
