@@ -65,7 +65,7 @@ def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("max_slots = 0", ["max_slots", "greater than or equal to 1"]),
+        ("max_slots = -1", ["max_slots", "greater than or equal to 0"]),
         ("max_slot = 1", ["max_slot", "not permitted"]),
         ("max_slots: 1", ["config", "TOML", "line 1"]),
     ],
