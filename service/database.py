@@ -5,6 +5,7 @@ Each store opens the file for itself and creates its own tables. Several process
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -25,7 +26,7 @@ def open_database(path: Path, schema: str) -> sqlite3.Connection:
     Raises DatabaseError.
     """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _create(path)
         connection = sqlite3.connect(
             path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -39,3 +40,11 @@ def open_database(path: Path, schema: str) -> sqlite3.Connection:
         connection.close()
         raise DatabaseError(f"cannot use the database {path}: {error}") from error
     return connection
+
+
+def _create(path: Path) -> None:
+    """Make an empty file for its owner alone, if there is none. An existing one is not even opened:
+    to close it would drop this process's locks of it, those of other stores too
+    (sqlite.org/howtocorrupt.html, 2.2)."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
