@@ -23,7 +23,6 @@ export const NAMES = { en: "English", de: "Deutsch", zh: "中文" };
 let current = choose();
 /** @type {Record<string, string>} */
 let texts = (await TEXTS[current]()).default;
-let hasParts = false;
 
 function choose() {
   const wanted = [load("interface", ""), ...navigator.languages].map((l) => String(l).split("-")[0]);
@@ -43,15 +42,15 @@ export async function setLocale(language) {
   await reach();
   save("interface", language);
   const chosen = choose();
-  texts = (await TEXTS[chosen]()).default;
+  const [own, parts] = await Promise.all([TEXTS[chosen](), PART_TEXTS[chosen]()]);
+  texts = { ...own.default, ...parts.default }; // at once: what is drawn in between needs every text
   current = chosen;
-  if (hasParts) await loadPartTexts();
 }
 
 /** Adds the texts of the parts that are loaded later. */
 export async function loadPartTexts() {
-  texts = { ...texts, ...(await PART_TEXTS[current]()).default };
-  hasParts = true;
+  const found = (await PART_TEXTS[current]()).default;
+  texts = { ...found, ...texts }; // a language that was chosen meanwhile stays
 }
 
 /**

