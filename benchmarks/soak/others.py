@@ -101,6 +101,8 @@ async def translate_a_document(scene: Scene) -> Result:
     """As DeepL's clients do."""
     document, writer = scene.rng.choice(scene.documents), scene.writers.plain
     fields = {"source_lang": document.source.upper(), "target_lang": document.target.upper()}
+    if document.name.endswith(".pdf"):
+        fields["output_format"] = "txt"  # a PDF gives its text, which a client must ask for
     file = (document.name, document.content)
     answer = await scene.pool.send(writer.multipart("/v2/document", fields, file))
     if (refused := scene.judge("document", answer)) is not None:

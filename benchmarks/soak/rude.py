@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -68,6 +69,7 @@ async def cancel_over_websocket(scene: Scene) -> Result:
 
 
 Bad = tuple[Callable[[Writer], bytes], tuple[int, ...]]
+_numbers = itertools.count()
 _FIELDS = {"q": "Hello.", "source": "en", "target": "de"}
 
 
@@ -114,13 +116,14 @@ BAD: dict[str, Bad] = {
         lambda writer: writer.request("GET", f"/download_file/{'0' * 48}.txt"),
         (404,),
     ),
-    "deadline": (
-        lambda writer: writer.json(
-            "/translate", {**_FIELDS, "q": "A long way home. " * 200, "deadline_ms": 1}
-        ),
-        (504,),
-    ),
+    "deadline": (lambda writer: writer.json("/translate", _too_slow()), (504,)),
 }
+
+
+def _too_slow() -> dict[str, Any]:
+    """A request that misses its deadline: its text is new, so the cache cannot answer it."""
+    text = f"It is a long way home to house {next(_numbers)}. " * 200
+    return {**_FIELDS, "q": text, "deadline_ms": 1}
 
 
 async def send_bad_input(scene: Scene) -> Result:
