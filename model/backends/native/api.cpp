@@ -114,6 +114,7 @@ constexpr Field kFields[] = {
     FIELD(SearchState, status),
     FIELD(SearchState, is_stuck),
     FIELD(SearchState, num_terms),
+    FIELD(SearchState, prefix),
     FIELD(SearchState, utf8),
     STRUCT(Utf8),
     FIELD(Utf8, spelled),

@@ -7,21 +7,38 @@
 #include <numeric>
 #include <vector>
 
+#include "options.h"
+
 namespace {
 
 // What a Frontier points at, and by_slot (slots, max_beam) the places of each slot's rows.
 struct FrontierNumbers {
     std::vector<int64_t> tokens, positions, spelling, by_slot;
-    std::vector<int32_t> slot, order;
+    std::vector<int32_t> slot, beam, order;
 };
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// The likeliest tokens of each row: (rows, count).
+// What each row offers: log_probs and tokens (rows, count), the likeliest first; is_failed (rows).
 struct Likeliest {
+    Likeliest(int rows, int count)
+        : count(count),
+          log_probs(static_cast<size_t>(rows) * count),
+          tokens(log_probs.size()),
+          is_failed(new bool[rows]) {}
+
     int count;
     std::vector<float> log_probs;
     std::vector<int64_t> tokens;
+    std::unique_ptr<bool[]> is_failed;
+
+    void offer_only(int row, int64_t token, float log_prob) {
+        size_t start = static_cast<size_t>(row) * count;
+        std::fill_n(&log_probs[start], count, kNever);
+        std::fill_n(&tokens[start], count, 0);
+        log_probs[start] = log_prob;
+        tokens[start] = token;
+    }
 };
 
 FrontierNumbers frontier(const SearchState &state, const StepTable &table) {
@@ -35,6 +52,7 @@ FrontierNumbers frontier(const SearchState &state, const StepTable &table) {
             found.positions.push_back(state.length[slot]);
             found.spelling.push_back(state.spelling[slot * state.max_beam + k]);
             found.slot.push_back(static_cast<int32_t>(slot));
+            found.beam.push_back(k);
         }
     }
     found.order.resize(table.rows);
@@ -42,14 +60,14 @@ FrontierNumbers frontier(const SearchState &state, const StepTable &table) {
     return found;
 }
 
-// The likeliest of those tokens that may follow, of one row's log-probabilities of all tokens; of
-// equals the lower token.
-void choose(const Utf8 &utf8, int64_t spelling, const std::vector<float> &all, size_t start,
-            size_t size, int count, float *log_probs, int64_t *tokens) {
+// The likeliest of those tokens that may follow, of one row's logits of all tokens; of equals the
+// lower token.
+void choose(const Utf8 &utf8, int64_t spelling, const float *logits, size_t size, float normaliser,
+            int count, float *log_probs, int64_t *tokens) {
     std::fill_n(log_probs, count, kNever);
     std::fill_n(tokens, count, 0);
     for (size_t token = 0; token < size; token++) {
-        float log_prob = all[start + token];
+        float log_prob = logits[token] - normaliser;
         if (!(log_prob > log_probs[count - 1]) || !may_follow(utf8, spelling, token)) continue;
         int place = count - 1;
         for (; place > 0 && log_probs[place - 1] < log_prob; place--) {
@@ -61,35 +79,63 @@ void choose(const Utf8 &utf8, int64_t spelling, const std::vector<float> &all, s
     }
 }
 
-// The rows among whose likeliest tokens is one that may not follow what they have spelled. Only as
-// many as a search looks at count, so that a row's fate does not depend on its neighbours.
-std::vector<int> misled(const SearchState &state, const FrontierNumbers &last,
-                        const Likeliest &found) {
-    std::vector<int> rows;
-    for (size_t i = 0; i < last.slot.size(); i++) {
-        int64_t looked_at = 2 * state.integers[last.slot[i]].beam_size;
-        size_t start = i * found.count, end = start + std::min<int64_t>(looked_at, found.count);
-        for (size_t j = start; j < end && found.log_probs[j] > kNever; j++) {
-            if (may_follow(state.utf8, last.spelling[i], found.tokens[j])) continue;
-            rows.push_back(static_cast<int>(i));
-            break;
-        }
-    }
-    return rows;
+// Whether among a row's likeliest tokens is one that may not follow what it has spelled. Only as many
+// as a search looks at count, so that a row's fate does not depend on its neighbours.
+bool is_misled(const SearchState &state, const FrontierNumbers &last, const Likeliest &found,
+               int row) {
+    if (!state.utf8.spelled) return false;
+    int64_t looked_at = 2 * state.integers[last.slot[row]].beam_size;
+    size_t start = static_cast<size_t>(row) * found.count;
+    size_t end = start + std::min<int64_t>(looked_at, found.count);
+    for (size_t i = start; i < end && found.log_probs[i] > kNever; i++)
+        if (!may_follow(state.utf8, last.spelling[row], found.tokens[i])) return true;
+    return false;
 }
 
-// Most steps offer no byte out of place; the rows of those that do are scored once more, whole.
-void forbid_bytes(Network &network, const SearchState &state, const FrontierNumbers &last,
-                  Likeliest &found) {
-    if (!state.utf8.spelled) return;
-    std::vector<int> rows = misled(state, last, found);
+// Offer what the options of a row's sentence make of its logits (size), which are changed.
+void apply_options(const SearchState &state, const FrontierNumbers &last, int row, float *logits,
+                   size_t size, Likeliest &found) {
+    Hypothesis hypothesis{last.slot[row], last.beam[row]};
+    guard(state, hypothesis, logits);
+    float normaliser = log_sum_exp(logits, size);
+    found.is_failed[row] = !std::isfinite(normaliser);
+    if (found.is_failed[row]) return;
+    if (state.flags[hypothesis.slot].is_sampling) {
+        int64_t drawn = draw(state, hypothesis, logits, size);
+        found.offer_only(row, drawn, logits[drawn] - normaliser);
+        return;
+    }
+    size_t start = static_cast<size_t>(row) * found.count;
+    choose(state.utf8, last.spelling[row], logits, size, normaliser, found.count,
+           &found.log_probs[start], &found.tokens[start]);
+}
+
+// Most rows need no more than their likeliest tokens. Those that have options, or to which a byte out
+// of place was offered, are scored once more, whole; those within their prefix have no choice.
+void rescore(Network &network, const SearchState &state, const FrontierNumbers &last,
+             Likeliest &found) {
+    std::vector<int> rows;
+    for (int row = 0; row < static_cast<int>(last.slot.size()); row++) {
+        int64_t slot = last.slot[row];
+        if (is_forced(state, slot)) {
+            found.offer_only(row, state.prefix[slot * state.max_length + state.length[slot]], 0);
+            found.is_failed[row] = false;
+        } else if (needs_logits(state, slot) || is_misled(state, last, found, row)) {
+            rows.push_back(row);
+        }
+    }
     if (rows.empty()) return;
-    std::vector<float> all = network.log_probs_of(rows);
+    std::vector<float> all = network.logits_of(rows);
     size_t size = all.size() / rows.size();
     for (size_t i = 0; i < rows.size(); i++) {
-        size_t place = static_cast<size_t>(rows[i]) * found.count;
-        choose(state.utf8, last.spelling[rows[i]], all, i * size, size, found.count,
-               &found.log_probs[place], &found.tokens[place]);
+        int row = rows[i];
+        float *logits = &all[i * size];
+        size_t start = static_cast<size_t>(row) * found.count;
+        if (needs_logits(state, last.slot[row]))
+            apply_options(state, last, row, logits, size, found);
+        else
+            choose(state.utf8, last.spelling[row], logits, size, network.normaliser(row),
+                   found.count, &found.log_probs[start], &found.tokens[start]);
     }
 }
 
@@ -102,17 +148,15 @@ int decode(Network &network, const SearchState &state, const StepTable &table, i
     network.step(rows, {last.tokens.data(), last.positions.data(), table.row, last.slot.data(),
                         last.order.data()});
 
-    size_t offered = static_cast<size_t>(rows) * count;
-    Likeliest likeliest{count, std::vector<float>(offered), std::vector<int64_t>(offered)};
+    Likeliest likeliest(rows, count);
     network.rank(count, likeliest.log_probs.data(), likeliest.tokens.data());
-    std::unique_ptr<bool[]> is_failed(new bool[rows]);
     for (int i = 0; i < rows; i++)
-        is_failed[i] = std::isnan(likeliest.log_probs[static_cast<size_t>(i) * count]);
-    forbid_bytes(network, state, last, likeliest);
+        likeliest.is_failed[i] = std::isnan(likeliest.log_probs[static_cast<size_t>(i) * count]);
+    rescore(network, state, last, likeliest);
 
     std::vector<int64_t> sources(rows);
-    Offers offers{count, likeliest.log_probs.data(), likeliest.tokens.data(), is_failed.get(),
-                  nullptr};
+    Offers offers{count, likeliest.log_probs.data(), likeliest.tokens.data(),
+                  likeliest.is_failed.get(), nullptr};
     advance(state, table.members, table.slots, state.max_beam, last.by_slot.data(), offers,
             sources.data());
     if (rows > table.slots) network.reorder(rows, table.row, sources.data(), length);

@@ -448,7 +448,7 @@ void Network::rank(int count, float *log_probs, int64_t *tokens) {
     });
 }
 
-std::vector<float> Network::log_probs_of(const std::vector<int> &rows) {
+std::vector<float> Network::logits_of(const std::vector<int> &rows) {
     PoolScope scope(pool_);
     size_t d = shape_.d_model, width = weights_->output.outputs;
     int count = static_cast<int>(rows.size());
@@ -456,8 +456,6 @@ std::vector<float> Network::log_probs_of(const std::vector<int> &rows) {
     for (int i = 0; i < count; i++) std::copy_n(&states_[rows[i] * d], d, &states[i * d]);
     apply(kernels_, weights_->output, states.data(), count, scratches_[0], found.data(),
           Activation::kNone, false);
-    for (int i = 0; i < count; i++)
-        for (size_t j = 0; j < width; j++) found[i * width + j] -= normalisers_[rows[i]];
     return found;
 }
 

@@ -65,8 +65,11 @@ class Network {
     // scores are not finite gets NaN.
     void rank(int count, float *log_probs, int64_t *tokens);
 
-    // The last step's log-probabilities of all tokens for some of its rows (rows, V), after `rank`.
-    std::vector<float> log_probs_of(const std::vector<int> &rows);
+    // The last step's logits of all tokens for some of its rows (rows, V).
+    std::vector<float> logits_of(const std::vector<int> &rows);
+
+    // log(sum(exp(logits))) of one row, after `rank`.
+    float normaliser(int row) const { return normalisers_[row]; }
 
     // Hypothesis i of the last step takes over the first `length` tokens of hypothesis sources[i], as
     // these were before; `row` as there.

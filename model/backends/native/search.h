@@ -49,6 +49,7 @@ struct SearchState {
     int64_t *length, *status;   // (slots)
     bool *is_stuck;             // (slots)
     const int64_t *num_terms;   // (slots)
+    const int64_t *prefix;      // (slots, max_length): tokens to begin with
     Utf8 utf8;
 };
 

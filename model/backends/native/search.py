@@ -50,7 +50,7 @@ class _SearchState(Mirrored):
         *((name, ctypes.c_void_p) for name in ("integers", "numbers", "flags")),
         *((name, _Hypotheses) for name in ("live", "finished")),
         *((name, ctypes.c_void_p) for name in ("last", "spelling", "length", "status", "is_stuck")),
-        ("num_terms", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("num_terms", "prefix")),
         ("utf8", _Utf8),
     )
 
@@ -77,12 +77,13 @@ class NativeSearch(Search):
         hypotheses = (_addresses(self.live), _addresses(self.finished))
         others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
         sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, NEEDED_TOKEN_COST, eos_id)
-        tables = (address(table) for table in (*others, self.terms.num_terms))
+        tables = (address(table) for table in (*others, self.terms.num_terms, self.prefix))
         self._state = _SearchState(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
         self.state = ctypes.byref(self._state)
         """The `SearchState` of the compiled library, by reference."""
         self._option_tables = [table.numpy() for table in self.options.tables]
-        self._prefix = self.prefix.numpy()
+        self._prefix, self._num_terms = self.prefix.numpy(), self.terms.num_terms.numpy()
+        self._is_sampling = self.options.is_sampling.numpy()
         self._live, self._finished = _arrays(self.live), _arrays(self.finished)
         self._last, self._spelling, self._length, self._status, self._is_stuck = (
             table.numpy() for table in others
@@ -111,6 +112,14 @@ class NativeSearch(Search):
         self._length[slot] = 0
         self._status[slot] = Status.RUNNING
         self._is_stuck[slot] = False
+
+    def has_terms(self, slots: Array) -> NDArray[np.bool_]:
+        """Which of the slots (N,) search for a translation with terms."""
+        return self._num_terms[slots] > 0
+
+    def is_sampling(self, slots: Array) -> NDArray[np.bool_]:
+        """Which of the slots (N,) draw their tokens."""
+        return self._is_sampling[slots]
 
     def ended(self, slots: Array) -> list[tuple[int, Status]]:
         """The index within `slots` (N,) and the status of each ended slot."""
