@@ -15,11 +15,17 @@ from service.engine.batch_entries import BatchEntry, RecentEntries, running_entr
 from service.engine.interfaces import Runner
 from service.engine.joining import Joining
 from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
+from service.engine.sentence_task import (
+    EngineRequest,
+    SentenceOutcome,
+    SentenceTask,
+    Update,
+    deadline_error,
+)
 from service.engine.step_cost import StepCostEstimate
 from service.engine.step_policy import StepPolicy
 from service.engine.step_times import StepTimes
-from service.errors import DeadlineExceeded, Draining, ServiceError, TranslationFailed
+from service.errors import Draining, ServiceError, TranslationFailed
 from service.observability.metrics import ModelMetrics
 
 _logger = logging.getLogger(__name__)
@@ -305,12 +311,6 @@ def _handles(tasks: list[SentenceTask] | None) -> list[int] | None:
     if tasks is None:
         return None
     return sorted(task.handle for task in tasks if task.handle is not None)
-
-
-def deadline_error(request: EngineRequest) -> DeadlineExceeded:
-    """The error of sentences that are not done in time."""
-    waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
-    return DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")
 
 
 def _failed(reason: str) -> TranslationFailed:

@@ -15,10 +15,15 @@ from dataclasses import dataclass
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
 from service.engine.batch_entries import BatchEntry
-from service.engine.batch_loop import deadline_error
 from service.engine.interfaces import Runner
 from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import EngineRequest, SentenceOutcome, SentenceTask, Update
+from service.engine.sentence_task import (
+    EngineRequest,
+    SentenceOutcome,
+    SentenceTask,
+    Update,
+    deadline_error,
+)
 from service.engine.sharing import SharedSentences
 from service.engine.worker import Worker
 from service.errors import Draining, InvalidField, NotReady, ServiceError
@@ -202,12 +207,14 @@ class Engine:
         if widest > self.max_beam_size:
             raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
-        ends_seconds = loop.time() + (deadline_seconds or 0.0)
         request = EngineRequest(loop.create_future(), time.monotonic(), len(sentences))
+        if deadline_seconds is not None:
+            request.ends_seconds = request.arrived_seconds + deadline_seconds
+        timer_seconds = loop.time() + (deadline_seconds or 0.0)
         await self._submit(request, sentences, is_admitted)
         with contextlib.ExitStack() as at_end:
             if deadline_seconds is not None:
-                timer = loop.call_at(ends_seconds, self._expire, request)
+                timer = loop.call_at(timer_seconds, self._expire, request)
                 at_end.callback(timer.cancel)
             try:
                 yield request

@@ -6,11 +6,13 @@ Only the worker's thread changes a task; only the event loop changes a request.
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from model.decoding.sentence import Hypothesis, SourceSentence
-from service.errors import ServiceError
+from service.errors import DeadlineExceeded, ServiceError
 
 SHORT_WORK = 64
 """Work of the most urgent level; each further level is twice as wide."""
@@ -123,6 +125,8 @@ class EngineRequest:
     arrived_seconds: float
     num_unsettled: int
     """Sentences without an outcome, also of those that are still to be added."""
+    ends_seconds: float = math.inf
+    """The deadline: an outcome that comes later is one of a sentence that is not done in time."""
     tasks: list[SentenceTask] = field(default_factory=list)
     expected_work: int = 0
     """The sum over the tasks; 0 makes all requests equally urgent."""
@@ -146,6 +150,8 @@ class EngineRequest:
         an outcome. Runs on the event loop."""
         if update.index in self._outcomes:
             return
+        if update.outcome and not update.outcome.error and time.monotonic() > self.ends_seconds:
+            update = Update(update.index, outcome=SentenceOutcome([], deadline_error(self)))
         self._pending_updates.put_nowait(update)
         if update.outcome is not None:
             self._outcomes[update.index] = update.outcome
@@ -160,3 +166,9 @@ class EngineRequest:
             update = await self._pending_updates.get()
             num_open -= update.outcome is not None
             yield update
+
+
+def deadline_error(request: EngineRequest) -> DeadlineExceeded:
+    """The error of sentences that are not done in time."""
+    waited_ms = (time.monotonic() - request.arrived_seconds) * 1000
+    return DeadlineExceeded(f"not done after {waited_ms:.0f} ms, when its deadline was over")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 
@@ -244,6 +245,22 @@ def test_a_deadline_ends_a_request_in_every_worker() -> None:
             open_gates(runners)
             assert {o.error.code for o in await task if o.error} == {"deadline"}
             assert engine.num_running == engine.num_waiting == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
+    """Even if the event loop was held up, and sees the result before its clock."""
+
+    async def scenario() -> None:
+        async with held(1, max_slots=1) as (runners, engine, _):
+            task = asyncio.create_task(engine.translate([sentence("ab")], deadline_seconds=0.05))
+            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
+            open_gates(runners)
+            time.sleep(0.3)
+            (outcome,) = await task
+            assert outcome.error
+            assert outcome.error.code == "deadline"
 
     asyncio.run(scenario())
 
