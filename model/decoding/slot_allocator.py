@@ -48,11 +48,6 @@ class BatchView:
         """All rows, in order of place."""
         return list(itertools.chain.from_iterable(self.groups))
 
-    def part(self, is_chosen: NDArray[np.bool_]) -> BatchView:
-        """The chosen ones of the slots (N,)."""
-        places = is_chosen.nonzero()[0].tolist()
-        return BatchView([self.slots[i] for i in places], [self.groups[i] for i in places])
-
     @property
     def columns(self) -> Columns:
         sizes = np.array([len(rows) for rows in self.groups], dtype=np.int64)

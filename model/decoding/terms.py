@@ -30,7 +30,7 @@ _LONGEST_CHARACTER = 4
 """Bytes of a character in UTF-8: one that has begun is completed before a term begins."""
 _SPAN = 2**20
 """More than any number of needed tokens."""
-_EARLY_END_COST = 5.0
+EARLY_END_COST = 5.0
 """What a hypothesis pays, in nats, for each step at which it would end if no term were missing: it
 goes on with what does not belong there."""
 NEEDED_TOKEN_COST = 3.0
@@ -84,8 +84,13 @@ class Terms:
         """All state tensors, the first dimension is the slot; none before the first terms."""
         if not self._is_used:
             return ()
+        return (*self.matching_tables, self.num_terms)
+
+    @property
+    def matching_tables(self) -> tuple[Tensor, ...]:
+        """All but the number of terms."""
         return (
-            *(*self._term_tables, self._count, self._length, self._start, self.num_terms),
+            *(*self._term_tables, self._count, self._length, self._start),
             *(self._matched, self._produced),
         )
 
@@ -152,7 +157,7 @@ class Terms:
         others = _others(logits, entries, left, free, state, count)
         best = torch.maximum(own.scores[:, 0], others.scores[:, 0])
         is_over = is_missing & (end >= best)[:, None]
-        normaliser = normaliser + _EARLY_END_COST * is_over
+        normaliser = normaliser + EARLY_END_COST * is_over
         halves = [half.of_beam(state.beam_size) for half in (others, own)]
         scores, tokens, needed = (torch.cat(pair, 1) for pair in zip(*halves, strict=True))
         is_failed = ~normaliser.isfinite().squeeze(1)

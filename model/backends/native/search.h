@@ -36,9 +36,20 @@ struct Utf8 {
     const int64_t *next_state;  // (states, kSpellings)
 };
 
+// model.decoding.terms.Terms: of the tokens of all terms of a slot (slots, 2 max_length), a token of -1 behind
+// the last; of its terms (slots, max_length); and what each hypothesis has matched and produced.
+struct TermTables {
+    const int64_t *tokens, *term, *change;
+    const bool *is_first, *is_last, *opens, *opens_at_start;
+    const int64_t *count, *length;
+    const int64_t *start;  // (slots): where the tokens of the prefix end
+    bool *matched;         // (slots, max_beam, 2 max_length)
+    int64_t *produced;     // (slots, max_beam, max_length)
+};
+
 struct SearchState {
     int32_t max_beam, max_length, loop_span, longest_loop;
-    float needed_token_cost;
+    float needed_token_cost, early_end_cost;
     int64_t eos;
     const SlotIntegers *integers;
     const SlotNumbers *numbers;
@@ -50,6 +61,7 @@ struct SearchState {
     bool *is_stuck;             // (slots)
     const int64_t *num_terms;   // (slots)
     const int64_t *prefix;      // (slots, max_length): tokens to begin with
+    TermTables terms;
     Utf8 utf8;
 };
 

@@ -18,7 +18,7 @@ from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.search import Search, Status
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import option_rows
-from model.decoding.terms import NEEDED_TOKEN_COST
+from model.decoding.terms import EARLY_END_COST, NEEDED_TOKEN_COST
 from model.decoding.transfer import Pending, Ready
 from model.decoding.utf8 import Utf8Tables
 
@@ -37,6 +37,18 @@ class _Utf8(Mirrored):
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state"))
 
 
+class _TermTables(Mirrored):
+    """`TermTables` of search.h."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p)
+        for name in (
+            *("tokens", "term", "change", "is_first", "is_last", "opens", "opens_at_start"),
+            *("count", "length", "start", "matched", "produced"),
+        )
+    )
+
+
 class _SearchState(Mirrored):
     """`SearchState` of search.h."""
 
@@ -45,12 +57,13 @@ class _SearchState(Mirrored):
             (name, ctypes.c_int32)
             for name in ("max_beam", "max_length", "loop_span", "longest_loop")
         ),
-        ("needed_token_cost", ctypes.c_float),
+        *((name, ctypes.c_float) for name in ("needed_token_cost", "early_end_cost")),
         ("eos", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("integers", "numbers", "flags")),
         *((name, _Hypotheses) for name in ("live", "finished")),
         *((name, ctypes.c_void_p) for name in ("last", "spelling", "length", "status", "is_stuck")),
         *((name, ctypes.c_void_p) for name in ("num_terms", "prefix")),
+        ("terms", _TermTables),
         ("utf8", _Utf8),
     )
 
@@ -76,14 +89,17 @@ class NativeSearch(Search):
         options = (address(table) for table in self.options.tables)
         hypotheses = (_addresses(self.live), _addresses(self.finished))
         others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
-        sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP, NEEDED_TOKEN_COST, eos_id)
+        sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP)
+        costs = (NEEDED_TOKEN_COST, EARLY_END_COST)
         tables = (address(table) for table in (*others, self.terms.num_terms, self.prefix))
-        self._state = _SearchState(*sizes, *options, *hypotheses, *tables, _utf8(utf8))
+        terms = _TermTables(*(address(table) for table in self.terms.matching_tables))
+        self._state = _SearchState(
+            *(*sizes, *costs, eos_id, *options, *hypotheses, *tables, terms, _utf8(utf8))
+        )
         self.state = ctypes.byref(self._state)
         """The `SearchState` of the compiled library, by reference."""
         self._option_tables = [table.numpy() for table in self.options.tables]
-        self._prefix, self._num_terms = self.prefix.numpy(), self.terms.num_terms.numpy()
-        self._is_sampling = self.options.is_sampling.numpy()
+        self._prefix = self.prefix.numpy()
         self._live, self._finished = _arrays(self.live), _arrays(self.finished)
         self._last, self._spelling, self._length, self._status, self._is_stuck = (
             table.numpy() for table in others
@@ -112,14 +128,6 @@ class NativeSearch(Search):
         self._length[slot] = 0
         self._status[slot] = Status.RUNNING
         self._is_stuck[slot] = False
-
-    def has_terms(self, slots: Array) -> NDArray[np.bool_]:
-        """Which of the slots (N,) search for a translation with terms."""
-        return self._num_terms[slots] > 0
-
-    def is_sampling(self, slots: Array) -> NDArray[np.bool_]:
-        """Which of the slots (N,) draw their tokens."""
-        return self._is_sampling[slots]
 
     def ended(self, slots: Array) -> list[tuple[int, Status]]:
         """The index within `slots` (N,) and the status of each ended slot."""

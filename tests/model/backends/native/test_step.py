@@ -1,4 +1,4 @@
-"""The laws of the compiled step: options give what the tensors give, and only terms need them."""
+"""The laws of the compiled step: any options give what the tensors give."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ from collections.abc import Sequence
 import pytest
 
 from model.backends import selection
-from model.backends.native import NativeNetwork, NativeSearch
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search
 from model.decoding.sentence import Finished, SourceSentence, Term, TermForm
 from model.decoding.step import Step
 from tests.model.decoding.test_utf8 import byte_model, byte_runner, hostile_sentence
 from tests.model.network.reference import EOS, run_to_end, tiny_model, tiny_runner
-
-TERM = Term((TermForm((6, 8, 11)),), 1)
-PLAIN = SourceSentence([5, 7, 9, 4, EOS], DecodingOptions(beam_size=2, max_length=20))
 
 
 def any_options(rng: random.Random) -> DecodingOptions:
@@ -41,8 +36,27 @@ def any_sentence(rng: random.Random) -> SourceSentence:
     ids = [*rng.choices(range(4, 13), k=rng.randint(1, 9)), EOS]
     limit = options.max_length or 1
     prefix = rng.choices(range(4, 13), k=rng.choice([0, 0, min(3, limit - 1)]))
-    has_terms = rng.random() < 0.2 and len(prefix) + 3 <= limit
-    return SourceSentence(ids, options, prefix=prefix, terms=(TERM,) if has_terms else ())
+    return SourceSentence(ids, options, prefix=prefix, terms=any_terms(rng, options, prefix))
+
+
+def any_terms(
+    rng: random.Random, options: DecodingOptions, prefix: Sequence[int]
+) -> tuple[Term, ...]:
+    """Up to three terms that fit, some with a second form; none if the sentence is drawn."""
+    if options.sampling or rng.random() < 0.6:
+        return ()
+    left, found = (options.max_length or 1) - len(prefix), []
+    for _ in range(rng.randint(1, 3)):
+        ids = tuple(rng.choices(range(4, 13), k=rng.randint(1, 3)))
+        times = rng.randint(1, 2)
+        left -= times * len(ids)
+        if left < 0:
+            break
+        forms = [TermForm(ids)]
+        if rng.random() < 0.5:
+            forms.append(TermForm(tuple(rng.choices(range(4, 13), k=len(ids))), "start"))
+        found.append(Term(tuple(forms), times))
+    return tuple(dict.fromkeys(found))
 
 
 def by_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,30 +112,18 @@ def test_streams_of_any_options_are_the_same_tokens(seed: int) -> None:
     assert any(streamed.values())
 
 
-def test_only_terms_leave_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows: list[int] = []
-    choose = Search.choose
+def test_no_option_leaves_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence's options would otherwise slow down all of its neighbours."""
 
-    def recorded(self: Search, logits: object, table: object, *others: object) -> object:
-        rows.append(len(table.rows))  # type: ignore[attr-defined]
-        return choose(self, logits, table, *others)  # type: ignore[arg-type]
+    def refused(*_: object) -> None:
+        raise AssertionError("a step of tensors")
 
-    monkeypatch.setattr(NativeSearch, "choose", recorded)
+    for name in ("extend", "run"):
+        monkeypatch.setattr(Step, name, refused)
     rng = random.Random(3)
-    others = [dataclasses.replace(any_sentence(rng), terms=()) for _ in range(12)]
-    runner = tiny_runner(tiny_model(), backend="native", max_rows=80)
-    run_to_end(runner, others)
-    assert not rows
-    run_to_end(runner, [*others, dataclasses.replace(PLAIN, terms=(TERM,))])
-    assert rows
-    assert set(rows) == {PLAIN.options.beam_size}
-
-
-def test_a_step_of_terms_alone_calls_no_compiled_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> int:
-        raise AssertionError("there is nobody to step")
-
-    monkeypatch.setattr(NativeNetwork, "decode", refused)
-    runner = tiny_runner(tiny_model(), backend="native")
-    (result,) = run_to_end(runner, [dataclasses.replace(PLAIN, terms=(TERM,))])
-    assert result.hypotheses
+    sentences = [any_sentence(rng) for _ in range(12)]
+    assert any(sentence.terms for sentence in sentences)
+    assert all(
+        result.hypotheses
+        for result in run_to_end(tiny_runner(tiny_model(), backend="native"), sentences)
+    )
