@@ -25,6 +25,17 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # threads that wait busily would slow t
 
 TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
 TINY_VOCAB_SIZE = 450
+TINY_CONFIG = ModelConfig(
+    src_vocab_size=TINY_VOCAB_SIZE,
+    tgt_vocab_size=TINY_VOCAB_SIZE,
+    d_model=16,
+    n_heads=4,
+    d_ff=32,
+    n_encoder_layers=2,
+    n_decoder_layers=2,
+    dropout=0.0,
+    max_positions=64,
+)
 FullDisk = Callable[[int], AbstractContextManager[None]]
 
 
@@ -57,17 +68,7 @@ def tiny_tokenizer(tiny_tokenizer_file: Path) -> Tokenizer:
 @pytest.fixture(scope="session")
 def tiny_config() -> ModelConfig:
     """A Transformer that runs in milliseconds and fits the tiny tokenizer."""
-    return ModelConfig(
-        src_vocab_size=TINY_VOCAB_SIZE,
-        tgt_vocab_size=TINY_VOCAB_SIZE,
-        d_model=16,
-        n_heads=4,
-        d_ff=32,
-        n_encoder_layers=2,
-        n_decoder_layers=2,
-        dropout=0.0,
-        max_positions=64,
-    )
+    return TINY_CONFIG
 
 
 @pytest.fixture

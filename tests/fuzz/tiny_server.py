@@ -14,7 +14,6 @@ import torch
 
 from model.checkpoint import CheckpointInfo, save_checkpoint
 from model.decoding.options import DecodingOptions
-from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
 from model.text.tokenizer import TokenizerConfig
@@ -23,20 +22,9 @@ from model.training.vocabulary import train_tokenizer
 from service.app import create_app
 from service.loading import load_models
 from service.settings import Settings
-from tests.conftest import TINY_PAIRS, TINY_VOCAB_SIZE
+from tests.conftest import TINY_CONFIG, TINY_PAIRS, TINY_VOCAB_SIZE
 from tests.service.served import Served, served
 
-CONFIG = ModelConfig(
-    src_vocab_size=TINY_VOCAB_SIZE,
-    tgt_vocab_size=TINY_VOCAB_SIZE,
-    d_model=16,
-    n_heads=4,
-    d_ff=32,
-    n_encoder_layers=2,
-    n_decoder_layers=2,
-    dropout=0.0,
-    max_positions=64,
-)
 _MODELS = {"zh-en": ("zh", "en"), "en-de": ("en", "de")}
 
 
@@ -52,11 +40,11 @@ def make_checkpoint(
 ) -> None:
     """Save a tiny model with random weights that translates between all the languages."""
     torch.manual_seed(3)
-    model = Transformer(CONFIG)
+    model = Transformer(TINY_CONFIG)
     initialise(model, "xavier")
     info = CheckpointInfo(
         name=name,
-        architecture=CONFIG,
+        architecture=TINY_CONFIG,
         pairs=every_pair(languages, languages),
         tokenizer=TokenizerConfig(tokenizer.name, tokenizer.name),
         decoding=DecodingOptions(beam_size=2),
