@@ -28,7 +28,8 @@ from model.runner import Runner
 from model.training.alignment import Aligner, Pair
 from model.training.anchors import KINDS, Kind, KnownPair, known_pairs
 from model.training.data import read_pairs
-from model.training.recipe import DataTable, load_recipe
+from model.training.recipe import DataTable
+from model.training.recipe_file import load_recipe
 from service.translation.alignment import AlignmentLink, link_words
 
 _TRAIN_PAIRS = 20_000

@@ -22,7 +22,7 @@ from model.checkpoint import load_checkpoint
 from model.confidence import probability
 from model.training.confidence import Example, sentence_example, word_examples
 from model.training.dev_translations import dev_translations
-from model.training.recipe import load_recipe
+from model.training.recipe_file import load_recipe
 
 _BINS = 10
 Numbers = NDArray[np.float64]

@@ -19,7 +19,7 @@ from model.text.reserved import reserved_pieces
 from model.training.alignment import Pair
 from model.training.data import read_pairs
 from model.training.markup import with_placeholders, with_tags
-from model.training.recipe import load_recipe
+from model.training.recipe_file import load_recipe
 from service.offline import OfflineOptions, OfflineTranslator
 
 _SEED = 2026

@@ -10,7 +10,7 @@ from model.checkpoint import describe_again, load_checkpoint
 from model.training.confidence import fit
 from model.training.dev_translations import dev_translations
 from model.training.head_choice import HeadChoice, choose_heads
-from model.training.recipe import load_recipe
+from model.training.recipe_file import load_recipe
 
 
 class CalibrationResult(NamedTuple):

@@ -19,7 +19,8 @@ from model.runner import Runner
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Pair
 from model.training.data import read_pairs
-from model.training.recipe import DataTable, RecipeError, load_recipe
+from model.training.recipe import DataTable, RecipeError
+from model.training.recipe_file import load_recipe
 
 Translate = Callable[[list[str], str, str], list[str]]
 """Texts, source language, target language -> translations."""

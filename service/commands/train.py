@@ -24,7 +24,7 @@ def train(recipe: Path, directory: Path, device: str) -> None:
     with importing("train"):
         from model.backends.devices import resolve_device
         from model.training.loop import Trainer
-        from model.training.recipe import load_recipe
+        from model.training.recipe_file import load_recipe
 
     try:
         finished = Trainer(load_recipe(recipe), directory, resolve_device(device)).run()
