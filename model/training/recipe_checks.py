@@ -10,16 +10,28 @@ from model.text.reserved import MAX_RESERVED
 from model.training.recipe import Recipe, RecipeError, TrainingTable
 from model.values import is_name, is_whole_number, shown
 
-LEAST_RESERVED = 5
-"""The most pieces of a kind that one made pair uses."""
+_RESERVED_IN_A_PAIR = 5
+"""The most pieces of a kind that augmentation puts into one pair."""
 
 
 def check_recipe(recipe: Recipe) -> None:
+    """Raises RecipeError, which names the wrong value and the allowed ones."""
     if not is_name(recipe.name):
         raise RecipeError(
             f"name must be a line of 1 to 200 printable characters, got {shown(recipe.name)}"
         )
-    languages = recipe.data.languages
+    _check_languages(recipe.data.languages)
+    for corpus in recipe.data.corpora:
+        if not (corpus.train or corpus.dev or corpus.test):
+            raise RecipeError(f"corpus {corpus.name!r} needs a file: train, dev or test")
+    _check_training(recipe.training)
+    _check_reserved(recipe)
+    _check_lengths(recipe)
+    _check_max_source_tokens(recipe)
+    _check_model(recipe)
+
+
+def _check_languages(languages: tuple[str, ...]) -> None:
     if wrong := [code for code in languages if not is_code(code)]:
         raise RecipeError(
             "data.languages must be codes such as 'en' or 'zh-Hant', got " + shown(wrong[0])
@@ -28,19 +40,19 @@ def check_recipe(recipe: Recipe) -> None:
         raise RecipeError(
             f"data.languages must be two different codes, got {shown(list(languages))}"
         )
-    for corpus in recipe.data.corpora:
-        if not (corpus.train or corpus.dev or corpus.test):
-            raise RecipeError(f"corpus {corpus.name!r} needs a file: train, dev or test")
-    if recipe.data.max_tokens < 1:
-        raise RecipeError(f"data.max_tokens must be at least 1, got {recipe.data.max_tokens}")
-    _check_training(recipe.training)
-    _check_reserved(recipe)
-    _check_max_source_tokens(recipe)
-    if recipe.training.batch_tokens < recipe.data.max_tokens + 2:
+
+
+def _check_lengths(recipe: Recipe) -> None:
+    most, batch = recipe.data.max_tokens, recipe.training.batch_tokens
+    if most < 1:
+        raise RecipeError(f"data.max_tokens must be at least 1, got {most}")
+    if batch < most + 2:
         raise RecipeError(
-            f"training.batch_tokens must hold one longest sentence ({recipe.data.max_tokens + 2}), "
-            f"got {recipe.training.batch_tokens}"
+            f"training.batch_tokens must hold one longest sentence ({most + 2}), got {batch}"
         )
+
+
+def _check_model(recipe: Recipe) -> None:
     try:
         config = recipe.model_config(recipe.tokenizer.vocab_size)
         DecodingOptions.from_dict(recipe.decoding)
@@ -61,10 +73,10 @@ def _check_reserved(recipe: Recipe) -> None:
         raise RecipeError(
             f"tokenizer.reserved_pieces must be at most {MAX_RESERVED}, got {reserved}"
         )
-    if (augmentation.placeholders or augmentation.tags) and reserved < LEAST_RESERVED:
+    if (augmentation.placeholders or augmentation.tags) and reserved < _RESERVED_IN_A_PAIR:
         raise RecipeError(
             "data.augmentation.placeholders and tags need tokenizer.reserved_pieces of at least "
-            f"{LEAST_RESERVED}, got {reserved}"
+            f"{_RESERVED_IN_A_PAIR}, got {reserved}"
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from model.files import FileError, read_text
+from model.files import read_text
 from model.training.recipe import (
     AugmentationTable,
     CorpusTable,
@@ -51,45 +51,44 @@ _Table = TypeVar(
 
 def load_recipe(path: Path) -> Recipe:
     """Read and check a recipe; raises RecipeError."""
+    raw = _parse(path)
+    _refuse_unknown(raw, {"name", "model", "data", "tokenizer", "training", "decoding"}, "recipe")
+    decoding = _section(raw, "decoding")
+    recipe = Recipe(
+        name=raw.get("name", path.stem),
+        model=_section(raw, "model"),
+        data=_data_table(_section(raw, "data")),
+        tokenizer=_table(TokenizerTable, _section(raw, "tokenizer"), "tokenizer"),
+        training=_table(TrainingTable, _section(raw, "training"), "training"),
+        max_source_tokens=decoding.pop("max_source_tokens", None),
+        decoding=decoding,
+    )
+    check_recipe(recipe)
+    return recipe
+
+
+def _parse(path: Path) -> dict[str, Any]:
     try:
-        raw = tomllib.loads(read_text(path, _MOST_BYTES).removeprefix("\ufeff"))
-    except FileError as error:
-        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+        return tomllib.loads(read_text(path, _MOST_BYTES).removeprefix("\ufeff"))
     except RecursionError as error:
         raise RecipeError(f"cannot read the recipe {path}: it is nested too deeply") from error
-    except ValueError as error:  # also from huge integers
+    except ValueError as error:  # not readable, not TOML, or with a huge integer
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
-    _refuse_unknown(raw, {"name", "model", "data", "tokenizer", "training", "decoding"}, "recipe")
-    data = _section(raw, "data")
-    corpora = data.pop("corpora", [])
+
+
+def _data_table(section: dict[str, Any]) -> DataTable:
+    corpora = section.pop("corpora", [])
     if not isinstance(corpora, list) or not corpora:
         raise RecipeError("[[data.corpora]] must name at least one corpus")
     if not all(isinstance(corpus, dict) for corpus in corpora):
         raise RecipeError(f"every entry of data.corpora must be a table, got {shown(corpora)}")
-    decoding = _section(raw, "decoding")
-    max_source_tokens = decoding.pop("max_source_tokens", None)
-    recipe = Recipe(
-        name=raw.get("name", path.stem),
-        model=_section(raw, "model"),
-        data=_table(
-            DataTable,
-            {
-                **data,
-                "corpora": tuple(_table(CorpusTable, c, "data.corpora") for c in corpora),
-                "augmentation": _table(
-                    AugmentationTable, _section(data, "augmentation"), "data.augmentation"
-                ),
-                "terms": _table(TermsTable, _section(data, "terms"), "data.terms"),
-            },
-            "data",
-        ),
-        tokenizer=_table(TokenizerTable, _section(raw, "tokenizer"), "tokenizer"),
-        training=_table(TrainingTable, _section(raw, "training"), "training"),
-        decoding=decoding,
-        max_source_tokens=max_source_tokens,
-    )
-    check_recipe(recipe)
-    return recipe
+    augmentation, terms = _section(section, "augmentation"), _section(section, "terms")
+    tables = {
+        "corpora": tuple(_table(CorpusTable, corpus, "data.corpora") for corpus in corpora),
+        "augmentation": _table(AugmentationTable, augmentation, "data.augmentation"),
+        "terms": _table(TermsTable, terms, "data.terms"),
+    }
+    return _table(DataTable, {**section, **tables}, "data")
 
 
 def _section(raw: dict[str, Any], name: str) -> dict[str, Any]:

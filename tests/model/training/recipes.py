@@ -1,4 +1,4 @@
-"""A recipe for the tests, as a file: they replace one of its lines."""
+"""A valid recipe file. Tests replace single lines of it."""
 
 from __future__ import annotations
 
