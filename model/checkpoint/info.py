@@ -14,7 +14,7 @@ from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.network.attention_maps import AttentionHead
 from model.network.config import ModelConfig
 from model.text.languages import Languages, parse_pairs, render_pairs
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_name, is_whole_number, shown
 
 FORMAT_VERSION = 1

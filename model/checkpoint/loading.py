@@ -29,7 +29,8 @@ from model.files import (
 )
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, weight_shapes
-from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from model.values import shown
 
 

@@ -23,7 +23,7 @@ from model.importers.source import (
 )
 from model.network.config import ModelConfig
 from model.text.languages import public_codes
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown
 
 _SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]

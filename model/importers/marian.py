@@ -20,7 +20,7 @@ from model.importers.pieces import (
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
 from model.network.config import ModelConfig, Norm
 from model.text.languages import Languages, Pairs, public_codes
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 _NORMS: dict[str, Norm] = {"marian": "post", "pegasus": "pre"}

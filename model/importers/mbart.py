@@ -12,7 +12,7 @@ from model.importers.pieces import (
 )
 from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
 from model.network.config import ModelConfig
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown
 
 MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"

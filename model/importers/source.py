@@ -20,7 +20,7 @@ from model.decoding.options import DecodingOptions
 from model.files import FileError, is_regular, read_json, reason_of
 from model.network.config import Activation, ModelConfig
 from model.text.languages import Pairs
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_file_name, is_whole_number, shown
 
 ACTIVATIONS: dict[str, Activation] = {

@@ -12,7 +12,8 @@ from model.backends.memory import free_bytes, full_bytes
 from model.checkpoint import load_checkpoint, open_checkpoint
 from model.decoding.network_interface import Capacity
 from model.network.transformer import Transformer, initialise, weight_shapes
-from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from model.training.data import BatchMaker, tokenize_corpora
 from model.training.evaluation import VALIDATION_SLOTS
 from model.training.growth import grow

@@ -10,8 +10,10 @@ import sentencepiece
 import torch
 from torch import Tensor
 
+from model.text.normalisation import normalise
 from model.text.reserved import reserved_pieces
-from model.text.tokenizer import Tokenizer, language_tag, normalise
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import language_tag
 from model.training.data import read_pairs
 from model.training.recipe import Recipe, RecipeError
 

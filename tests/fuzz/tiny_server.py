@@ -16,7 +16,7 @@ from model.checkpoint import CheckpointInfo, save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
 from model.training.vocabulary import train_tokenizer
 from service.app import create_app

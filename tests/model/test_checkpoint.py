@@ -36,7 +36,7 @@ from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 from tests.conftest import FullDisk
 from tests.model.network.reference import run_to_end, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
-from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from service.engine.interfaces import SourceEncoder
 from service.translation.language.segmentation import cut_text
 from tests.model.importers.originals import Corpus, pieces_of

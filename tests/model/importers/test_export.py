@@ -25,7 +25,7 @@ from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.offline import translate_all
 from model.runner import Runner
-from model.text.tokenizer import TokenizerConfig
+from model.text.tokenizer_config import TokenizerConfig
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 ROOT = Path(__file__).parents[3]

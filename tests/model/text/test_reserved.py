@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.text.reserved import closing_tag, empty_tag, opening_tag, placeholder, reserved_pieces
-from model.text.tokenizer import Tokenizer, TokenizerConfig, TokenizerError
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig, TokenizerError
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
 from model.training.vocabulary import train_tokenizer
 

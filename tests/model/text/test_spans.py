@@ -13,8 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.text.invisible import visible_offsets, without_invisible
+from model.text.normalisation import normalise
 from model.text.spans import NOWHERE, Span, char_spans
-from model.text.tokenizer import Tokenizer, TokenizerConfig, normalise
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 
 _AWKWARD = (
     "aé e\u0301\u0323 ﬁﬃ ½①㈱ Ａｂ１ ﷺ 𠮷野 👩\u200d👩\u200d👧 🇩🇪 각"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 
-from model.text.tokenizer import (
-    StreamDecoder,
-    Tokenizer,
-    TokenizerConfig,
-    language_tag,
-    normalise,
-)
+from model.text.normalisation import normalise
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig, language_tag
 
 SENTENCES = [
     "我们昨天去学校。",
@@ -63,47 +58,6 @@ def test_any_bytes_come_back_as_unicode_decodes_them(
     ids = [int(sentencepiece.piece_to_id(f"<0x{byte:02X}>")) for byte in data]
     expected = data.decode("utf-8", errors="ignore").removeprefix(" ")
     assert tiny_tokenizer.decode(ids) == expected
-
-
-@law
-@given(data=st.data())
-def test_the_streamed_pieces_join_to_the_whole_text(
-    tiny_tokenizer: Tokenizer, data: st.DataObject
-) -> None:
-    """Words and control symbols alone, and among byte pieces that may be no UTF-8."""
-    spelled = [tiny_tokenizer.text_of(token) for token in range(tiny_tokenizer.target_vocab_size)]
-    wordy = [token for token, text in enumerate(spelled) if isinstance(text, str)]
-    words = st.lists(st.sampled_from(wordy))
-    ids = data.draw(words | st.lists(st.integers(0, len(spelled) - 1)))
-    stream = StreamDecoder(tiny_tokenizer)
-    pieces = [stream.push(token) for token in ids]
-    assert "".join([*pieces, stream.flush()]) == tiny_tokenizer.decode(ids)
-
-
-@law
-@given(text=st.text(min_size=1))
-def test_a_streamed_piece_never_holds_half_a_character(
-    tiny_tokenizer: Tokenizer, text: str
-) -> None:
-    stream = StreamDecoder(tiny_tokenizer)
-    whole = tiny_tokenizer.decode(target_ids(tiny_tokenizer, text))
-    shown = ""
-    for token in target_ids(tiny_tokenizer, text):
-        shown += stream.push(token)
-        assert whole.startswith(shown)
-
-
-def test_an_unfinished_character_is_left_out_at_the_end(tiny_tokenizer: Tokenizer) -> None:
-    ids = target_ids(tiny_tokenizer, "好𠮷")
-    assert isinstance(tiny_tokenizer.text_of(ids[-1]), bytes)
-    assert tiny_tokenizer.decode(ids[:-1]) == "好"
-
-
-def test_a_character_cut_off_does_not_swallow_what_follows(tiny_tokenizer: Tokenizer) -> None:
-    euro = target_ids(tiny_tokenizer, "€")
-    cut = [token for token in euro if isinstance(tiny_tokenizer.text_of(token), bytes)][:2]
-    ids = [*cut, *target_ids(tiny_tokenizer, "茶")]
-    assert tiny_tokenizer.decode(ids).replace(" ", "") == "茶"
 
 
 @law
@@ -202,22 +156,6 @@ def test_a_tokenizer_that_normalizes_itself_gets_the_text_as_it_is(
     imported = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
     marked = imported.encode_source("\ufeff茶", "zh")
     assert len(marked) > len(tiny_tokenizer.encode_source("\ufeff茶", "zh"))
-
-
-def test_full_width_punctuation_is_kept(tiny_tokenizer: Tokenizer) -> None:
-    assert normalise("（好，吗？）") == "（好，吗？）"
-
-
-@given(text=st.text())
-def test_texts_are_normalised_to_nfc(text: str) -> None:
-    assert normalise(text) == unicodedata.normalize("NFC", text)
-
-
-def test_a_run_of_marks_that_no_language_has_is_normalised_in_parts() -> None:
-    text = "a" + "\u0323\u0301" * 500 + "e\u0301"
-    assert sorted(unicodedata.normalize("NFD", normalise(text))) == sorted(text)
-    assert normalise(text).startswith("\u1ea1")
-    assert normalise(text).endswith("\u00e9")
 
 
 def test_letters_that_only_bytes_spell_are_counted(tiny_tokenizer: Tokenizer) -> None:

@@ -13,7 +13,8 @@ from model.checking import check_checkpoint
 from model.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
-from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from model.training.averaging import average_checkpoints
 from tests.conftest import FullDisk
 from tests.model.test_checkpoint import edit_weights, info_for, random_model, sign_again

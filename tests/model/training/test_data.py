@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from model.training.data import (
     BatchMaker,
     Examples,

@@ -16,7 +16,8 @@ from model.checkpoint import Checkpoint, CheckpointInfo, load_checkpoint, save_c
 from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
-from model.text.tokenizer import Tokenizer, TokenizerConfig
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_config import TokenizerConfig
 from model.training.growth import grow
 from model.training.loop import Trainer
 from model.training.recipe import (
