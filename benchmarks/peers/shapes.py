@@ -65,8 +65,8 @@ def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
 def _random(name: str, root: Path) -> Shape:
     """Random weights in the size of opus-mt or NLLB-600M, and translations of one length."""
     from model.checkpoint import load_checkpoint
+    from model.importers.imported import Wanted
     from model.importers.resolve import import_source
-    from model.importers.source import Wanted
     from tests.model.importers.check import TINY_PAIRS, write_nllb_600m, write_opus_mt
     from tests.model.importers.originals import make_corpus
 

@@ -14,10 +14,11 @@ from model.checking import add_self_test
 from model.checkpoint import CheckpointError, CheckpointInfo, save_checkpoint
 from model.files import reason_of
 from model.importers.fairseq import find_archive, import_fairseq
+from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
 from model.importers.mbart import import_mbart
-from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
+from model.importers.source import SourceDirectory
 from model.values import shown
 
 _Importer = Callable[[SourceDirectory, Wanted], Imported]

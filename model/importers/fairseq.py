@@ -11,16 +11,11 @@ from torch import Tensor
 
 from model.decoding.options import DecodingOptions
 from model.files import FileError, read_text
+from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.names import SOURCE, TARGET, convert
 from model.importers.pieces import padded, pairs_of
-from model.importers.source import (
-    ACTIVATIONS,
-    Imported,
-    SourceError,
-    Wanted,
-    read_pickle,
-    tensors_of,
-)
+from model.importers.source import ACTIVATIONS
+from model.importers.weights import read_pickle, tensors_of
 from model.network.config import ModelConfig
 from model.text.languages import public_codes
 from model.text.tokenizer_config import TokenizerConfig

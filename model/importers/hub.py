@@ -18,7 +18,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from model.importers.source import SourceError
+from model.importers.imported import SourceError
 
 _SMALL_FILES = [
     *("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json"),

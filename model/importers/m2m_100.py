@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.names import convert
 from model.importers.pieces import (
     listed,
@@ -11,7 +12,7 @@ from model.importers.pieces import (
     padded,
     tagged_pieces,
 )
-from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
+from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import shown

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.names import convert
 from model.importers.pieces import (
     listed,
@@ -17,7 +18,7 @@ from model.importers.pieces import (
     pairs_of,
     resolved,
 )
-from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
+from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig, Norm
 from model.text.languages import Languages, Pairs, public_codes
 from model.text.tokenizer_config import TokenizerConfig

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.names import convert
 from model.importers.pieces import (
     many_to_many,
     padded,
     tagged_pieces,
 )
-from model.importers.source import Imported, SourceDirectory, SourceError, Wanted
+from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown

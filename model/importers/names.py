@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.importers.source import SourceError, require_numbers
+from model.importers.imported import SourceError
+from model.importers.weights import require_numbers
 from model.network.config import ModelConfig, SharedEmbeddings
 from model.network.transformer import weight_shapes
 

@@ -10,7 +10,8 @@ from typing import Any
 from babel import Locale
 from sentencepiece import SentencePieceProcessor
 
-from model.importers.source import SourceDirectory, SourceError, Wanted
+from model.importers.imported import SourceError, Wanted
+from model.importers.source import SourceDirectory
 from model.text.languages import LanguageError, Languages, Pairs, every_pair, public_codes
 from model.values import is_whole_number, shown
 

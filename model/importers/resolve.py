@@ -12,7 +12,7 @@ from model.files import FileError, read_json, reason_of
 from model.importers.convert import import_model
 from model.importers.fairseq import find_archive
 from model.importers.hub import download, is_hub_id
-from model.importers.source import SourceError, Wanted
+from model.importers.imported import SourceError, Wanted
 from model.values import shown
 
 _MOST_JSON_BYTES = 2**24

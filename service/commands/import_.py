@@ -37,8 +37,8 @@ def import_(
     may be given several times.
     """
     with importing():
+        from model.importers.imported import Wanted
         from model.importers.resolve import import_source
-        from model.importers.source import Wanted
 
     try:
         import_source(source, destination, revision, Wanted(sources, targets))

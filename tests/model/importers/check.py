@@ -65,8 +65,8 @@ def options(sizes: dict[str, int]) -> dict[str, Any]:
 
 
 def convert(source: Path) -> None:
+    from model.importers.imported import Wanted
     from model.importers.resolve import import_source
-    from model.importers.source import Wanted
 
     import_source(str(source), source.with_suffix(".ours"), None, Wanted())
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from model.checkpoint import Checkpoint, load_checkpoint
+from model.importers.imported import Wanted
 from model.importers.resolve import import_source
-from model.importers.source import Wanted
 from tests.model.importers.originals import (
     Corpus,
     Original,

@@ -19,8 +19,8 @@ from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.exporters.huggingface import FORMATS, export_checkpoint
 from model.exporters.tokenizers import ExportError
+from model.importers.imported import Wanted
 from model.importers.resolve import import_source
-from model.importers.source import Wanted
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.offline import translate_all

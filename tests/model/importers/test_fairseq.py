@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import load_checkpoint
+from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import import_source
-from model.importers.source import SourceError, Wanted
 from tests.model.importers.originals import Corpus, Original
 
 OPTIONS = {

@@ -17,8 +17,8 @@ from torch import Tensor
 from model.checking import check_checkpoint
 from model.checkpoint import load_checkpoint
 from model.importers import convert
+from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import import_source
-from model.importers.source import SourceError, Wanted
 from service.commands.group import dragoman
 from tests.conftest import FullDisk
 from tests.model.importers.originals import Original

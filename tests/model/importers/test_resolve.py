@@ -12,8 +12,8 @@ import torch
 from fastapi.testclient import TestClient
 
 from model.checkpoint import read_info
+from model.importers.imported import SourceError
 from model.importers.resolve import cache_directory, resolve_checkpoint
-from model.importers.source import SourceError
 from service.app import create_app
 from service.loading import StartupError, load_models
 from service.offline import OfflineOptions, OfflineTranslator

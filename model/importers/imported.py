@@ -1,0 +1,41 @@
+"""The result of an importer, the user's choice of languages, and the error of all importers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from model.decoding.options import DecodingOptions
+from model.network.config import ModelConfig
+from model.text.languages import Pairs
+from model.text.tokenizer_config import TokenizerConfig
+
+
+class SourceError(ValueError):
+    """The model cannot be imported; the message gives the value found and the supported ones."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The user's languages: those to keep, or those that the model's files do not state."""
+
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A foreign model in our terms.
+
+    `files` maps checkpoint names to tokenizer files, which are copied, or to lists for JSON.
+    """
+
+    architecture: ModelConfig
+    weights: dict[str, Tensor]
+    tokenizer: TokenizerConfig
+    files: Mapping[str, Path | list[str]]
+    pairs: Pairs
+    decoding: DecodingOptions
