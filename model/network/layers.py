@@ -111,7 +111,7 @@ class Residual(nn.Module):
         return self.norm(x + self.dropout(sublayer(x)))
 
     def sublayer_input(self, x: Tensor) -> Tensor:
-        """What the sublayer gets: x (B, Q, D), normalised if pre-norm."""
+        """The input of the sublayer: x (B, Q, D), normalised if pre-norm."""
         return self.norm(x) if self.is_pre_norm else x
 
 
@@ -257,7 +257,7 @@ def random_table(size: int, d_model: int) -> nn.Embedding:
 
 
 def sinusoids(
-    n_positions: int, d_model: int, allocator: Sinusoids = "interleaved", first: int = 0
+    n_positions: int, d_model: int, form: Sinusoids = "interleaved", first: int = 0
 ) -> Tensor:
     """Sinusoidal positions (section 3.5) first, first + 1, ... -> (n_positions, D).
 
@@ -267,11 +267,11 @@ def sinusoids(
     fairseq.
     """
     half = d_model // 2
-    steps = max(half - 1, 1) if allocator == "tensor2tensor" else half
-    places = torch.arange(first, first + n_positions, dtype=torch.float64, device="cpu")
+    steps = max(half - 1, 1) if form == "tensor2tensor" else half
+    positions = torch.arange(first, first + n_positions, dtype=torch.float64, device="cpu")
     exponents = torch.arange(half, dtype=torch.float64, device="cpu") / steps
-    angles = places[:, None] / 10000.0**exponents
-    if allocator == "interleaved":
+    angles = positions[:, None] / 10000.0**exponents
+    if form == "interleaved":
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
 

@@ -124,8 +124,8 @@ class Transformer(nn.Module):
         return self.output(self.step_states(tokens, context))
 
     def step_states(self, tokens: Tensor, context: StepContext) -> Tensor:
-        """Extend every row by one token: tokens (B,) -> the states (B, D) that `output` makes
-        logits of."""
+        """Extend every row by one token: tokens (B,) -> decoder states (B, D), without the output
+        layer."""
         positions = context.positions[:, None]
         keys = context.key_positions()[None]
         mask = self._bias((keys <= positions)[:, None, None, :], positions, keys)

@@ -1,6 +1,4 @@
-"""dragoman serve | translate | train | evaluate | average | check | glossary | import |
-export,
-one module per command.
+"""The `dragoman` command: one module for each subcommand.
 
 A wrong setting, file or checkpoint gives one line on stderr and exit code 2. A command imports
 torch and the training code only when it runs.

@@ -1,4 +1,4 @@
-"""Laws of the seam: cached, batched, interleaved decoding equals decoding alone."""
+"""Laws of the runner: cached, batched, interleaved decoding equals decoding alone."""
 
 from __future__ import annotations
 

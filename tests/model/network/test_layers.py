@@ -51,8 +51,8 @@ def test_tensor2tensors_sinusoids_reach_the_wavelength_of_10000(d_model: int) ->
 
 
 def test_positions_may_begin_later() -> None:
-    for allocator in get_args(Sinusoids):
-        assert torch.equal(sinusoids(8, 6, allocator, first=2), sinusoids(10, 6, allocator)[2:])
+    for form in get_args(Sinusoids):
+        assert torch.equal(sinusoids(8, 6, form, first=2), sinusoids(10, 6, form)[2:])
 
 
 def test_eight_alibi_heads_halve_from_a_half_to_a_256th() -> None:

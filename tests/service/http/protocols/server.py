@@ -1,6 +1,6 @@
 """The server with a fake model as a process of its own: its port is its first line.
 
-    python -m tests.service.protocols.server LIMITS STEP_SECONDS SETTINGS
+    python -m tests.service.http.protocols.server LIMITS STEP_SECONDS SETTINGS
 
 LIMITS are of WireLimits and SETTINGS of Settings, as JSON. GET /longest-turn says how many seconds
 of CPU the event loop has spent between two turns at most since it was asked last; other load does

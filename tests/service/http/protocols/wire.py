@@ -26,7 +26,7 @@ TEXT, CONTINUATION, BINARY, CLOSE, PING, PONG = 1, 0, 2, 8, 9, 10
 
 
 class ServerProcess:
-    """tests.service.protocols.server; what it logs is in the file `log`."""
+    """tests.service.http.protocols.server; what it logs is in the file `log`."""
 
     def __init__(
         self,
