@@ -1,3 +1,5 @@
+"""Measured costs of steps and encodings are positive, and the fit ignores interrupted calls."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""A fake runner and a client of an app that uses it."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""The command line: every command explains itself, every mistake is one line and exit code 2."""
+
 from __future__ import annotations
 
 import re

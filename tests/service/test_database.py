@@ -1,3 +1,5 @@
+"""The SQLite file of the stores: its rows last, and only its owner reads it."""
+
 from __future__ import annotations
 
 import stat

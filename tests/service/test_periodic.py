@@ -1,3 +1,5 @@
+"""An action that fails is repeated."""
+
 from __future__ import annotations
 
 import asyncio

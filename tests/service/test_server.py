@@ -1,3 +1,5 @@
+"""The process around the app: connections, freed memory, garbage collection."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""Settings: the order of their sources, their bounds, secrets."""
+
 from __future__ import annotations
 
 import os

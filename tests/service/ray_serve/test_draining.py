@@ -1,3 +1,5 @@
+"""A replica that stops ends its websockets after their work."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""The metrics of all replicas are one valid page."""
+
 from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families

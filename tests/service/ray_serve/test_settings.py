@@ -1,3 +1,5 @@
+"""The settings of a deployment, and each replica's share of the machine."""
+
 from __future__ import annotations
 
 from pathlib import Path

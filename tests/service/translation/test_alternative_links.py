@@ -1,3 +1,5 @@
+"""Words of an alternative have the links of the words that they keep or replace."""
+
 from __future__ import annotations
 
 import pytest

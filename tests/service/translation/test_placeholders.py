@@ -1,3 +1,5 @@
+"""Placeholders, addresses and strings to keep are found in ordinary and hostile texts."""
+
 from __future__ import annotations
 
 import itertools

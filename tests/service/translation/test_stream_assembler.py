@@ -1,3 +1,5 @@
+"""Pieces of several sentences join to the text, in its order."""
+
 from __future__ import annotations
 
 import random

@@ -1,3 +1,5 @@
+"""POST /translate: every form of a request, and each field of its answer."""
+
 from __future__ import annotations
 
 import dataclasses

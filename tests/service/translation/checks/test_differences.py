@@ -1,3 +1,5 @@
+"""Checks name what differs between a text and its translation, and nothing else."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,3 +1,5 @@
+"""Numbers have the same value in every spelling, digits or words."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""A text's language is detected among the candidates, with an honest confidence."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Texts are cut into sentences that fit the model, without loss and in linear time."""
+
 from __future__ import annotations
 
 import unicodedata

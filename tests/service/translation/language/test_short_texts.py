@@ -1,3 +1,5 @@
+"""The table of words decides the language of short texts."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Tags are paired, HTML is recognised, and some elements are not translated."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The parts of a page join to its source, and its flows are the running text."""
+
 from __future__ import annotations
 
 import time

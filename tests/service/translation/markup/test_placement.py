@@ -1,3 +1,5 @@
+"""Tags are placed once, properly nested, around the words that translate theirs."""
+
 from __future__ import annotations
 
 import random

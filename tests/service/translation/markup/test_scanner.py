@@ -1,3 +1,5 @@
+"""Tokens of HTML join to the source and end where the standard ends them."""
+
 from __future__ import annotations
 
 import time

@@ -1,3 +1,5 @@
+"""Sentences in capitals are recognised and brought to sentence case."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Strings to keep are carried through the model, and lost carriers are noticed."""
+
 from __future__ import annotations
 
 import pytest
