@@ -1,4 +1,4 @@
-"""BLEU and chrF by sacrebleu, on free-running translations."""
+"""BLEU and chrF by sacrebleu, on free-running translations; the loss on dev sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacremoses import MosesTokenizer
@@ -18,7 +20,8 @@ from model.offline import translate_all
 from model.runner import Runner
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Pair
-from model.training.data import read_pairs
+from model.training.data import BatchMaker, read_pairs
+from model.training.optimisation import summed_loss, training_precision
 from model.training.recipe import DataTable, RecipeError
 from model.training.recipe_file import load_recipe
 
@@ -85,6 +88,24 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
                 translations = translator.translate(sources, source, target)
                 scores.append(_bleu(target).corpus_score(translations, [references]).score)
     return sum(scores) / len(scores)
+
+
+@torch.no_grad()
+def dev_loss(
+    model: Transformer, batches: BatchMaker, precision: Literal["float32", "bfloat16"]
+) -> float:
+    """Mean cross-entropy of a target token over all dev sets in all directions."""
+    model.eval()
+    total, tokens = 0.0, 0
+    for number, corpus in enumerate(batches.corpora):
+        for side in corpus.source_sides:
+            for examples in batches.everything(number, side):
+                src, tgt_in, tgt_out = (ids.to(model.device) for ids in batches.collate(examples))
+                with training_precision(precision, model.device):
+                    loss, count = summed_loss(model, src, tgt_in, tgt_out, 0.0)
+                total += loss.item()
+                tokens += count
+    return total / tokens
 
 
 class _LineTranslator:

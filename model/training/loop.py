@@ -8,7 +8,6 @@ step; a later failure raises TrainingError, and the last saved state stays intac
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from model.backends.cuda_device import configure_cuda
@@ -28,10 +26,10 @@ from model.files import reason_of
 from model.network.transformer import weight_shapes
 from model.training.averaging import average_weights
 from model.training.data import Examples
-from model.training.evaluation import dev_bleu
+from model.training.evaluation import dev_bleu, dev_loss
 from model.training.log import TrainingLog
 from model.training.memory import FreedMemory
-from model.training.optimisation import learning_rate, sampled_share, summed_loss
+from model.training.optimiser_step import NotFiniteError, OptimiserStep
 from model.training.recipe import Recipe
 from model.training.saving import (
     RunLock,
@@ -119,6 +117,7 @@ class Trainer:
         self.optimiser = torch.optim.Adam(
             self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
         )
+        self._optimiser_step = OptimiserStep(self.model, self.optimiser, self.table)
         self._resume()
 
     @contextlib.contextmanager
@@ -176,30 +175,11 @@ class Trainer:
 
     def _optimise(self, group: list[Examples]) -> tuple[float, int]:
         """Run one optimiser step over a group of batches -> mean loss per token, tokens."""
-        self.model.train()
-        rate = learning_rate(self.progress.step + 1, self.model.config.d_model, self.table)
-        for parameters in self.optimiser.param_groups:
-            parameters["lr"] = rate
-        own_share = sampled_share(self.progress.step + 1, self.table)
         batches = [self.train_batches.collate(examples) for examples in group]
-        real_tokens = sum(int((batch.tgt_out != self.tokenizer.pad_id).sum()) for batch in batches)
-        total = 0.0
-        for batch in batches:
-            src, tgt_in, tgt_out = (ids.to(self.device) for ids in batch)
-            with self._arithmetic():
-                loss, _ = summed_loss(
-                    self.model, src, tgt_in, tgt_out, self.table.label_smoothing, own_share
-                )
-            (loss / real_tokens).backward()
-            total += loss.item()
-        norm = torch.nn.utils.clip_grad_norm_(
-            self.model.parameters(), self.table.clip_norm or math.inf
-        )
-        if not (math.isfinite(total) and norm.isfinite()):
-            raise self._diverged(f"the loss is {total / real_tokens}, its gradient {float(norm)}")
-        self.optimiser.step()
-        self.optimiser.zero_grad()
-        return total / real_tokens, real_tokens
+        try:
+            return self._optimiser_step.run(self.progress.step + 1, batches)
+        except NotFiniteError as error:
+            raise self._diverged(str(error)) from error
 
     def _diverged(self, what: str) -> TrainingError:
         return TrainingError(
@@ -207,18 +187,6 @@ class Trainer:
             "training.rate_factor, more training.warmup_steps or a smaller training.clip_norm "
             f"helps; {self._what_is_saved()}"
         )
-
-    @contextlib.contextmanager
-    def _arithmetic(self) -> Iterator[None]:
-        """Autocast if the recipe asks for it; on a CPU the plain attention kernel, whose backward
-        pass is several times faster than the fused one at sentence lengths."""
-        is_half = self.table.precision == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=is_half):
-            if self.device.type == "cpu":
-                with sdpa_kernel(SDPBackend.MATH):
-                    yield
-            else:
-                yield
 
     def _record(self) -> None:
         """Validate if due, then write the log, then the state. In this order a kill repeats work
@@ -244,27 +212,15 @@ class Trainer:
         self._save_snapshot()
         self._save_state()
 
-    @torch.no_grad()
     def _validate(self) -> dict[str, float]:
-        self.model.eval()
-        total, tokens = 0.0, 0
-        for corpus in range(len(self.dev_batches.corpora)):
-            for side in self.dev_batches.corpora[corpus].source_sides:
-                for examples in self.dev_batches.everything(corpus, side):
-                    src, tgt_in, tgt_out = (
-                        ids.to(self.device) for ids in self.dev_batches.collate(examples)
-                    )
-                    with self._arithmetic():
-                        loss, count = summed_loss(self.model, src, tgt_in, tgt_out, 0.0)
-                    total += loss.item()
-                    tokens += count
+        loss = dev_loss(self.model, self.dev_batches, self.table.precision)
         bleu = dev_bleu(
             self.model, self.tokenizer, self.recipe.data, self.table.validation_sentences
         )
         is_better = bleu > self.progress.best_bleu
         self.progress.best_bleu = max(bleu, self.progress.best_bleu)
         self.progress.stale_validations = 0 if is_better else self.progress.stale_validations + 1
-        return {"dev_loss": total / tokens, "dev_bleu": bleu}
+        return {"dev_loss": loss, "dev_bleu": bleu}
 
     def _save_snapshot(self) -> None:
         weights = {name: w.cpu() for name, w in self.model.weights.items()}

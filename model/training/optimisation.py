@@ -1,13 +1,19 @@
-"""The learning-rate schedule and the loss (Vaswani et al. 2017, sections 5.3 and 5.4).
+"""The learning-rate schedule and the loss (Vaswani et al. 2017, sections 5.3 and 5.4), and the
+precision in which both passes are computed.
 
 Scheduled sampling follows Mihaylova and Martins 2019.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from model.network.transformer import Transformer
 from model.training.recipe import TrainingTable
@@ -68,3 +74,17 @@ def with_own_tokens(
     is_own &= tgt_in != model.config.pad_id
     is_own[:, 0] = False
     return torch.where(is_own, predicted.roll(1, dims=1), tgt_in)
+
+
+@contextlib.contextmanager
+def training_precision(
+    precision: Literal["float32", "bfloat16"], device: torch.device
+) -> Iterator[None]:
+    """Autocast to bfloat16 if asked; on a CPU the plain attention kernel, whose backward pass is
+    several times faster than the fused one at sentence lengths."""
+    with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        if device.type == "cpu":
+            with sdpa_kernel(SDPBackend.MATH):
+                yield
+        else:
+            yield

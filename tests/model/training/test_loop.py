@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from model import files
 from model.checking import check_checkpoint
 from model.checkpoint import load_checkpoint
-from model.training import loop
+from model.training import loop, optimiser_step
 from model.training.averaging import average_weights
 from model.training.data import Examples
 from model.training.loop import Trainer
@@ -338,7 +338,7 @@ def test_a_gradient_that_is_not_finite_changes_no_weight(
         loss, count = summed_loss(*arguments)
         return loss + (trainer.model.output.weight.sum() - 1e30).sqrt() * 0, count
 
-    monkeypatch.setattr(loop, "summed_loss", spoiled)
+    monkeypatch.setattr(optimiser_step, "summed_loss", spoiled)
     with pytest.raises(TrainingError, match="diverged at step 1: .*nothing is saved yet"):
         trainer.run()
     for name, weight in weights_of(trainer).items():
