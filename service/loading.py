@@ -7,17 +7,15 @@ import itertools
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from model.confidence import Calibration
-from model.decoding.options import DecodingOptions
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import SourceSentence
 from model.device_lost import DeviceLost
-from service.engine.interfaces import Runner, Tokenizer
+from service.engine.interfaces import Runner
 from service.settings import Settings
 from service.sizing import (
     Demand,
@@ -28,6 +26,7 @@ from service.sizing import (
     usual_sizes,
 )
 from service.translation.inspection import InspectedModel
+from service.translation.translator import TranslationModel
 
 if TYPE_CHECKING:
     from model.checkpoint import StoredCheckpoint
@@ -43,23 +42,15 @@ class StartupError(ValueError):
 
 
 @dataclass(frozen=True)
-class LoadedModel:
+class LoadedModel(TranslationModel):
     """A checkpoint that can be served, without tensors. `make_runners` has one factory per worker;
     the first call reads the weights. `sizes`: of all workers together."""
 
-    name: str
-    pairs: Sequence[tuple[str, str]]
-    own_codes: Mapping[str, str]
-    decoding: DecodingOptions
-    tokenizer: Tokenizer
     make_runners: Sequence[Callable[[], Runner]]
-    max_source_tokens: int
     sizes: Sizes
     max_prefill_tokens: int
     device: str
     precision: str
-    inspected: InspectedModel
-    confidence: Mapping[tuple[str, str], Calibration]
 
 
 def load_models(settings: Settings) -> list[LoadedModel]:

@@ -44,21 +44,7 @@ def wire(
         for model in models
     }
     pool = TextPool()
-    translators = [
-        Translator(
-            model.name,
-            engines[model.name],
-            model.tokenizer,
-            model.pairs,
-            model.decoding,
-            model.max_source_tokens,
-            model.own_codes,
-            pool,
-            model.inspected,
-            model.confidence,
-        )
-        for model in models
-    ]
+    translators = [Translator(model, engines[model.name], pool) for model in models]
     dispatcher = Dispatcher(translators, pool, settings.max_beam_size, glossaries)
     return Wired(engines, dispatcher, pool)
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
@@ -33,36 +34,41 @@ _MANY_SENTENCES = 16
 Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 
 
+@dataclass(frozen=True)
+class TranslationModel:
+    """What translation needs of a model besides its engine.
+
+    `own_codes` maps other codes to the languages of `pairs`. `decoding` holds the model's defaults.
+    `confidence` has the pairs that are calibrated.
+    """
+
+    name: str
+    pairs: Sequence[tuple[str, str]]
+    own_codes: Mapping[str, str]
+    decoding: DecodingOptions
+    tokenizer: Tokenizer
+    max_source_tokens: int
+    inspected: InspectedModel
+    confidence: Mapping[tuple[str, str], Calibration]
+
+
 class Translator:
     """Translates texts between the pairs of one model."""
 
-    def __init__(
-        self,
-        name: str,
-        engine: Engine,
-        tokenizer: Tokenizer,
-        pairs: Sequence[tuple[str, str]],
-        decoding: DecodingOptions,
-        max_source_tokens: int,
-        own_codes: Mapping[str, str],
-        pool: TextPool,
-        inspected: InspectedModel,
-        confidence: Mapping[tuple[str, str], Calibration],
-    ) -> None:
-        """`decoding`: the model's defaults. `own_codes`: other codes -> the pairs' languages.
-        `confidence`: of the pairs that it was calibrated for."""
-        self.name, self.engine, self.decoding = name, engine, decoding
-        self._tokenizer = tokenizer
+    def __init__(self, model: TranslationModel, engine: Engine, pool: TextPool) -> None:
+        self.name, self.engine, self.decoding = model.name, engine, model.decoding
+        self._tokenizer = model.tokenizer
         self._preparation = Preparation(
-            tokenizer, max_source_tokens, engine.max_target_tokens, engine.max_beam_size
+            model.tokenizer, model.max_source_tokens, engine.max_target_tokens, engine.max_beam_size
         )
-        self._assembly = Assembly(name, tokenizer, confidence)
-        self._inspector = Inspector(inspected, tokenizer, engine.max_target_tokens)
+        self._assembly = Assembly(model.name, model.tokenizer, model.confidence)
+        self._inspector = Inspector(model.inspected, model.tokenizer, engine.max_target_tokens)
         self._pool = pool
-        self.pairs = frozenset(pairs)
-        self.sources = list(dict.fromkeys(source for source, _ in pairs))
-        self.languages = list(dict.fromkeys([*self.sources, *(target for _, target in pairs)]))
-        self._known = Languages(self.languages, own_codes)
+        self.pairs = frozenset(model.pairs)
+        self.sources = list(dict.fromkeys(source for source, _ in model.pairs))
+        targets = (target for _, target in model.pairs)
+        self.languages = list(dict.fromkeys([*self.sources, *targets]))
+        self._known = Languages(self.languages, model.own_codes)
 
     def find(self, code: str) -> str | None:
         """The model's own code for a language in any spelling, or None."""
