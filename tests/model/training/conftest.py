@@ -1,17 +1,23 @@
-"""A recipe small enough to train in a second."""
+"""A recipe small enough to train in a second, and runs of it."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from model.training.loop import Trainer
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
+from model.training.setup import TOKENIZER_FILE
 
 MakeRecipe = Callable[..., Recipe]
+StartRun = Callable[..., Trainer]
+MakeTrainer = Callable[..., Trainer]
 
 
 @pytest.fixture
@@ -46,5 +52,28 @@ def make_recipe(tiny_pairs: Path) -> MakeRecipe:
             training=replace(table, **changes),
             decoding={"beam_size": 2},
         )
+
+    return make
+
+
+@pytest.fixture
+def start_run(tmp_path: Path, tiny_tokenizer_file: Path) -> StartRun:
+    """Starts a recipe in a named directory under tmp_path that already holds the tiny tokenizer."""
+
+    def start(recipe: Recipe, name: str = "run") -> Trainer:
+        directory = tmp_path / name
+        directory.mkdir(exist_ok=True)
+        shutil.copyfile(tiny_tokenizer_file, directory / TOKENIZER_FILE)
+        return Trainer(recipe, directory, torch.device("cpu"))
+
+    return start
+
+
+@pytest.fixture
+def make_trainer(start_run: StartRun, make_recipe: MakeRecipe) -> MakeTrainer:
+    """A trainer of the tiny recipe, with changes to its [training] table."""
+
+    def make(name: str = "run", **changes: Any) -> Trainer:
+        return start_run(make_recipe(**changes), name)
 
     return make

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from model.checking import check_checkpoint
 from model.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
@@ -15,7 +16,7 @@ from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
-from model.training.averaging import average_checkpoints
+from model.training.averaging import average_checkpoints, average_weights
 from tests.conftest import FullDisk
 from tests.model.test_checkpoint import edit_weights, info_for, random_model, sign_again
 
@@ -127,3 +128,14 @@ def test_a_full_disk_is_said_in_one_line_and_nothing_is_left(
     with full_disk(5000), pytest.raises(CheckpointError, match="cannot write .*mean: File too lar"):
         average_checkpoints([one, one], tmp_path / "mean")
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
+
+
+def test_an_average_is_the_mean_of_each_weight(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{i}.safetensors" for i in range(3)]
+    for i, path in enumerate(paths):
+        save_file({"a": torch.full((2,), float(i)), "b": torch.tensor([10.0 * i**2])}, path)
+    mean = average_weights(paths)
+    assert {name: weight.tolist() for name, weight in mean.items()} == {
+        "a": [1.0, 1.0],
+        "b": [pytest.approx(50 / 3)],
+    }

@@ -1,0 +1,190 @@
+"""A full disk, a second process and damaged files: what is saved stays intact."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from model import files
+from model.checking import check_checkpoint
+from model.training.loop import Trainer
+from model.training.recipe import Recipe
+from model.training.saving import TrainingError
+from tests.conftest import FullDisk
+from tests.model.training.runs import files_of, kill_after, weights_of
+
+MakeRecipe = Callable[..., Recipe]
+MakeTrainer = Callable[..., Trainer]
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("size", [500, 20_000, 150_000])
+def test_a_full_disk_leaves_the_last_state_whole(
+    make_trainer: MakeTrainer, full_disk: FullDisk, size: int
+) -> None:
+    """Whether the log, the snapshot or the state no longer finds room."""
+    unbroken = make_trainer("unbroken")
+    unbroken.run()
+    trainer = make_trainer("broken")
+    kill_after(trainer, 2)
+    trainer = make_trainer("broken")
+    before = files_of(trainer.directory)
+    said = "cannot read or write .*: File too large; step 2 is saved in .*, and the same command"
+    with full_disk(size), pytest.raises(TrainingError, match=said):
+        trainer.run()
+    after = files_of(trainer.directory)
+    assert {name for name in after if "partial" in name or "tmp" in name} == set()
+    assert {name: after[name] for name in before if name.endswith((".pt", ".safetensors"))} == {
+        name: content for name, content in before.items() if name.endswith((".pt", ".safetensors"))
+    }
+    resumed = make_trainer("broken")
+    assert resumed.progress.step == 2
+    resumed.run()
+    for name, weight in weights_of(unbroken).items():
+        assert torch.equal(weights_of(resumed)[name], weight), name
+
+
+def test_a_disk_that_is_full_when_the_state_reaches_it_leaves_the_last_one_whole(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ENOSPC itself, where some file systems first tell it."""
+    kill_after(make_trainer(), 2)
+    trainer = make_trainer()
+    before = (trainer.directory / "state.pt").read_bytes()
+
+    def full(path: Path) -> None:
+        if "state" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(files, "_flush", full)
+    with pytest.raises(TrainingError, match="No space left on device; step 2 is saved"):
+        trainer.run()
+    assert (trainer.directory / "state.pt").read_bytes() == before
+    assert not list(trainer.directory.glob(".*partial"))
+
+
+def test_a_full_disk_at_the_end_leaves_the_checkpoint_that_was_there(
+    make_trainer: MakeTrainer, full_disk: FullDisk
+) -> None:
+    trainer = make_trainer()
+    checkpoint = trainer.run()
+    before = files_of(checkpoint)
+    again = make_trainer()
+    with full_disk(1000), pytest.raises(TrainingError, match="File too large; step 6 is saved"):
+        again.run()
+    assert files_of(checkpoint) == before
+    check_checkpoint(checkpoint)
+
+
+def test_two_runs_in_one_directory_are_refused(make_trainer: MakeTrainer) -> None:
+    """The second would delete the snapshots that the first one writes."""
+    first = make_trainer()
+    with pytest.raises(TrainingError, match="another process trains in .*run; wait for it or name"):
+        make_trainer()
+    first.run()
+    make_trainer().run()
+
+
+def test_a_run_that_cannot_begin_leaves_its_directory_free(
+    make_trainer: MakeTrainer,
+) -> None:
+    trainer = make_trainer()
+    trainer.run()
+    state = trainer.directory / "state.pt"
+    whole = state.read_bytes()
+    state.write_bytes(b"junk")
+    with pytest.raises(TrainingError, match="state.pt is damaged"):
+        make_trainer()
+    state.write_bytes(whole)
+    assert make_trainer().progress.step == 6
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def replaced(path: Path) -> None:
+    torch.save([1, 2], path)
+
+
+def lacking(path: Path) -> None:
+    torch.save({"progress": {}}, path)
+
+
+def of_another_network(path: Path) -> None:
+    state = torch.load(path)
+    state["model"].pop(next(iter(state["model"])))
+    torch.save(state, path)
+
+
+def of_wrong_progress(path: Path) -> None:
+    state = torch.load(path)
+    state["progress"]["step"] = "x"
+    torch.save(state, path)
+
+
+@pytest.mark.parametrize(
+    "damage", [truncated, emptied, replaced, lacking, of_another_network, of_wrong_progress]
+)
+def test_a_damaged_state_is_refused_in_one_line(
+    make_trainer: MakeTrainer, damage: Callable[[Path], None]
+) -> None:
+    trainer = make_trainer()
+    kill_after(trainer, 3)
+    damage(trainer.directory / "state.pt")
+    before = files_of(trainer.directory)
+    said = "state.pt is damaged or of another recipe .*; restore it, or remove the run's directory"
+    with pytest.raises(TrainingError, match=said) as raised:
+        make_trainer()
+    assert len(str(raised.value).splitlines()) == 1
+    assert files_of(trainer.directory) == before
+
+
+@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", "step,epoch\nx,y\n", "\0\n\0\n"])
+def test_a_damaged_log_is_refused_or_begun_again(make_trainer: MakeTrainer, content: str) -> None:
+    trainer = make_trainer()
+    kill_after(trainer, 3)
+    (trainer.directory / "log.csv").write_text(content)
+    if not content:
+        make_trainer().run()
+        return
+    with pytest.raises(TrainingError, match="log.csv is damaged"):
+        make_trainer()
+
+
+def test_a_damaged_vocabulary_is_refused(
+    make_trainer: MakeTrainer, make_recipe: MakeRecipe
+) -> None:
+    trainer = make_trainer()
+    trainer.run()
+    (trainer.directory / "sentencepiece.model").write_bytes(b"junk")
+    with pytest.raises(TrainingError, match="sentencepiece.model is damaged"):
+        Trainer(make_recipe(), trainer.directory, CPU)
+
+
+@pytest.mark.parametrize("damage", ["removed", "truncated", "of another network"])
+def test_the_mean_of_damaged_snapshots_is_not_taken(make_trainer: MakeTrainer, damage: str) -> None:
+    trainer = make_trainer()
+    checkpoint = trainer.run()
+    before = files_of(checkpoint)
+    for snapshot in trainer._snapshots():
+        if damage == "removed":
+            snapshot.unlink()
+        elif damage == "truncated":
+            truncated(snapshot)
+        else:
+            save_file({"a": torch.ones(2)}, snapshot)
+    said = "holds no snapshot" if damage == "removed" else "snapshot-.* is damaged"
+    with pytest.raises(TrainingError, match=said):
+        make_trainer().run()
+    assert files_of(checkpoint) == before
