@@ -93,3 +93,9 @@ def test_the_files_it_names_exist(name: str) -> None:
         assert (ROOT / path).exists(), path
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", text):
         assert ((ROOT / name).parent / link).exists(), link
+
+
+def test_the_files_that_docstrings_and_messages_name_exist() -> None:
+    for file in (f for package in ("model", "service") for f in (ROOT / package).rglob("*.py")):
+        named = re.findall(r"(?<![\w./-])(?:model|service)/[\w./-]*\w", file.read_text("utf-8"))
+        assert [path for path in named if not (ROOT / path).exists()] == [], file

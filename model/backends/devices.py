@@ -75,5 +75,5 @@ def dtype_of(precision: Precision) -> torch.dtype:
     """The type of weights and caches in PyTorch. Raises ValueError for int8."""
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     if precision not in dtypes:
-        raise ValueError("precision int8 is for the CPU, and needs model/native compiled")
+        raise ValueError("precision int8 is for the CPU, and needs model/backends/native compiled")
     return dtypes[precision]

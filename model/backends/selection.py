@@ -65,8 +65,8 @@ def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
         name = "native" if has_native else "eager" if is_cpu else "graphs"
     if name == "native" and not has_native:
         raise ValueError(
-            "backend native needs a CPU, precision float32 or int8, and model/native compiled; "
-            f"here are {device} and {precision}"
+            "backend native needs a CPU, precision float32 or int8, and model/backends/native "
+            f"compiled; here are {device} and {precision}"
         )
     if name == "graphs" and is_cpu:
         raise ValueError("backend graphs needs a GPU; on the CPU use native or eager")
@@ -88,7 +88,7 @@ def _check(precision: str, device: str) -> None:
     if precision == "float16" and device == "cpu":
         raise ValueError("precision float16 needs a GPU; on the CPU use int8 or float32")
     if precision == "int8" and not is_available():
-        raise ValueError("precision int8 needs model/native, which was not compiled here")
+        raise ValueError("precision int8 needs model/backends/native, which was not compiled here")
 
 
 def prepare(

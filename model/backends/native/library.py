@@ -82,7 +82,7 @@ def required_library() -> ctypes.CDLL:
     """The library. Raises RuntimeError if it was not compiled."""
     library = load_library()
     if library is None:
-        raise RuntimeError("model/native was not compiled")
+        raise RuntimeError("model/backends/native was not compiled")
     return library
 
 
