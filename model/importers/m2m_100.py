@@ -7,17 +7,18 @@ from pathlib import Path
 from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.names import convert
 from model.importers.pieces import (
+    MODEL,
+    PIECES,
     listed,
     many_to_many,
+    many_to_many_tokenizer,
     padded,
     tagged_pieces,
 )
 from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig
-from model.text.tokenizer_config import TokenizerConfig
 from model.values import shown
 
-MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"
 _FIRST_POSITION = 2
 _LANGUAGES = {
     "m2m100": (
@@ -37,17 +38,7 @@ def import_m2m_100(source: SourceDirectory, wanted: Wanted) -> Imported:
     pieces, tags = _m2m_pieces(source) if source.has("vocab.json") else _nllb_pieces(source)
     pieces, fillers = padded(pieces, source.number("vocab_size"))
     public, pairs = many_to_many(list(tags), wanted)
-    tokenizer = TokenizerConfig(
-        MODEL,
-        MODEL,
-        PIECES,
-        PIECES,
-        normalization="none",
-        source_layout=("source_tag", "text", "eos"),
-        target_layout=("target_tag",),
-        tags={public[own]: tag for own, tag in tags.items()},
-        control=("<mask>", *fillers),
-    )
+    tokenizer = many_to_many_tokenizer({public[own]: tag for own, tag in tags.items()}, fillers)
     architecture, weights = convert(source.weights(), _architecture(source, pieces))
     files: dict[str, Path | list[str]] = {MODEL: model, PIECES: pieces}
     return Imported(architecture, weights, tokenizer, files, pairs, source.decoding())
@@ -80,7 +71,5 @@ def _architecture(source: SourceDirectory, pieces: list[str]) -> ModelConfig:
         sinusoids="tensor2tensor",
         position_offset=_FIRST_POSITION,
         shared_embeddings="none",
-        pad_id=source.special_id("pad_token_id", "<pad>", pieces),
-        bos_id=source.start_id(),
-        eos_id=source.special_id("eos_token_id", "</s>", pieces),
+        **source.special_ids(pieces),
     )

@@ -77,9 +77,7 @@ def _architecture(source: SourceDirectory, src: _Side, tgt: _Side) -> ModelConfi
         norm=_NORMS[source.config["model_type"]],
         sinusoids="halves",
         shared_embeddings="none",
-        pad_id=source.special_id("pad_token_id", "<pad>", tgt.pieces),
-        bos_id=source.start_id(),
-        eos_id=source.special_id("eos_token_id", "</s>", tgt.pieces),
+        **source.special_ids(tgt.pieces),
     )
 
 

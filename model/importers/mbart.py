@@ -7,16 +7,16 @@ from pathlib import Path
 from model.importers.imported import Imported, SourceError, Wanted
 from model.importers.names import convert
 from model.importers.pieces import (
+    MODEL,
+    PIECES,
     many_to_many,
+    many_to_many_tokenizer,
     padded,
     tagged_pieces,
 )
 from model.importers.source import SourceDirectory
 from model.network.config import ModelConfig
-from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown
-
-MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"
 
 
 def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
@@ -33,17 +33,7 @@ def import_mbart(source: SourceDirectory, wanted: Wanted) -> Imported:
             )
         wanted = Wanted(wanted.sources, (pieces[forced],))
     public, pairs = many_to_many(codes, wanted)
-    tokenizer = TokenizerConfig(
-        MODEL,
-        MODEL,
-        PIECES,
-        PIECES,
-        normalization="none",
-        source_layout=("source_tag", "text", "eos"),
-        target_layout=("target_tag",),
-        tags={public[code]: code for code in codes},
-        control=("<mask>", *fillers),
-    )
+    tokenizer = many_to_many_tokenizer({public[code]: code for code in codes}, fillers)
     architecture, weights = convert(source.weights(), _architecture(source, pieces))
     files: dict[str, Path | list[str]] = {MODEL: model, PIECES: pieces}
     return Imported(architecture, weights, tokenizer, files, pairs, source.decoding())
@@ -67,7 +57,5 @@ def _architecture(source: SourceDirectory, pieces: list[str]) -> ModelConfig:
         positions="learned",
         embedding_norm=True,
         shared_embeddings="none",
-        pad_id=source.special_id("pad_token_id", "<pad>", pieces),
-        bos_id=source.start_id(),
-        eos_id=source.special_id("eos_token_id", "</s>", pieces),
+        **source.special_ids(pieces),
     )

@@ -13,8 +13,11 @@ from sentencepiece import SentencePieceProcessor
 from model.importers.imported import SourceError, Wanted
 from model.importers.source import SourceDirectory
 from model.text.languages import LanguageError, Languages, Pairs, every_pair, public_codes
+from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_whole_number, shown
 
+MODEL, PIECES = "sentencepiece.bpe.model", "vocabulary.json"
+"""Files of many-to-many models: the original's sentencepiece model, and our list of pieces."""
 _FAIRSEQ_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 _SENTENCEPIECE_SPECIALS = 3
 _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")
@@ -105,6 +108,21 @@ def many_to_many(own_codes: Sequence[str], wanted: Wanted) -> tuple[dict[str, st
     sources = resolved(known, wanted.sources) or known.codes
     targets = resolved(known, wanted.targets) or known.codes
     return public, pairs_of(sources, targets)
+
+
+def many_to_many_tokenizer(tags: Mapping[str, str], fillers: Sequence[str]) -> TokenizerConfig:
+    """A source begins with the tag of its language, a translation with that of the target."""
+    return TokenizerConfig(
+        MODEL,
+        MODEL,
+        PIECES,
+        PIECES,
+        normalization="none",
+        source_layout=("source_tag", "text", "eos"),
+        target_layout=("target_tag",),
+        tags=tags,
+        control=("<mask>", *fillers),
+    )
 
 
 def resolved(known: Languages, codes: Iterable[str]) -> list[str]:

@@ -43,6 +43,14 @@ class Sizes(TypedDict):
     scale_embeddings: bool
 
 
+class SpecialIds(TypedDict):
+    """ModelConfig's options for tokens of every family."""
+
+    pad_id: int
+    bos_id: int
+    eos_id: int
+
+
 class SourceDirectory:
     """A directory in Hugging Face layout; every error is a SourceError with a full message."""
 
@@ -139,6 +147,14 @@ class SourceDirectory:
             "max_positions": self.number("max_position_embeddings"),
             "activation": self.activation(),
             "scale_embeddings": self.flag("scale_embedding", default=False),
+        }
+
+    def special_ids(self, pieces: Sequence[str]) -> SpecialIds:
+        """Padding, the token that decoding starts from, and the end, in the target's pieces."""
+        return {
+            "pad_id": self.special_id("pad_token_id", "<pad>", pieces),
+            "bos_id": self.start_id(),
+            "eos_id": self.special_id("eos_token_id", "</s>", pieces),
         }
 
     def start_id(self) -> int:
