@@ -21,7 +21,14 @@ from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from tests.model.backends.test_networks import TABLE
-from tests.model.network.reference import BOS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.network.reference import (
+    BOS,
+    EOS,
+    run_joining_at_random,
+    run_to_end,
+    tiny_model,
+    tiny_runner,
+)
 
 BACKENDS: tuple[Backend, ...] = ("native", "eager", "graphs")
 VARIANTS: list[dict[str, object]] = [
@@ -106,20 +113,8 @@ def test_sentences_that_join_and_leave_at_any_step_translate_as_alone(
         return tiny_runner(model, precision=precision, backend=backend, **capacity)
 
     alone = [run_to_end(make_runner(), [s])[0] for s in sentences]
-    runner = make_runner(max_slots=6, max_rows=20)
-    waiting = list(range(len(sentences)))
-    index_of: dict[int, int] = {}
-    results: dict[int, Finished] = {}
-    while waiting or index_of:
-        while waiting and rng.random() < 0.6:
-            needed = sentences[waiting[0]].options.beam_size
-            if not runner.num_free_slots or runner.num_free_rows < needed:
-                break
-            index = waiting.pop(0)
-            index_of[runner.admit([sentences[index]])[0]] = index
-        for finished in runner.step().finished:
-            results[index_of.pop(finished.handle)] = finished
-    assert texts([results[i] for i in range(25)]) == texts(alone)
+    found = run_joining_at_random(make_runner(max_slots=6, max_rows=20), sentences, rng)
+    assert texts(found) == texts(alone)
 
 
 @pytest.mark.parametrize("backend", BACKENDS[:2])

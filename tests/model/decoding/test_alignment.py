@@ -14,7 +14,15 @@ from model.decoding.sentence import Finished, SourceSentence
 from model.network.attention_maps import attention_maps, default_heads
 from model.network.transformer import Transformer
 from model.runner import Runner
-from tests.model.network.reference import BOS, CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.network.reference import (
+    BOS,
+    CONTROL_IDS,
+    EOS,
+    run_joining_at_random,
+    run_to_end,
+    tiny_model,
+    tiny_runner,
+)
 from tests.model.test_runner import BACKENDS, mixed_sentences
 
 VARIANTS: list[dict[str, object]] = [{}, {"norm": "pre", "n_decoder_layers": 4}]
@@ -64,20 +72,7 @@ def test_sentences_that_join_and_leave_at_any_step_are_aligned_as_alone(backend:
     model, rng = tiny_model(seed=2), random.Random(2)
     sentences = some_aligned(30, seed=4)
     runner = tiny_runner(model, backend=backend, max_slots=5, max_rows=20)
-    waiting = list(range(len(sentences)))
-    index_of: dict[int, int] = {}
-    results: dict[int, Finished] = {}
-    while waiting or index_of:
-        while waiting and rng.random() < 0.6:
-            needed = sentences[waiting[0]].options.beam_size
-            if not runner.num_free_slots or runner.num_free_rows < needed:
-                break
-            index = waiting.pop(0)
-            index_of[runner.admit([sentences[index]])[0]] = index
-        some = [h for h in index_of if rng.random() < 0.7] if runner.can_step_subset else None
-        for finished in runner.step(some or None).finished:
-            results[index_of.pop(finished.handle)] = finished
-    check(model, sentences, [results[i] for i in range(len(sentences))])
+    check(model, sentences, run_joining_at_random(runner, sentences, rng, share=0.7))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Sequence
 
 import torch
@@ -110,3 +111,25 @@ def run_to_end(runner: Runner, sentences: Sequence[SourceSentence]) -> list[Fini
     while runner.num_running:
         results |= {f.handle: f for f in runner.step().finished}
     return [results[handle] for handle in handles]
+
+
+def run_joining_at_random(
+    runner: Runner, sentences: Sequence[SourceSentence], rng: random.Random, share: float = 1.0
+) -> list[Finished]:
+    """Admit sentences at random steps while slots and rows last -> in the order given. With a
+    `share` below 1 each sentence takes part in that share of the steps, if the runner allows it."""
+    waiting = list(range(len(sentences)))
+    index_of: dict[int, int] = {}
+    results: dict[int, Finished] = {}
+    while waiting or index_of:
+        while waiting and rng.random() < 0.6:
+            needed = sentences[waiting[0]].options.beam_size
+            if not runner.num_free_slots or runner.num_free_rows < needed:
+                break
+            index = waiting.pop(0)
+            index_of[runner.admit([sentences[index]])[0]] = index
+        is_partial = share < 1 and runner.can_step_subset
+        some = [h for h in index_of if rng.random() < share] if is_partial else None
+        for finished in runner.step(some or None).finished:
+            results[index_of.pop(finished.handle)] = finished
+    return [results[index] for index in range(len(sentences))]
