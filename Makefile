@@ -150,7 +150,7 @@ ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this mach
 browser-test: .venv/with-browser ## check the page's types, and drive it in Chromium (3 minutes; chromium, node)
 	npx --yes --package typescript@5 tsc --project tests/browser
 	$(BIN)/pytest tests/browser/translate.py tests/browser/more.py tests/browser/parts.py tests/browser/appearance.py \
-		tests/browser/access.py tests/browser/rude.py tests/browser/bundled.py
+		tests/browser/access.py tests/browser/rude.py tests/browser/bundled.py tests/browser/reference.py
 
 page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
 	$(BIN)/python -m tests.browser.screenshots http://$(HOST):$(PORT)/

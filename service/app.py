@@ -34,7 +34,7 @@ from service.http.origins import AllowedOrigins
 from service.http.protocols.early import EARLY_REFUSALS
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import ACCESS_PATHS, ENDPOINTS, install_routes
-from service.http.routes import page
+from service.http.routes import api_reference, page
 from service.http.security_headers import SecurityHeadersMiddleware
 from service.http.state import Limits, ServerState
 from service.http.unread_body import UnreadBodyMiddleware
@@ -61,8 +61,8 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     state = _wire(settings, models)
     app = FastAPI(
         title="Dragoman",
-        docs_url="/docs" if settings.api_docs else None,
-        redoc_url="/redoc" if settings.api_docs else None,
+        docs_url=None,  # FastAPI's pages load scripts of another host
+        redoc_url=None,
         openapi_url="/openapi.json" if settings.api_docs else None,
         version=__version__,
         description=_DESCRIPTION,
@@ -75,6 +75,8 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     _add_middleware(app, state, settings)
     install_error_handlers(app, state.metrics)
     install_routes(app, state)
+    if settings.api_docs:
+        app.include_router(api_reference.make_router())
     if settings.page:
         app.include_router(page.make_router(state.limits, _engine_numbers(state, settings)))
     app.openapi()  # cached: building it in a request would block the event loop

@@ -256,7 +256,7 @@ class Settings(BaseSettings):
         "/metrics.",
     )
     metrics_host: str = Field("127.0.0.1", description="Address to listen on for metrics_port.")
-    api_docs: bool = Field(True, description="Serve /docs, /redoc, /openapi.json and /spec.")
+    api_docs: bool = Field(True, description="Serve /docs, /openapi.json and /spec.")
     suggestions: bool = Field(
         False,
         description="Store better translations that clients send to /suggest. `dragoman "

@@ -101,10 +101,10 @@ def test_the_wheel_has_every_file_that_the_bundled_checkpoints_need(wheel: Path)
                 assert hashlib.sha256(content).digest() == hashlib.sha256(own).digest()
 
 
-def test_the_wheel_has_the_page(wheel: Path) -> None:
-    page = ROOT / "service" / "web"
+@pytest.mark.parametrize("name", ["web", "api_reference"])
+def test_the_wheel_has_the_files_for_browsers(wheel: Path, name: str) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        for file in (file for file in page.rglob("*") if file.is_file()):
+        for file in (ROOT / "service" / name).rglob("*.*"):
             assert archive.read(file.relative_to(ROOT).as_posix()) == file.read_bytes()
 
 

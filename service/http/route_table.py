@@ -8,6 +8,7 @@ from service.http.access.middleware import AccessPaths
 from service.http.middleware import Endpoints
 from service.http.openapi import describe_translate
 from service.http.routes import (
+    api_reference,
     deeplx,
     detect,
     files,
@@ -42,11 +43,11 @@ ENDPOINTS = Endpoints(
         *("/detect", "/languages", "/frontend/settings", "/spec", "/suggest", glossaries.PATH),
         *("/v2/languages", "/v2/usage", deepl_glossaries.PATH, deepl_glossaries.PAIRS),
         *(google.DETECT, google.LANGUAGES),
-        *("/health", "/health/live", "/health/ready", "/metrics", "/docs", "/openapi.json"),
-        page.ROOT,
+        *("/health", "/health/live", "/health/ready", "/metrics", "/openapi.json"),
+        *(api_reference.PATH, page.ROOT),
     },
     prefixes=(
-        *(page.FOLDER, files.DOWNLOADS, documents.PATH + "/"),
+        *(page.FOLDER, api_reference.FOLDER, files.DOWNLOADS, documents.PATH + "/"),
         *(glossaries.PATH + "/", deepl_glossaries.PATH + "/"),
     ),
     work=_WORK,
@@ -54,11 +55,12 @@ ENDPOINTS = Endpoints(
 ACCESS_PATHS = AccessPaths(
     open=frozenset(
         {
-            *("/languages", "/frontend/settings", "/spec", "/docs", "/redoc", "/openapi.json"),
-            *("/health", "/health/live", "/health/ready", "/metrics", page.ROOT),
+            *("/languages", "/frontend/settings", "/spec", "/openapi.json"),
+            *("/health", "/health/live", "/health/ready", "/metrics"),
+            *(api_reference.PATH, page.ROOT),
         }
     ),
-    open_prefixes=(page.FOLDER, files.DOWNLOADS, "/docs/"),  # a file's name is a secret
+    open_prefixes=(page.FOLDER, api_reference.FOLDER, files.DOWNLOADS),  # a file's name is a secret
     key_in_body=_WORK | {"/detect", "/suggest", google.DETECT, google.LANGUAGES},
     key_in_body_prefixes=(documents.PATH + "/",),
 )

@@ -10,9 +10,6 @@ SECURITY_HEADERS = (
     (b"x-frame-options", b"DENY"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-_POLICY = b"content-security-policy"
-_WITH_SCRIPTS = ("/docs", "/redoc")
-"""FastAPI's pages, which load scripts of another host."""
 
 
 class SecurityHeadersMiddleware:
@@ -25,14 +22,12 @@ class SecurityHeadersMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        has_scripts = scope["path"].startswith(_WITH_SCRIPTS)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message.get("headers", ())
-                left_out = {name.lower() for name, _ in headers}
-                left_out |= {_POLICY} if has_scripts else set()
-                added = [header for header in SECURITY_HEADERS if header[0] not in left_out]
+                own = {name.lower() for name, _ in headers}
+                added = [header for header in SECURITY_HEADERS if header[0] not in own]
                 message = {**message, "headers": [*headers, *added]}
             await send(message)
 

@@ -34,9 +34,7 @@ def test_every_answer_tells_browsers_what_they_may_not_do(
     client: TestClient, method: str, path: str
 ) -> None:
     headers = client.request(method, path).headers
-    missing = {name for name in HEADERS if name not in headers}
-    assert missing == ({"Content-Security-Policy"} if path == "/docs" else set())
-    assert all(len(headers.get_list(name)) == 1 for name in set(HEADERS) - missing)
+    assert all(len(headers.get_list(name)) == 1 for name in HEADERS)
 
 
 def test_an_answer_of_the_protocol_itself_tells_them_too() -> None:
@@ -49,7 +47,7 @@ def test_an_answer_of_the_protocol_itself_tells_them_too() -> None:
 
 def test_the_documentation_can_be_switched_off() -> None:
     with TestClient(create_app(Settings(api_docs=False), [fake_model(FakeRunner())])) as client:
-        for path in ("/docs", "/redoc", "/openapi.json", "/spec"):
+        for path in ("/docs", "/docs/start.js", "/openapi.json", "/spec"):
             assert client.get(path).status_code == 404
         refused = client.put("/languages")
         assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
