@@ -29,7 +29,6 @@ from service.http.file_store import FileStore
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
 from service.http.metrics_port import MetricsPortMiddleware
 from service.http.middleware import RequestMiddleware
-from service.http.openapi import describe_errors
 from service.http.origins import AllowedOrigins
 from service.http.protocols.early import EARLY_REFUSALS
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
@@ -69,7 +68,6 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         lifespan=_lifespan(state),
         redirect_slashes=False,
         telemetry=_NO_TELEMETRY,  # FastAPI's own; the request log and the metrics replace it
-        responses=describe_errors(408, 431, 500),
     )
     app.state.server = state
     _add_middleware(app, state, settings)

@@ -14,11 +14,13 @@ from service.errors import (
     HeadTooLarge,
     InvalidField,
     InvalidJson,
+    InvalidKey,
+    KeyRequired,
+    LimitExceeded,
     NotReady,
     ReplicaLost,
     RequestTimeout,
     ServiceError,
-    SuggestionsOff,
     UnknownFile,
     UnsupportedMediaType,
 )
@@ -40,7 +42,8 @@ _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en
 _MEANINGS: dict[int, str] = {
     InvalidJson.status: "The body cannot be parsed, a field is missing, or the languages or the "
     "format are not served.",
-    SuggestionsOff.status: "Suggestions are switched off.",
+    KeyRequired.status: "This server asks for an API key.",
+    InvalidKey.status: "The API key is not valid, or suggestions are switched off.",
     UnknownFile.status: "There is no such thing.",
     GlossaryExists.status: "There is such a thing already.",
     RequestTimeout.status: "The request took too long to arrive.",
@@ -50,7 +53,9 @@ _MEANINGS: dict[int, str] = {
     HeadTooLarge.status: "The request line and headers are over a limit.",
     ServiceError.status: "Something failed here; the request may be tried again.",
     ReplicaLost.status: "On Ray: the replica was lost.",
-    NotReady.status: "The server is full, is stopping, or a model is not ready.",
+    LimitExceeded.status: "A limit of this client or the quota of its key is reached.",
+    NotReady.status: "The server is full or stopping, a model is not ready, or its machine has too "
+    "little memory or disk.",
     DeadlineExceeded.status: "The deadline has passed.",
 }
 
@@ -75,11 +80,19 @@ def describe_translate(
     }
 
 
+ANYWHERE = (RequestTimeout.status, HeadTooLarge.status, ServiceError.status, NotReady.status)
+"""What any request can get."""
+WITH_ACCESS = (KeyRequired.status, InvalidKey.status, LimitExceeded.status)
+"""What requests can get that need a key or count for a limit."""
+WITH_ENGINE = (ReplicaLost.status, DeadlineExceeded.status)
+"""What requests can get that need an engine."""
+
+
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The value of FastAPI's `responses`."""
     return {
         status: {"model": ErrorBody, "description": _MEANINGS[status]}
-        | ({"headers": _RETRY_AFTER} if status in (502, 503) else {})
+        | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
         for status in statuses
     }
 
@@ -186,6 +199,13 @@ def _responses() -> dict[str, Any]:
 
 _RETRY_AFTER: Schema = {
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}
+}
+_AUTHENTICATE: Schema = {
+    "WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}}
+}
+_HEADERS = {
+    KeyRequired.status: _AUTHENTICATE,
+    **dict.fromkeys((LimitExceeded.status, ReplicaLost.status, NotReady.status), _RETRY_AFTER),
 }
 _IGNORED_FIELDS: Schema = {
     IGNORED_FIELDS_HEADER: {

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 
 from service.http.access.middleware import AccessPaths
 from service.http.middleware import Endpoints
-from service.http.openapi import describe_translate
+from service.http.openapi import (
+    ANYWHERE,
+    WITH_ACCESS,
+    WITH_ENGINE,
+    describe_errors,
+    describe_translate,
+)
 from service.http.routes import (
     api_reference,
     deeplx,
@@ -74,15 +81,29 @@ _ROUTERS = (
 
 
 def install_routes(app: FastAPI, state: ServerState) -> None:
-    """Add every route to the app."""
+    """Add every route to the app, and describe the errors that do not depend on its fields."""
     # Matches before the router's route, which only documents it: FastAPI's dispatch costs more.
     app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
     description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
-    app.include_router(translate.make_router(description))
-    app.include_router(next_words.make_router(state.limits, state.dispatcher.languages))
-    app.include_router(detect.make_router(state.limits.max_characters))
-    app.include_router(suggest.make_router(is_on=state.suggested.store is not None))
-    for router in _ROUTERS:
-        app.include_router(router)
-    if app.openapi_url is not None:
-        app.include_router(frontend.spec_router)
+    routers = [
+        translate.make_router(description),
+        next_words.make_router(state.limits, state.dispatcher.languages),
+        detect.make_router(state.limits.max_characters),
+        suggest.make_router(is_on=state.suggested.store is not None),
+        *_ROUTERS,
+        *([frontend.spec_router] if app.openapi_url is not None else []),
+    ]
+    for router in routers:
+        app.include_router(router, responses=describe_errors(*_common_statuses(router)))
+
+
+def _common_statuses(router: APIRouter) -> list[int]:
+    """The statuses of the errors that all routes of a router have."""
+    paths = {route.path for route in router.routes if isinstance(route, APIRoute)}
+    has_access = not any(map(ACCESS_PATHS.is_open, paths))
+    has_engine = paths <= _WORK
+    return [
+        *ANYWHERE,
+        *(WITH_ACCESS if has_access else ()),
+        *(WITH_ENGINE if has_engine else ()),
+    ]

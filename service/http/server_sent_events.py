@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.errors import ServiceError
 from service.http.answers import ErrorMessage, FinalMessage, TokenMessage, TranslateResponse
+from service.http.error_handlers import error_of
 from service.http.request_log import RequestRecord
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState
@@ -104,7 +105,7 @@ def _cost_of_answer(wanted: TranslateRequest, translations: list[TranslationResu
 def unforeseen(error: Exception, request_id: str) -> ServiceError:
     """Log an unexpected exception; return the error for the client."""
     _logger.error("request failed", exc_info=error, extra={"request_id": request_id})
-    return ServiceError("something went wrong here; the request may be tried again")
+    return error_of(error)
 
 
 async def _events(

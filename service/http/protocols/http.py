@@ -219,12 +219,13 @@ class HttpProtocol(EarlyProtocol):
         return not self._is_in_head and not self.cycle.response_started and not self.pipeline
 
     def _answer(self, error: ServiceError, request_id: str) -> bytes:
-        response = error_response(error, request_id, path="")
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        response = error_response(error, request_id, path)
         body = bytes(response.body)
         headers = [*self.server_state.default_headers, *response.raw_headers]
         headers += [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
         headers += [(b"connection", b"close")]
-        return http_answer(error.status, headers, body)
+        return http_answer(response.status_code, headers, body)
 
 
 class _PacedFlow(FlowControl):

@@ -34,7 +34,7 @@ def make_router(max_characters: int) -> APIRouter:
         detect,
         methods=["POST"],
         response_model=list[DetectedLanguage],
-        responses=describe_errors(400, 413, 415, 422, 503),
+        responses=describe_errors(400, 413, 415, 422),
         openapi_extra=_describe(max_characters),
     )
     return router

@@ -34,7 +34,7 @@ _ONE = PATH + "/{name}"
 _FORMATS = (JSON, CSV, TSV)
 _MOST_VALUES = 4 * MAX_ENTRIES + 1000
 """Of a glossary as JSON: each term is an object of two strings and a flag."""
-_ERRORS = describe_errors(400, 404, 409, 413, 415, 422, 503)
+_ERRORS = describe_errors(400, 404, 409, 413, 415, 422)
 
 
 def _parse_entries(value: object) -> list[GlossaryEntry]:
@@ -101,6 +101,7 @@ router = APIRouter()
 
 
 @router.get(PATH, responses=describe_errors(400))
+@router.head(PATH, responses=describe_errors(400))
 async def list_glossaries(state: StateDep) -> dict[str, list[GlossaryDescription]]:
     """All stored glossaries, by name."""
     found = await asyncio.to_thread(glossary_store(state).all)
@@ -121,6 +122,7 @@ async def create_glossary(request: Request, state: StateDep) -> GlossaryDescript
 
 
 @router.get(_ONE, responses=_ERRORS)
+@router.head(_ONE, responses=_ERRORS)
 async def get_glossary(name: str, request: Request, state: StateDep) -> Response:
     """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
     store = glossary_store(state)

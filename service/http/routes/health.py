@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from service.http.openapi import describe_errors
 from service.http.state import StateDep
 
 router = APIRouter()
@@ -15,8 +14,8 @@ class Health(BaseModel):
     status: str = "ok"
 
 
-@router.get("/health", responses=describe_errors(503))
-@router.head("/health", responses=describe_errors(503))
+@router.get("/health")
+@router.head("/health")
 async def health(state: StateDep) -> Health:
     """LibreTranslate's probe: the same answer as /health/ready."""
     return await ready(state)
@@ -29,8 +28,8 @@ async def live() -> Health:
     return Health()
 
 
-@router.get("/health/ready", responses=describe_errors(503))
-@router.head("/health/ready", responses=describe_errors(503))
+@router.get("/health/ready")
+@router.head("/health/ready")
 async def ready(state: StateDep) -> Health:
     """200 if every model accepts requests, else 503."""
     for name, engine in state.engines.items():

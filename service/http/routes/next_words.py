@@ -57,7 +57,7 @@ def make_router(limits: Limits, languages: Sequence[str]) -> APIRouter:
         next_words,
         methods=["POST"],
         response_model=NextWordsAnswer,
-        responses=describe_errors(400, 413, 415, 422, 503, 504),
+        responses=describe_errors(400, 413, 415, 422),
         openapi_extra=_describe(limits, languages),
     )
     return router

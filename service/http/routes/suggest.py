@@ -48,15 +48,12 @@ def make_router(*, is_on: bool) -> APIRouter:
     """Make the route; where suggestions are off, it refuses all."""
     router = APIRouter()
     if is_on:
-        errors = describe_errors(400, 403, 413, 415, 422)
+        errors = describe_errors(400, 413, 415, 422)
         router.add_api_route(
             _PATH, suggest, methods=["POST"], responses=errors, openapi_extra=_BODY
         )
     else:
-        errors = describe_errors(403)
-        router.add_api_route(
-            _PATH, refuse, methods=["POST"], status_code=403, response_model=None, responses=errors
-        )
+        router.add_api_route(_PATH, refuse, methods=["POST"], status_code=403, response_model=None)
     return router
 
 

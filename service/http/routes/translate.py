@@ -32,7 +32,7 @@ _MEDIA_TYPES = (*FIELD_TYPES, PLAIN)
 def make_router(description: dict[str, Any]) -> APIRouter:
     """Make the route; `description` is its `openapi_extra`."""
     router = APIRouter()
-    errors = describe_errors(400, 404, 408, 413, 415, 422, 431, 500, 502, 503, 504)
+    errors = describe_errors(400, 404, 413, 415, 422)
     router.add_api_route(
         PATH,
         translate,

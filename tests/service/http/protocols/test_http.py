@@ -38,6 +38,23 @@ def test_a_head_over_the_bounds_is_answered_with_431_and_blocks_nobody(
     assert server.longest_turn_seconds() < MOST_CPU_SECONDS
 
 
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        (b"/v2/translate?x=1", {"message"}),
+        (b"/v1/translate", {"code", "message"}),
+        (b"/language/translate/v2", {"error"}),
+        (b"/translate", {"error", "code", "request_id"}),
+    ],
+)
+def test_a_refusal_of_a_head_has_the_shape_of_its_api(
+    server: ServerProcess, url: bytes, names: set[str]
+) -> None:
+    head = b"POST " + url + b" HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * 200 + b"\r\n"
+    status, body = answer_of(server.exchange(head))
+    assert (status, set(body)) == (431, names)
+
+
 def test_a_head_within_the_bounds_is_answered(server: ServerProcess) -> None:
     head = LIVE + (b"a: " + b"x" * 300 + b"\r\n") * 98 + LAST
     assert len(head) > 29_000
