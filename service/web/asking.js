@@ -8,7 +8,7 @@ import { AUTO } from "./languages.js";
 import { save } from "./storage.js";
 
 /**
- * @typedef {import("./session.js").Fields} Fields
+ * @typedef {import("./messages.js").Fields} Fields
  * @typedef {{max_characters: number, max_body_bytes: number, max_beam_size: number}} Limits
  * @typedef {{
  *   source: import("./source.js").Source,

@@ -3,7 +3,7 @@
 import { load, save } from "./storage.js";
 
 /**
- * @typedef {Partial<import("./session.js").Fields>} Chosen
+ * @typedef {Partial<import("./messages.js").Fields>} Chosen
  * @typedef {Record<string, string | boolean>} Values of the form's fields, by their names
  */
 

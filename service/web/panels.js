@@ -9,7 +9,7 @@ import { part, whenLoaded } from "./lazy.js";
  *   page: import("./extras.js").Page,
  *   pane: import("./pane.js").Pane,
  *   options: import("./options.js").Options,
- *   wanted(): import("./session.js").Fields,
+ *   wanted(): import("./messages.js").Fields,
  *   openAgain(entry: Entry): void,
  *   canSwap(): boolean,
  *   isCurrent(): boolean,

@@ -1,24 +1,13 @@
-// One wanted translation at a time over the websocket: the newest request replaces the older one.
+// One wanted translation at a time: the newest request replaces the older one.
 
 import { credentials } from "./api.js";
+import { Connection } from "./connection.js";
+import { Retry } from "./retry.js";
 
 /**
- * @typedef {{
- *   source: string, target: string, tokens: string[], log_probs: number[], score: number,
- *   finish_reason: string, times_ms: {queue: number, encode: number, decode: number},
- *   alignment?: [number, number, number, number, number][],
- *   confidence?: number, words?: [number, number, number][],
- *   checks?: {kind: string, source: string[], target: string[], message: string}[],
- * }} SentenceDetail
- * @typedef {{model: string, sentences: SentenceDetail[], pivot?: {language: string, text: string}}} TextDetail
- * @typedef {{
- *   translatedText: string, detectedLanguage?: {language: string, confidence: number},
- *   alternatives?: string[], details?: TextDetail[],
- * }} Answer
- * @typedef {{q: string, source: string, target: string, format?: "html", alternatives?: number, details?: boolean,
- *   keep?: string[], glossary?: import("./glossary.js").Term[], target_prefix?: string[],
- *   beam_size?: number, length_penalty?: number, temperature?: number, top_p?: number, seed?: number}} Fields
- * @typedef {"offline" | "unreachable" | "restarting" | "lost" | "busy" | "limited"} Reason
+ * @typedef {import("./messages.js").Answer} Answer
+ * @typedef {import("./messages.js").Fields} Fields
+ * @typedef {import("./connection.js").Reason} Reason
  * @typedef {{
  *   begun(fields: Fields): void,
  *   token(text: string, segment: number): void,
@@ -32,31 +21,13 @@ import { credentials } from "./api.js";
 
 const PASSING = new Set(["overloaded", "not_ready", "draining", "replica_lost", "too_many_streams", "cancelled"]);
 const LIMITS = new Set(["too_many_requests", "too_many_characters", "too_many_at_once"]);
-const RESTARTING = 1012, TOO_LARGE = 1009;
 const SLOW_MILLISECONDS = 8000;
 const STARVING_MILLISECONDS = 1500;
-const MOST_SECONDS = 30;
-const REFUSALS_OF_BLOCKED = 2;
-
-/**
- * Seconds to wait before try number `failures`: twice as long each time, and not all tabs at once.
- * @param {number} failures
- * @param {number} [least] what the server asks for
- */
-export function pause(failures, least = 0) {
-  const grown = Math.min(MOST_SECONDS, 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
-  return Math.max(grown, least * (1 + Math.random() / 10));
-}
 
 export class Session {
-  #url;
+  #connection;
+  #retry = new Retry(() => this.retry());
   #on;
-  /** @type {WebSocket | import("./parts/post_socket.js").PostSocket | null} */
-  #socket = null;
-  /** @type {typeof import("./parts/post_socket.js").PostSocket | null} in place of websockets */
-  #PostSocket = null;
-  /** How often a server that is ready opened no websocket. */
-  #refusals = 0;
   /** @type {Fields | null} what is asked or will be */
   #wanted = null;
   /** @type {Fields | null} what comes after the request in progress */
@@ -64,8 +35,6 @@ export class Session {
   #id = 0;
   #isAsked = false;
   #isSlow = false;
-  #failures = 0;
-  #retryTimer = 0;
   #slowTimer = 0;
   #lastShown = 0;
 
@@ -74,13 +43,14 @@ export class Session {
    * @param {Listener} on
    */
   constructor(url, on) {
-    this.#url = url;
     this.#on = on;
-    addEventListener("online", () => this.retry());
-    addEventListener("offline", () => {
-      this.#socket?.close();
-      this.#lose("offline");
+    this.#connection = new Connection(url, {
+      opened: () => this.#send(),
+      came: (message) => this.#take(message),
+      tooLarge: (told) => this.#wanted && this.#fail("body_too_large", told),
+      lost: (reason, seconds) => this.#lose(reason, seconds),
     });
+    addEventListener("online", () => this.retry());
   }
 
   /**
@@ -97,13 +67,13 @@ export class Session {
     if (!this.#wanted) this.#lastShown = performance.now();
     this.stop();
     this.#wanted = fields;
-    if (!this.#retryTimer) this.#send();
+    if (!this.#retry.isPlanned) this.#send();
   }
 
   /** Nothing is wanted any more. */
   stop() {
-    if (this.#isAsked && this.#socket?.readyState === WebSocket.OPEN) {
-      this.#socket.send(JSON.stringify({ id: this.#id, cancel: true }));
+    if (this.#isAsked && this.#connection.isOpen) {
+      this.#connection.send({ id: this.#id, cancel: true });
     }
     this.#wanted = this.#next = null;
     this.#isAsked = false;
@@ -112,58 +82,28 @@ export class Session {
 
   /** Tries again at once what waits for its next try, or for an answer for too long. */
   retry() {
-    clearTimeout(this.#retryTimer);
-    this.#retryTimer = 0;
-    if (this.#isSlow) this.#abandon();
+    this.#retry.cancel();
+    if (this.#isSlow) {
+      this.#isAsked = this.#isSlow = false;
+      this.#connection.drop();
+    }
     if (this.#wanted && !this.#isAsked) this.#send();
-  }
-
-  /** Leaves a connection on which nothing comes. */
-  #abandon() {
-    const socket = this.#socket;
-    this.#socket = null;
-    this.#isAsked = this.#isSlow = false;
-    socket?.close();
   }
 
   /** Connects before there is something to ask, so that the first word comes sooner. */
   warm() {
-    if (!this.#socket && !this.#retryTimer) this.#connect();
+    if (!this.#retry.isPlanned) this.#connection.open();
   }
 
   #send() {
-    if (!this.#socket) this.#connect();
+    this.#connection.open();
     if (!this.#wanted) return;
     this.#watch();
-    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    if (!this.#connection.isOpen) return;
     this.#id += 1;
     this.#isAsked = true;
-    this.#socket.send(JSON.stringify({ ...this.#wanted, ...credentials(), id: this.#id }));
+    this.#connection.send({ ...this.#wanted, ...credentials(), id: this.#id });
     this.#on.begun(this.#wanted);
-  }
-
-  #connect() {
-    const socket = this.#PostSocket
-      ? new this.#PostSocket(new URL("translate", document.baseURI))
-      : new WebSocket(this.#url);
-    let wasOpen = false;
-    this.#socket = socket;
-    socket.addEventListener("open", () => {
-      wasOpen = true;
-      this.#send();
-    });
-    socket.addEventListener("message", (event) => {
-      const { data } = /** @type {MessageEvent} */ (event);
-      if (this.#socket === socket) this.#take(JSON.parse(data));
-    });
-    socket.addEventListener("close", (closing) => {
-      const event = /** @type {CloseEvent} */ (closing);
-      if (this.#socket !== socket) return;
-      if (event.code === TOO_LARGE && this.#wanted) this.#fail("body_too_large", event.reason);
-      if (event.code === RESTARTING) this.#lose("restarting");
-      else if (wasOpen) this.#lose("lost");
-      else void this.#explain();
-    });
   }
 
   /** @param {{id?: number, type: string, text?: string, segment?: number, code?: string, error?: string, retry_after?: number} & Answer} message */
@@ -175,7 +115,7 @@ export class Session {
     if (message.type === "token") {
       this.#on.token(message.text ?? "", message.segment ?? 0);
     } else if (message.type === "final") {
-      this.#failures = 0;
+      this.#retry.succeed();
       const fields = this.#wanted;
       this.#end();
       this.#on.final(message, fields);
@@ -224,21 +164,6 @@ export class Session {
     this.#isSlow = false;
   }
 
-  /** Finds out why no connection opened: the probe says more than a websocket does. */
-  async #explain() {
-    try {
-      const signal = AbortSignal.timeout(SLOW_MILLISECONDS);
-      const answer = await fetch(new URL("health/ready", document.baseURI), { cache: "no-store", signal });
-      if (answer.ok) this.#refusals += 1;
-      if (this.#refusals >= REFUSALS_OF_BLOCKED) {
-        this.#PostSocket = (await import("./parts/post_socket.js")).PostSocket;
-      }
-      this.#lose(answer.ok ? "lost" : "busy", Number(answer.headers.get("Retry-After")) || 0);
-    } catch {
-      this.#lose("unreachable");
-    }
-  }
-
   /**
    * Keeps what was wanted, and tries again after a pause that grows.
    * @param {Reason} reason
@@ -247,16 +172,13 @@ export class Session {
    */
   #lose(reason, leastSeconds = 0, told = "") {
     this.#unwatch();
-    clearTimeout(this.#retryTimer);
-    this.#retryTimer = 0;
-    if (!["busy", "limited"].includes(reason) || this.#socket?.readyState !== WebSocket.OPEN) this.#socket = null;
+    this.#retry.cancel();
+    if (!this.#connection.isOpen) this.#connection.drop();
     this.#isAsked = false;
     this.#wanted = this.#next ?? this.#wanted;
     this.#next = null;
     if (!this.#wanted) return;
-    this.#failures += 1;
-    const seconds = pause(this.#failures, leastSeconds);
-    this.#retryTimer = setTimeout(() => this.retry(), seconds * 1000);
+    const seconds = this.#retry.plan(leastSeconds);
     this.#on.waiting(navigator.onLine ? reason : "offline", seconds, told);
   }
 }

@@ -1,6 +1,6 @@
 // What the page must know of the server before it can ask: its languages and its limits.
 
-import { pause } from "./session.js";
+import { Retry } from "./retry.js";
 
 /**
  * @typedef {import("./languages.js").Language} Language
@@ -13,8 +13,7 @@ const MOST_MILLISECONDS = 10_000;
 export class Start {
   #known;
   #waiting;
-  #failures = 0;
-  #timer = 0;
+  #retry = new Retry(() => void this.load());
 
   /**
    * @param {(languages: Language[], limits: Limits) => void} known
@@ -27,15 +26,12 @@ export class Start {
 
   /** Loads them now. */
   async load() {
-    clearTimeout(this.#timer);
+    this.#retry.cancel();
     let all;
     try {
       all = await Promise.all([fetchJson("languages"), fetchJson("page/limits.json")]);
     } catch {
-      this.#failures += 1;
-      const seconds = pause(this.#failures);
-      this.#waiting(seconds);
-      this.#timer = setTimeout(() => void this.load(), seconds * 1000);
+      this.#waiting(this.#retry.plan());
       return;
     }
     this.#known(all[0], all[1]);

@@ -38,7 +38,7 @@ export class Status {
 
   /**
    * Counts down to the next try.
-   * @param {import("./session.js").Reason | "noLanguages"} key
+   * @param {import("./connection.js").Reason | "noLanguages"} key
    * @param {number} seconds
    * @param {string} [reason] the server's sentence
    */

@@ -5,8 +5,8 @@ import { percent, t } from "./i18n.js";
 import { AUTO, directionOf, nameOf } from "./languages.js";
 
 /**
- * @typedef {import("./session.js").Answer} Answer
- * @typedef {import("./session.js").Fields} Fields
+ * @typedef {import("./messages.js").Answer} Answer
+ * @typedef {import("./messages.js").Fields} Fields
  * @typedef {{
  *   source: import("./source.js").Source,
  *   pane: import("./pane.js").Pane,

@@ -135,6 +135,25 @@ def test_without_details_the_translation_is_plain(page: Page, site: Site) -> Non
     expect(page.locator("#back")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("en", "from the cache"), ("de", "aus dem Cache"), ("zh", "来自缓存")],
+)
+def test_a_sentence_from_the_cache_shows_no_time(
+    page: Page, site: Site, language: str, told: str
+) -> None:
+    visit(page, site)
+    page.locator("#interface").select_option(language)
+    times = page.locator("#sentences .facts dd").filter(has_text=re.compile(f"{told}|ms|毫秒"))
+    write(page, "hello")
+    expect_translation(page, "HELLO")
+    expect(times).to_have_count(1)
+    expect(times).not_to_have_text(told)
+    write(page, "hello ")
+    expect_translation(page, "HELLO ")
+    expect(times).to_have_text(told)
+
+
 def test_a_translation_is_translated_back(page: Page, site: Site) -> None:
     visit(page, site, source="zh", target="en")
     write(page, "abc")

@@ -5,7 +5,7 @@ import { copied } from "../clipboard.js";
 import { byId } from "../dom.js";
 import { t } from "../i18n.js";
 
-/** @typedef {import("../session.js").Fields} Fields */
+/** @typedef {import("../messages.js").Fields} Fields */
 
 // Invisible characters could make code look different from what it does, so they are escaped.
 const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;

@@ -22,7 +22,7 @@ export class SearchView {
 
   /**
    * @param {Search} search
-   * @param {import("../session.js").SentenceDetail} sentence
+   * @param {import("../messages.js").SentenceDetail} sentence
    */
   constructor(search, sentence) {
     this.#search = search;

@@ -108,7 +108,8 @@ function factsOf(detail, doubtful) {
   const end = ends[/** @type {"stop"} */ (detail.finish_reason)] ?? detail.finish_reason;
   const mean = logs.length ? Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length) : 0;
   const brief = { maximumFractionDigits: 1 };
-  const time = t("timesOf", {
+  const isCached = !times.encode && !times.decode;
+  const time = isCached ? t("fromCache") : t("timesOf", {
     decode: number(times.decode, brief), encode: number(times.encode, brief), queue: number(times.queue, brief),
   });
   const facts = [

@@ -2,7 +2,7 @@
 // The server counts in code points; JavaScript's strings count in UTF-16 units.
 
 /**
- * @typedef {import("../session.js").SentenceDetail} SentenceDetail
+ * @typedef {import("../messages.js").SentenceDetail} SentenceDetail
  * @typedef {{start: number, end: number}} Span in UTF-16 units
  * @typedef {Span & {share: number | null, isCalibrated: boolean, links: Span[]}} Word
  *   share: how often such words agree with a person's translation if the server knows it (then it is

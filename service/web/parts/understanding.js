@@ -9,7 +9,7 @@ import { Words } from "./words.js";
  * @typedef {import("./spans.js").Sentence} Sentence
  * @typedef {{
  *   source: string, target: string, from: string, to: string, isFormatted: boolean,
- *   details: import("../session.js").TextDetail | undefined,
+ *   details: import("../messages.js").TextDetail | undefined,
  * }} Explained a translation, the languages of its texts, and what the server says of it
  */
 

@@ -7,7 +7,7 @@ import { isDoubtful } from "./spans.js";
 
 /**
  * @typedef {import("./spans.js").Word} Word
- * @typedef {import("../session.js").TextDetail} TextDetail
+ * @typedef {import("../messages.js").TextDetail} TextDetail
  */
 
 export class Words {

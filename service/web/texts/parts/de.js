@@ -4,7 +4,7 @@ export default {
   legendNext: " Klicken Sie auf ein Wort, oder drücken Sie die Eingabetaste, für andere Wörter.",
   allSentences: "Alle {count} Sätze zeigen", back: "Zurückübersetzen", backFailed: "Das ging nicht: {reason}",
   confidence: "Sicherheit", score: "Bewertung", tokens: "Tokens", sureness: "Mittlere Wahrscheinlichkeit",
-  ended: "Ende", times: "Zeit", timesOf: "{decode} ms Decoder, {encode} ms Encoder, {queue} ms Warten",
+  ended: "Ende", times: "Zeit", fromCache: "aus dem Cache", timesOf: "{decode} ms Decoder, {encode} ms Encoder, {queue} ms Warten",
   stop: "von selbst", length: "an der Längengrenze: der Schluss fehlt", repetition: "weil es sich wiederholte",
   doubtful: "Zweifelhafte Wörter", requestLead: "Dieselbe Übersetzung aus einem Programm.",
   requestForm: "Form der Anfrage", search: "Suchen", keepHistory: "Verlauf behalten",

@@ -4,7 +4,7 @@ export default {
   legendNext: " Click a word, or press Enter, for other words.", allSentences: "Show all {count} sentences",
   back: "Translate back", backFailed: "This did not work: {reason}", confidence: "Confidence", score: "Score",
   tokens: "Tokens", sureness: "Mean probability", ended: "Ended", times: "Time",
-  timesOf: "{decode} ms decoding, {encode} ms encoding, {queue} ms waiting", stop: "by itself",
+  fromCache: "from the cache", timesOf: "{decode} ms decoding, {encode} ms encoding, {queue} ms waiting", stop: "by itself",
   length: "at the length limit: the end is missing", repetition: "because it repeated itself",
   doubtful: "Doubtful words", requestLead: "The same translation from a program.",
   requestForm: "Form of the request", search: "Search", keepHistory: "Keep a history",

@@ -2,7 +2,7 @@ export default {
   legend: "带波浪线的词把握不大。将指针移到词上，或在译文中使用方向键，查看原因。", legendLinks: "带波浪线的词把握不大。将指针移到词上，或在译文中使用方向键，查看原因和对应的原文。",
   legendNext: "点击词语或按回车键，可换用其他词。", allSentences: "显示全部 {count} 个句子", back: "译回原文语言", backFailed: "操作失败：{reason}",
   confidence: "置信度", score: "得分", tokens: "词元", sureness: "平均概率", ended: "结束", times: "用时",
-  timesOf: "解码 {decode} 毫秒，编码 {encode} 毫秒，等待 {queue} 毫秒", stop: "正常结束", length: "达到长度上限，结尾缺失",
+  fromCache: "来自缓存", timesOf: "解码 {decode} 毫秒，编码 {encode} 毫秒，等待 {queue} 毫秒", stop: "正常结束", length: "达到长度上限，结尾缺失",
   repetition: "因重复而停止", doubtful: "把握不大的词", requestLead: "用程序得到同样的译文。", requestForm: "请求的形式", search: "搜索",
   keepHistory: "保留历史", clearHistory: "清除历史", historyLead: "仅保存在此浏览器中。服务器不保留任何文本。", historyEmpty: "暂无记录。",
   historyNothing: "没有匹配的记录。", historyOff: "历史已关闭。", historyLost: "此浏览器不为本页保存数据，历史将在离开后消失。", remove: "删除",
