@@ -192,6 +192,40 @@ def test_forced_colours_and_reduced_motion_are_respected(page: Page, site: Site)
     expect_translation(page, "HELLO")
 
 
+def test_forced_colours_draw_each_text_once_and_keep_what_is_marked(page: Page, site: Site) -> None:
+    """The mirror below the source only carries marks; its text is transparent."""
+    page.emulate_media(forced_colors="active")
+    visit(page, site)
+    write(page, "A big dog")
+    expect_translation(page, "A BIG DOG")
+    page.locator("#target .w").nth(1).hover()
+    expect(page.locator("#mirror mark").first).to_be_attached()
+    expect(page.locator("#mirror")).to_have_css("color", "rgba(0, 0, 0, 0)")
+    open_tab(page, "model")
+    page.locator("#panel-model label:has([value=search])").click()
+    best = page.locator(".tree .is-now .is-best rect").first
+    expect(best).to_be_visible()
+    colour = "(e, [name, part]) => getComputedStyle(e, part)[name]"
+    marked = best.evaluate(colour, ["stroke", None])
+    other = page.locator(".tree .is-now .is-dropped rect").first.evaluate(colour, ["stroke", None])
+    assert marked != other
+    named = page.locator(".legend .is-best").evaluate(colour, ["borderTopColor", "::before"])
+    assert named == marked
+
+
+def test_the_numbers_of_the_engine_are_not_a_single_column_on_a_phone(
+    page: Page, site: Site
+) -> None:
+    page.set_viewport_size({"width": 320, "height": 800})
+    visit(page, site)
+    open_tab(page, "engine")
+    expect(page.locator(".gauges > div").nth(1)).to_be_visible()
+    tops = page.evaluate(
+        "[...document.querySelectorAll('.gauges > div')].map((e) => e.getBoundingClientRect().top)"
+    )
+    assert tops[0] == tops[1] < tops[2]
+
+
 @pytest.fixture
 def arabic(make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> Site:
     """A server that translates English into Arabic."""

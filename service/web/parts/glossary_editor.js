@@ -49,7 +49,7 @@ export class GlossaryEditor {
     this.#panel.replaceChildren(
       make("p", { class: "lead" }, t("glossaryLead", names)),
       this.#rows,
-      make("div", { class: "row" }, make("span", { class: "end" }), add, clear),
+      make("div", { class: "row" }, add, clear),
       this.#note);
     this.#note.textContent = "";
   }

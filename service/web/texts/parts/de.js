@@ -57,7 +57,7 @@ export default {
   fate: "Ausgang", fateKept: "behalten", fateEnded: "beendet", fateDropped: "verworfen", best: "auf dem Weg zur Übersetzung",
   likeliestAfter: "Wahrscheinlichste nächste Tokens nach",
   paper: "„Attention Is All You Need“ (Vaswani et al. 2017), Abschnitt {section}", file: "In diesem Projekt:",
-  aboutMemory: "Jede Zeile ist ein Token der Übersetzung, wenn es gewählt wird. Je dunkler ein Feld, desto mehr geht von diesem Token der Quelle ein. Manche Köpfe folgen der Wortstellung, andere suchen das Satzende.",
+  aboutMemory: "Jede Zeile ist ein Token der Übersetzung, wenn es gewählt wird. Je kräftiger die Farbe eines Feldes, desto mehr geht von diesem Token der Quelle ein. Manche Köpfe folgen der Wortstellung, andere suchen das Satzende.",
   aboutEncoder: "Jede Zeile ist ein Token der Quelle. Es sammelt von allen anderen, was zu seinem Verständnis nötig ist; jeder Kopf mit einer eigenen Frage.",
   aboutDecoder: "Jede Zeile ist ein Token der Übersetzung. Es sieht nur die Tokens vor ihm, darum ist das obere Dreieck leer: Was noch nicht geschrieben ist, kann nicht beachtet werden.",
   aboutBeam: "Eine gierige Suche folgte nur dem wahrscheinlichsten Token. Die Beam-Suche behält in jedem Schritt die wenigen besten Anfänge. Jede Spalte ist ein Schritt; eine Hypothese endet mit dem Ende-Token, und die Bewertung teilt ihre Summe durch die Länge (Wu et al. 2016, Gleichung 14, oder die Länge selbst).",

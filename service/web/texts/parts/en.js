@@ -55,7 +55,7 @@ export default {
   fate: "Fate", fateKept: "kept", fateEnded: "ended", fateDropped: "dropped", best: "on the way to the translation",
   likeliestAfter: "Likeliest next tokens after",
   paper: "“Attention Is All You Need” (Vaswani et al. 2017), section {section}", file: "In this project:",
-  aboutMemory: "Each row is a token of the translation when it is chosen. The darker a cell, the more of that source token goes into it. Some heads follow the word order, others look for the end of the sentence.",
+  aboutMemory: "Each row is a token of the translation when it is chosen. The stronger the colour of a cell, the more of that source token goes into it. Some heads follow the word order, others look for the end of the sentence.",
   aboutEncoder: "Each row is a token of the source. It gathers from all other tokens what it needs to be understood; every head with its own question.",
   aboutDecoder: "Each row is a token of the translation. It sees only the tokens before it, so the upper triangle is empty: what is not written yet cannot be looked at.",
   aboutBeam: "Greedy search would follow the likeliest token only. Beam search keeps the few best beginnings at each step. Each column is one step; a hypothesis ends with the end token, and the score divides its sum by its length (Wu et al. 2016, equation 14, or its length).",

@@ -45,7 +45,7 @@ export default {
   fate: "结果", fateKept: "保留", fateEnded: "结束", fateDropped: "丢弃", best: "通向译文",
   likeliestAfter: "其后最可能的词元：",
   paper: "《Attention Is All You Need》（Vaswani 等，2017）第 {section} 节", file: "本项目中：",
-  aboutMemory: "每行是译文中正被选出的一个词元。格子越深，取自该原文词元的信息越多。有的头跟随语序，有的头寻找句末。",
+  aboutMemory: "每行是译文中正被选出的一个词元。格子颜色越浓，取自该原文词元的信息越多。有的头跟随语序，有的头寻找句末。",
   aboutEncoder: "每行是原文的一个词元。它从其他所有词元收集理解自己所需的信息；每个头各有自己的问题。",
   aboutDecoder: "每行是译文的一个词元。它只能看到自己之前的词元，所以上三角是空的：尚未写出的内容无法查看。",
   aboutBeam: "贪心搜索只跟随最可能的词元。束搜索在每一步保留少数最好的开头。每列是一步；假设以结束词元收尾，得分是总和除以长度（Wu 等 2016，式 14，或长度本身）。",
