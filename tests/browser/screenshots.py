@@ -32,6 +32,7 @@ def main(url: str) -> None:
         "page-search": (1280, "dark", search),
         "page-formatted": (1024, "light", formatted),
     }
+    expect.set_options(timeout=60_000)  # the server and Chromium may share the machine
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name, (width, colours, act) in states.items():
