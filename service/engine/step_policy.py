@@ -8,8 +8,8 @@ of its translation, and moves on when it has had more (`SentenceTask.level`). Ta
 first come, first served. Tasks that are left out keep their rows and cache.
 
 Nothing starves. A share of each batch goes to the tasks that have waited longest for a step, so
-`most_steps_waited` bounds the batches that a task waits; and steps of short work alone take at
-most a third of the time.
+`most_steps_waited` bounds the batches that a task waits; and steps of short work alone waste at
+most 7 % of the time and take at most a third.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LEAST_ROWS = 64
 """A batch has room for so many rows, whatever is measured: a busy neighbour disturbs it."""
 _EFFICIENT_SHARE = 0.05
 """The fixed cost's share of a step, above which a larger one is worth little."""
-_EFFICIENT_ENCODING_SHARE = 0.1
-"""The same of an encoding."""
+_FIXED_ENCODING_SHARE, _EFFICIENT_ENCODING_SHARE = 0.17, 0.1
+"""The same two of an encoding."""
 _WAIT_SHARE = 0.4
 """Where all running work is long, steps and encodings are larger than that: up to this share of the
 shortest running work."""
@@ -37,16 +37,20 @@ _LEVELS_AHEAD, _LONG_ROWS_SHARE = 2, 0.3
 """Work steps alone if it is so many levels (2: a quarter of the size) below that which all but
 three tenths of the rows do not exceed."""
 _LEAST_SAVING = 3
-_CREDIT_SHARE = 0.5
-_MOST_CREDIT = 1.6
-"""In costs of a full batch."""
+_CREDIT_SHARE = 0.07
+_ROWS_SPENT = 2 * _CREDIT_SHARE
+"""A step of short work alone wastes its fixed cost, which it spends of the credit, with this share
+of the rest, because others wait for it: at most half of what batches cost."""
+_MOST_CREDIT = 16
+"""In fixed costs of a step, beside that of an encoding: enough for a short sentence."""
 
 
 class StepPolicy:
     """The running tasks, by level and by their wait, and the credit for steps of short work alone.
 
-    A batch earns a share of its cost as credit; a step of short work alone spends its cost. Short
-    work steps alone only if that costs at most a third of a batch, because it makes steps smaller.
+    A batch earns 7 % of its cost as credit; a step of short work alone spends what it
+    wastes, because the next batch would take the same rows along. It costs at most a third of a
+    batch.
     """
 
     def __init__(self, cost: StepCost = NOMINAL) -> None:
@@ -60,7 +64,7 @@ class StepPolicy:
         self._level_of: dict[SentenceTask, int] = {}
         self._by_wait: dict[SentenceTask, None] = {}
         self._num_positions = 0
-        self._credit = 0.0
+        self._credit = self._most_credit
 
     @property
     def cost(self) -> StepCost:
@@ -72,6 +76,8 @@ class StepPolicy:
         self._step_cost = cost
         self._least_cost = max(cost.fixed * (1 / _FIXED_SHARE - 1), _LEAST_ROWS * cost.per_row)
         self._efficient_cost = cost.fixed * (1 / _EFFICIENT_SHARE - 1)
+        least_encoding = cost.encode_fixed * (1 / _FIXED_ENCODING_SHARE - 1)
+        self._least_encoding = max(self._least_cost, least_encoding)
         self._efficient_encoding = cost.encode_fixed * (1 / _EFFICIENT_ENCODING_SHARE - 1)
 
     @property
@@ -82,11 +88,10 @@ class StepPolicy:
 
     def most_source_tokens(self, level: int) -> int:
         """The bound on the source tokens of an encoding between two steps, if its most urgent task
-        is of this level. It costs as much as a small batch, or is so large that its fixed cost
-        is small."""
+        is of this level: so many that its fixed cost is small."""
         per_token = self.cost.per_source_token
         worth_it = min(self._efficient_encoding, self._tolerable(per_token, level))
-        return int(max(self._least_cost, worth_it) / per_token)
+        return int(max(self._least_encoding, worth_it) / per_token)
 
     def _tolerable(self, unit_cost: float, level: int | None = None) -> float:
         """A cost that is a small share of the shortest work that runs or is of this level."""
@@ -147,10 +152,12 @@ class StepPolicy:
             return []
         short = [level for level in sorted(self._levels) if level <= highest]
         taken = [task for level in short for task in self._levels[level]]
-        own_cost = self.cost.fixed + sum(map(self._cost, taken))
-        if not taken or own_cost > self._credit or own_cost * _LEAST_SAVING > self._batch_cost:
+        fixed, cost_of_rows = self.cost.fixed, sum(map(self._cost, taken))
+        spent = fixed + _ROWS_SPENT * cost_of_rows
+        is_cheap = (fixed + cost_of_rows) * _LEAST_SAVING <= self._batch_cost
+        if not taken or not is_cheap or spent > self._credit:
             return []
-        self._credit -= own_cost
+        self._credit -= spent
         return self._stepped(taken)
 
     def take_batch(self) -> list[SentenceTask] | None:
@@ -166,7 +173,8 @@ class StepPolicy:
 
     def spend_on_encoding(self, num_tokens: int) -> None:
         """Spend credit on an encoding of short work before its turn."""
-        self._credit -= self.cost.of_encoding(num_tokens)
+        cost = self.cost
+        self._credit -= cost.encode_fixed + _ROWS_SPENT * cost.per_source_token * num_tokens
 
     def _filled(
         self,
@@ -187,8 +195,11 @@ class StepPolicy:
         return taken, cost
 
     def _earn(self, cost: float) -> None:
-        most = _MOST_CREDIT * (self.cost.fixed + self.most_cost)
-        self._credit = min(self._credit + _CREDIT_SHARE * cost, most)
+        self._credit = min(self._credit + _CREDIT_SHARE * cost, self._most_credit)
+
+    @property
+    def _most_credit(self) -> float:
+        return _MOST_CREDIT * self.cost.fixed + self.cost.encode_fixed
 
     @property
     def _batch_cost(self) -> float:

@@ -63,6 +63,27 @@ def test_clients_that_keep_sending_long_texts_get_nearly_the_throughput_of_first
     assert percentile(late, 50) > 20
 
 
+def test_clients_that_keep_sending_sentences_get_nearly_the_throughput_of_first_come() -> None:
+    """Short ones are among them at any time, so that most steps could be of these alone."""
+    ours, first_come = (busy_with_sentences(policy) for policy in (Policy(max_slots=32), FIRST_COME))
+    assert ours > 0.9 * first_come
+
+
+def busy_with_sentences(policy: Policy, seconds: float = 2.0) -> int:
+    """Tokens that 32 clients of one or two sentences got in so many seconds."""
+    rng = random.Random(0)
+
+    def text(moment: float) -> Arrival:
+        lengths = [rng.randint(4, 28) for _ in range(rng.choice((1, 1, 2)))]
+        return Arrival(moment, lengths, [max(2, round(n * rng.gauss(1.1, 0.2))) for n in lengths])
+
+    def next_of(served: Served) -> Arrival | None:
+        return None if served.ended > seconds else text(served.ended)
+
+    served = Simulation(policy).serve([text(0.0) for _ in range(32)], next_of)
+    return sum(one.arrival.num_tokens for one in served if one.ended < seconds)
+
+
 def kept_busy(policy: Policy, seconds: float = 4.0) -> tuple[int, list[float]]:
     """Tokens that 16 clients got in so many seconds, and the slowdowns of a short sentence."""
     rng = random.Random(0)

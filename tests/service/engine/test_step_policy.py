@@ -129,7 +129,8 @@ def test_no_task_waits_longer_than_the_stated_bound_though_short_work_never_ends
 def test_steps_of_short_work_alone_take_at_most_a_third_of_the_time(
     request_of: MakeRequest,
 ) -> None:
-    policy = StepPolicy()
+    """Also where they waste little."""
+    policy = StepPolicy(StepCost(1.0, 1.0, 0.0, 1.0, 1.0))
     running = begun(policy, request_of(*[4] * 300), num_steps=0)
     alone = together = 0.0
     for _ in range(3000):
@@ -142,7 +143,24 @@ def test_steps_of_short_work_alone_take_at_most_a_third_of_the_time(
         else:
             together += cost
         policy.leave(newcomer)
-    assert 0.2 < alone / (alone + together) < 0.34
+    assert 0.1 < alone / (alone + together) < 0.34
+
+
+def test_steps_of_short_work_alone_waste_little_of_the_time(
+    request_of: MakeRequest,
+) -> None:
+    """A batch would take the same rows along: what such a step wastes is its fixed cost."""
+    policy = StepPolicy(StepCost(100.0, 20.0, 0.0, 300.0, 25.0))
+    running = begun(policy, request_of(*[4] * 300), num_steps=0)
+    wasted = cost = 0.0
+    for _ in range(3000):
+        newcomer = request_of(1).tasks[0]
+        policy.enter(newcomer)
+        taken = policy.take(can_step_subset=True)
+        cost += policy.cost.fixed + 20.0 * num_rows_of(taken, [*running, newcomer])
+        wasted += policy.cost.fixed if taken == [newcomer] else 0.0
+        policy.leave(newcomer)
+    assert 0.05 < wasted / cost < 0.07
 
 
 def test_a_task_with_more_work_than_expected_goes_behind_those_with_little(
@@ -206,10 +224,10 @@ def test_steps_and_encodings_are_larger_where_all_running_work_is_long(
     begun_with_work(policy, request_of(*[4] * 100), 5000)
     assert rows(policy.take_batch() or []) == 96
     assert policy.most_source_tokens(7) == 108
-    assert policy.most_source_tokens(0) == 51
+    assert policy.most_source_tokens(0) == 58
     begun_with_work(policy, request_of(4), 60)
     assert rows(policy.take_batch() or []) == 64
-    assert policy.most_source_tokens(7) == 51
+    assert policy.most_source_tokens(7) == 58
 
 
 def begun_with_work(policy: StepPolicy, request: EngineRequest, work: int) -> list[SentenceTask]:
