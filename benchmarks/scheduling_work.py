@@ -1,28 +1,34 @@
 """What preemption costs, counted: the same clients of long sentences with and without it.
 
-Closed-loop clients send texts of several long sentences, and short ones come at fixed moments. Two
-batch loops with real runners, one thread each, serve them one call at a time; a clock of modelled
-costs says who is next and what has arrived. So each run of a schedule makes the same calls whatever
-else the machine does, and of each call the quickest of several runs counts, in CPU time.
+Closed-loop clients send texts of several long sentences, and short ones come at fixed moments; or,
+with `--mixed`, sentences of every length, and first all of these are translated by one runner, the
+longest first ("alone"). Two batch loops with real runners, one thread each, serve them one call at
+a time; a clock of modelled costs says who is next and what has arrived. So each run of a schedule
+makes the same calls whatever else the machine does, and of each call the quickest of several runs
+counts, in CPU time.
 
     python -m benchmarks.scheduling_work --rounds 3
+    python -m benchmarks.scheduling_work --rounds 3 --mixed --clients 64
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.sentences import ROOT, percentile
+from benchmarks.sentences import ROOT, percentile, real_sentences
 from benchmarks.short_among_long import SHORT, long_texts
 from model.backends.selection import prepare, resolve_precision
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.decoding.sentence import SourceSentence, StepResult
 from model.decoding.step_cost import StepCost
+from model.offline import translate_all
 from model.runner import Runner
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop
@@ -75,6 +81,21 @@ class CountingRunner(Runner):
         return result
 
 
+def mixed_texts() -> list[str]:
+    """Texts of every length, as of the other benchmarks of load."""
+    return real_sentences(400, seed=3)
+
+
+def sentences_of(text: str, encoder: SourceEncoder, checkpoint: Checkpoint) -> list[SourceSentence]:
+    """What the network gets of a text."""
+    limit = checkpoint.info.source_limit(None)
+    return [
+        SourceSentence(encoder.ids(piece.text), checkpoint.info.decoding)
+        for piece in cut_text(text, "zh", limit, encoder.count)
+        if piece.is_sentence
+    ]
+
+
 @dataclass
 class Served:
     """Requests that have ended: whether each was short, and its modelled seconds."""
@@ -86,12 +107,14 @@ class Served:
 class Clients:
     """The open requests of closed-loop clients, and short ones at fixed moments."""
 
-    def __init__(self, encoder: SourceEncoder, checkpoint: Checkpoint, count: int) -> None:
+    def __init__(
+        self, encoder: SourceEncoder, checkpoint: Checkpoint, count: int, *, is_mixed: bool
+    ) -> None:
         self._encoder, self._checkpoint = encoder, checkpoint
-        self._texts = long_texts(0)
+        self._texts = itertools.cycle(mixed_texts()) if is_mixed else long_texts(0)
         self._loop = asyncio.new_event_loop()
         self._due = [(0.0, next(self._texts)) for _ in range(count)]
-        self._next_short = _SECONDS_BETWEEN_SHORT
+        self._next_short = math.inf if is_mixed else _SECONDS_BETWEEN_SHORT
         self._open: dict[EngineRequest, str] = {}
         self.served = Served()
 
@@ -106,12 +129,7 @@ class Clients:
                 yield self._request(text, moment)
 
     def _request(self, text: str, moment: float) -> EngineRequest:
-        limit = self._checkpoint.info.source_limit(None)
-        sentences = [
-            SourceSentence(self._encoder.ids(piece.text), self._checkpoint.info.decoding)
-            for piece in cut_text(text, "zh", limit, self._encoder.count)
-            if piece.is_sentence
-        ]
+        sentences = sentences_of(text, self._encoder, self._checkpoint)
         request = EngineRequest(self._loop.create_future(), moment, len(sentences))
         request.add(sentences)
         self._open[request] = text
@@ -161,12 +179,14 @@ class Run:
             f"{len(encodings)} encodings of {num_tokens / len(encodings):.0f} tokens, "
             f"{encode_seconds / num_tokens * 1e6:.1f} us a token",
             f"host {host_seconds / len(steps) * 1e6:.0f} us a step",
-            f"{cpu / num_rows * 1e6:.2f} us of CPU a row in all",
+            f"{cpu / num_rows * 1e6:.2f} us of CPU a row in all, "
+            f"{cpu / len(self.served.seconds[False]) * 1e3:.2f} ms a text",
             f"{self.served.num_characters / cpu:.0f} characters a CPU second, "
             f"{self.served.num_characters / self.now:.0f} a modelled second",
         ]
-        for is_short, name in ((True, "short"), (False, "long")):
-            values = self.served.seconds[is_short]
+        for is_short, name in ((True, "short"), (False, "others")):
+            if not (values := self.served.seconds[is_short]):
+                continue
             parts.append(
                 f"{name}: {len(values)}, p50 {percentile(values, 50) * 1000:.1f} "
                 f"p95 {percentile(values, 95) * 1000:.1f} modelled ms"
@@ -200,12 +220,27 @@ class Bench:
             for _ in range(_NUM_WORKERS)
         ]
 
-    def run(self, is_preemptive: bool, num_clients: int, until: float) -> Run:
+    def alone(self) -> str:
+        """CPU milliseconds a text of `mixed_texts` with nobody waiting, on one thread."""
+        texts, (runner, _) = mixed_texts(), self.runners
+        sentences = [
+            one for text in texts for one in sentences_of(text, self.encoder, self.checkpoint)
+        ]
+        runner.share_cores(_NUM_WORKERS)
+        runner.calls, runner.now = [], 0.0
+        started = time.thread_time()
+        translate_all(runner, sentences)
+        took = time.thread_time() - started
+        return f"alone: {took / len(texts) * 1e3:.2f} ms of CPU a text"
+
+    def run(
+        self, is_preemptive: bool, num_clients: int, until: float, *, is_mixed: bool = False
+    ) -> Run:
         for runner in self.runners:
             runner.calls, runner.now = [], 0.0
         loops = [self._batch_loop(runner, is_preemptive) for runner in self.runners]
         loads, places = [0] * len(loops), dict[SentenceTask, int]()
-        clients = Clients(self.encoder, self.checkpoint, num_clients)
+        clients = Clients(self.encoder, self.checkpoint, num_clients, is_mixed=is_mixed)
         host: list[float] = []
         while (now := min(runner.now for runner in self.runners)) < until:
             index = next(i for i, runner in enumerate(self.runners) if runner.now == now)
@@ -257,12 +292,17 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=4.0, help="of the modelled clock")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--mixed", action="store_true", help="sentences of every length")
     arguments = parser.parse_args()
     bench = Bench(arguments.model)
     runs: dict[str, Run] = {}
     for _ in range(arguments.rounds):
+        if arguments.mixed:
+            print(bench.alone(), flush=True)
         for name, is_preemptive in SCHEDULES.items():
-            run = bench.run(is_preemptive, arguments.clients, arguments.seconds)
+            run = bench.run(
+                is_preemptive, arguments.clients, arguments.seconds, is_mixed=arguments.mixed
+            )
             runs[name] = runs[name].quicker(run) if name in runs else run
     for name, run in runs.items():
         print(f"{name}: {run}")

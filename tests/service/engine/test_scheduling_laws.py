@@ -65,7 +65,9 @@ def test_clients_that_keep_sending_long_texts_get_nearly_the_throughput_of_first
 
 def test_clients_that_keep_sending_sentences_get_nearly_the_throughput_of_first_come() -> None:
     """Short ones are among them at any time, so that most steps could be of these alone."""
-    ours, first_come = (busy_with_sentences(policy) for policy in (Policy(max_slots=32), FIRST_COME))
+    ours, first_come = (
+        busy_with_sentences(policy) for policy in (Policy(max_slots=32), FIRST_COME)
+    )
     assert ours > 0.9 * first_come
 
 
