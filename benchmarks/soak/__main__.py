@@ -24,11 +24,13 @@ from benchmarks.process import server_process
 from benchmarks.sentences import ROOT
 from benchmarks.soak.cases import CaseMaker, load_sentences
 from benchmarks.soak.documents import make_documents
+from benchmarks.soak.keys import Keys, counted_usage
 from benchmarks.soak.picture import draw
+from benchmarks.soak.records import RecordWriter, read_records
 from benchmarks.soak.references import with_references
-from benchmarks.soak.run import Journal, Keys, Plan, Soak, counted_usage
+from benchmarks.soak.run import Plan, Soak
 from benchmarks.soak.scene import Result
-from benchmarks.soak.summary import Summary, read_records
+from benchmarks.soak.summary import Summary
 
 _CACHE_BYTES = 4 * 2**20
 """Smaller than the pool of texts needs, so that sentences are found, computed and dropped."""
@@ -48,15 +50,15 @@ def main() -> None:
     parser.add_argument("--only-summary", type=Path, help="records of an earlier run")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops the server too
-    records = arguments.only_summary or soak(arguments)
-    summary = Summary(read_records(records))
+    path = arguments.only_summary or soak(arguments)
+    summary = Summary(read_records(path))
     print(summary)
     draw(summary, arguments.picture)
     sys.exit(not summary.holds)
 
 
 def soak(arguments: argparse.Namespace) -> Path:
-    """-> the records."""
+    """-> the file of the records."""
     output: Path = arguments.output
     output.parent.mkdir(parents=True, exist_ok=True)
     sentences = load_sentences(arguments.data, arguments.seed)
@@ -66,16 +68,16 @@ def soak(arguments: argparse.Namespace) -> Path:
     plan = Plan(arguments.calibration_seconds, 60 * arguments.minutes, arguments.spike_seconds)
     with tempfile.TemporaryDirectory() as directory, output.open("w", encoding="utf-8") as file:
         database = Path(directory) / "server.db"
-        keys, journal = Keys.make(database), Journal(file)
-        journal.write("begin", {"minutes": arguments.minutes, "commit": _commit()})
+        keys, records = Keys.make(database), RecordWriter(file)
+        records.write("begin", {"minutes": arguments.minutes, "commit": _commit()})
         log = output.with_suffix(".log")
         with server_process(log, [*_SERVER, "--database", str(database)]) as server:
             server.wait_until_ready()
-            tally = uvloop.run(Soak(server, keys, cases, documents, journal, 2).run(plan))
+            tally = uvloop.run(Soak(server, keys, cases, documents, records, 2).run(plan))
             end = {"exit_code": server.stop(), "log_errors": len(server.errors())}
         counted = tally.counts[f"counted: {Result.RIGHT}"]
         stored = counted_usage(database, keys.counted)
-        journal.write("end", {**end, "counted": counted, "stored": stored})
+        records.write("end", {**end, "counted": counted, "stored": stored})
     return output
 
 

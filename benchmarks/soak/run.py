@@ -7,37 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import random
-import sqlite3
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TextIO
 
 from benchmarks.process import HOST, ServerProcess
 from benchmarks.soak.background import background
 from benchmarks.soak.cases import GLOSSARY, TERMS, Case
 from benchmarks.soak.documents import Document
+from benchmarks.soak.keys import Keys
 from benchmarks.soak.load import SPIKE, Load, all_traffic
+from benchmarks.soak.records import RecordWriter
 from benchmarks.soak.samples import Process, gauges
 from benchmarks.soak.scene import FAILURES, Result, Scene, Writers
 from benchmarks.soak.sockets import Sockets
 from benchmarks.soak.tally import Tally
 from benchmarks.soak.wire import Pool, Writer
-from service.http.access.key_store import KeyStore, month_of
-from service.http.access.keys import KeyOptions, read_key
 
 _LOAD, _SPIKE_TIMES = 0.8, 10
 _CLIENTS = 48
 _SAMPLE_SECONDS = 5.0
 _QUIET_SECONDS = 5.0
 _TRIM_SECONDS = 61.0
-_LIMITED_PER_MINUTE = 20
-_MOST_PROBLEMS = 50
 
 
 @dataclass(frozen=True)
@@ -49,42 +42,6 @@ class Plan:
     spike: float
 
 
-@dataclass(frozen=True)
-class Keys:
-    """Keys as clients write them."""
-
-    plain: str
-    counted: str
-    limited: str
-
-    @classmethod
-    def make(cls, database: Path) -> Keys:
-        limited = KeyOptions(requests_per_minute=_LIMITED_PER_MINUTE)
-        with contextlib.closing(KeyStore(database)) as store:
-            made = [store.create(options)[0] for options in (KeyOptions(), KeyOptions(), limited)]
-        return cls(*made)
-
-
-class Journal:
-    """Writes records, and how long after the start."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file, self._started = file, time.monotonic()
-        self._num_problems: Counter[str] = Counter()
-
-    def write_problem(self, problem: Mapping[str, Any]) -> None:
-        """Only the first ones of each kind; the samples count all."""
-        self._num_problems[problem["kind"]] += 1
-        if self._num_problems[problem["kind"]] <= _MOST_PROBLEMS:
-            self.write("problem", problem)
-
-    def write(self, event: str, record: Mapping[str, Any]) -> None:
-        seconds = round(time.monotonic() - self._started, 2)
-        line = json.dumps({"event": event, "seconds": seconds, **record}, ensure_ascii=False)
-        self._file.write(line + "\n")
-        self._file.flush()
-
-
 class Soak:
     """The parts of one run."""
 
@@ -94,7 +51,7 @@ class Soak:
         keys: Keys,
         cases: Mapping[str, Sequence[Case]],
         documents: Sequence[Document],
-        journal: Journal,
+        records: RecordWriter,
         seed: int,
     ) -> None:
         writers = Writers(
@@ -103,7 +60,7 @@ class Soak:
         self._pool = Pool(HOST, server.port)
         self._own_pool = Pool(HOST, server.port)  # a full queue of connections must not delay it
         self._sockets = Sockets(writers.plain)
-        self._process, self._journal, self._tally = Process(server.pid), journal, Tally()
+        self._process, self._records, self._tally = Process(server.pid), records, Tally()
         self._scene = Scene(
             writers,
             self._pool,
@@ -111,7 +68,7 @@ class Soak:
             cases,
             documents,
             random.Random(seed),
-            journal.write_problem,
+            records.write_problem,
         )
         self._load = Load(self._scene, self._tally, random.Random(seed + 1))
         self._phase = "first"
@@ -125,7 +82,7 @@ class Soak:
             self._phase = "calibration"
             reached = await self._load.closed(traffic, _CLIENTS, plan.calibration)
             rate = _LOAD * reached
-            self._journal.write("calibrated", {"reached": reached, "rate": rate})
+            self._records.write("calibrated", {"reached": reached, "rate": rate})
             half = (plan.load - plan.spike) / 2
             self._phase = "load"
             await self._load.open(traffic, rate, half)
@@ -169,7 +126,7 @@ class Soak:
             try:
                 await self._sample()
             except OSError as error:
-                self._journal.write_problem({"kind": "sample", "error": repr(error)})
+                self._records.write_problem({"kind": "sample", "error": repr(error)})
 
     async def _sample(self) -> None:
         phase = self._phase
@@ -192,14 +149,4 @@ class Soak:
             "client_cpu_seconds": time.process_time(),
             "load_average": os.getloadavg()[0],
         }
-        self._journal.write("sample", record)
-
-
-def counted_usage(database: Path, key: str) -> int:
-    """The requests that the database has for the key this month."""
-    presented = read_key(key)
-    assert presented is not None
-    query = "SELECT requests FROM api_key_usage WHERE id = ? AND month = ?"
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        row = connection.execute(query, (presented.id, month_of(time.time()))).fetchone()
-    return int(row[0]) if row else 0
+        self._records.write("sample", record)

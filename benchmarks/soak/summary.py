@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
+from benchmarks.soak.records import Record
 from benchmarks.soak.scene import FAILURES, Result
 from benchmarks.soak.tally import Latencies
 
@@ -18,11 +16,6 @@ _NUM_SLICES = 6
 _RECOVERY_SECONDS = 30.0
 _MOST_GROWTH, _MOST_SLOWER = 0.05, 1.5
 _LEFT_OVER = ("running", "rows_used", "set_aside", "waiting", "open_streams", "children")
-Record = Mapping[str, Any]
-
-
-def read_records(path: Path) -> list[Record]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @dataclass(frozen=True)
