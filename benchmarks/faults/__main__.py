@@ -21,7 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.faults.bench import References, Seen
-from benchmarks.faults.catalogue import Promise, promises
+from benchmarks.faults.catalogue import promises
+from benchmarks.faults.promise import Promise
 from benchmarks.sentences import ROOT
 from benchmarks.soak.cases import CaseMaker, load_sentences
 from benchmarks.soak.documents import make_documents

@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from benchmarks.process import HOST, ServerProcess, server_process
+from benchmarks.process import HOST, ServerProcess
 from benchmarks.soak.cases import Case
 from benchmarks.soak.documents import Document
 from benchmarks.soak.load import TIMED, Load
@@ -72,6 +71,10 @@ class Bench:
         self.load = Load(self.scene, self.tally, random.Random(2))
         self._is_over = False
 
+    def stop_clients(self) -> None:
+        """Honest clients come no more."""
+        self._is_over = True
+
     @contextlib.asynccontextmanager
     async def loaded(self, num_clients: int = _CLIENTS) -> AsyncGenerator[None]:
         """Honest clients ask from before the block until after it."""
@@ -85,7 +88,7 @@ class Bench:
             yield
             await asyncio.sleep(_PAUSE_SECONDS)
         finally:
-            self._is_over = True
+            self.stop_clients()
             await asyncio.gather(*clients)
 
     async def warm_up(self) -> dict[str, Any]:
@@ -152,44 +155,6 @@ class Bench:
     def check_log(self) -> None:
         errors = self.server.errors()
         self.seen.require(not errors, f"errors in the log: {errors[:2]}")
-
-
-Fault = Callable[[Bench], Awaitable[None]]
-
-
-@contextlib.asynccontextmanager
-async def bench(
-    references: References,
-    directory: Path,
-    arguments: Sequence[str],
-    key: str,
-    *,
-    environment: Mapping[str, str] | None = None,
-    module: str | None = None,
-) -> AsyncGenerator[Bench]:
-    """A server that is ready; `environment` and `module` as for `server_process`."""
-    log = directory / "server.log"
-    with server_process(log, arguments, environment=environment, module=module) as server:
-        await asyncio.to_thread(server.wait_until_ready)
-        made = Bench(server, references, key)
-        try:
-            yield made
-        finally:
-            await made.sockets.close()
-            made.pool.close()
-
-
-async def under_load(made: Bench, fault: Fault, *also: Result) -> Seen:
-    """The fault amid honest load, then what must hold after every fault."""
-    before = await made.warm_up()
-    async with made.loaded():
-        await fault(made)
-        seconds = await made.until_ready()
-    made.seen.facts.append(f"right again after {seconds:.1f} s")
-    after = await made.quiet()
-    made.check_honest(*also)
-    made.check_leaks(before, after)
-    return made.seen
 
 
 async def repeated(count: int, at_once: int, visit: Visit, scene: Scene) -> list[Result]:

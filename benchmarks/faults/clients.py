@@ -12,12 +12,13 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.faults.bench import Bench, repeated
+from benchmarks.faults.promise import Promise, loaded
 from benchmarks.soak import rude
 from benchmarks.soak.scene import Result, Scene
 from benchmarks.soak.sockets import open_socket
 from benchmarks.soak.wire import EVENT_STREAM
 
-ROOMY = [
+_ROOMY = [
     *("--max-characters", "2000000", "--max-body-bytes", "16000000"),
     *("--max-document-characters", "10000000"),
 ]
@@ -105,3 +106,24 @@ async def _stall_a_websocket(bench: Bench) -> ClientConnection:
             for number in range(60):
                 await opened.send(json.dumps({"id": number, **_LARGE, "q": "字" * 100_000}))
     return opened
+
+
+PROMISES = (
+    Promise(
+        "kill-clients",
+        "A client that vanishes takes its work along: no slot, row or connection is left.",
+        "120 clients reset amid streams, websockets, uploads and bodies",
+        loaded(kill_clients),
+        ("tests/end_to_end/test_server.py::test_a_client_that_hangs_up_frees_its_slots",),
+    ),
+    Promise(
+        "stall-readers",
+        "A reader that never reads is dropped, and holds up nobody.",
+        "answers of 9 MB as events, JSON, download and websocket messages, never read",
+        loaded(stall_readers, _ROOMY),
+        (
+            "tests/end_to_end/test_server.py::test_a_client_that_never_reads_holds_up_nobody_and_gathers_no_memory",
+            "tests/service/http/protocols/test_http.py::test_an_answer_that_nobody_reads_ends_the_connection",
+        ),
+    ),
+)

@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import signal
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import httpx
 
-from benchmarks.faults.bench import Bench, repeated
-from benchmarks.process import MODELS, server_process
-from benchmarks.soak.run import counted_usage
+from benchmarks.faults.bench import Bench, References, Seen, repeated
+from benchmarks.faults.promise import Promise, Run, Setup
+from benchmarks.process import server_process
+from benchmarks.soak.keys import counted_usage
 from benchmarks.soak.scene import Result, Scene
 from benchmarks.soak.translations import over_json, over_websocket
 from benchmarks.soak.wire import EVENT_STREAM, Hangup
@@ -21,6 +21,7 @@ from benchmarks.soak.wire import EVENT_STREAM, Hangup
 _WORK, _FILES = 60, 4
 _POLL_SECONDS = 0.05
 _AT_ONCE_SECONDS = 3.0
+_PATIENT = ["--drain-seconds", "300"]
 
 
 async def sigterm_once(bench: Bench, database: Path, key: str) -> None:
@@ -49,7 +50,7 @@ async def sigterm_once(bench: Bench, database: Path, key: str) -> None:
     seen.require(not bad, f"admitted requests ended {bad[:5]}, {bench.problems[:2]}")
     code = await asyncio.to_thread(bench.server.popen.wait, 60)
     seen.require(code == 0, f"exit code {code}")
-    seen.require(is_whole(database), "the database is damaged")
+    seen.require(_is_whole(database), "the database is damaged")
     stored = counted_usage(database, key)
     seen.require(stored >= len(ends), f"{stored} requests are stored of {len(ends)}")
     bench.check_log()
@@ -102,9 +103,9 @@ async def end_at_once(bench: Bench, database: Path, signals: list[signal.Signals
                 await _until_draining(bench)
         code = await asyncio.to_thread(bench.server.popen.wait, _AT_ONCE_SECONDS)
         await asyncio.gather(*work)
-        bench._is_over = True
+        bench.stop_clients()
     bench.seen.require(code == -signals[-1], f"exit code {code}")
-    bench.seen.require(is_whole(database), "the database is damaged")
+    bench.seen.require(_is_whole(database), "the database is damaged")
     bench.seen.facts.append(f"ended by {signals[-1].name} at once, the database is whole")
     arguments = ["--database", str(database), "--api-keys", "required"]
     with server_process(bench.server.log.with_name("next.log"), arguments) as server:
@@ -118,23 +119,54 @@ async def _any_end(scene: Scene) -> None:
         await repeated(1, 1, over_json("paragraph"), scene)
 
 
-def is_whole(database: Path) -> bool:
+def _is_whole(database: Path) -> bool:
     with contextlib.closing(sqlite3.connect(database)) as connection:
         return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
-async def start_in_small_group(directory: Path, mebibytes: int) -> tuple[int, str]:
-    """A server whose control group has too little memory -> how it ended, what it said."""
-    group = Path("/sys/fs/cgroup/memory/dragoman-faults")
-    group.mkdir()
-    try:
-        (group / "memory.limit_in_bytes").write_text(str(mebibytes * 2**20))
-        enter = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
-        with server_process(directory / "small.log", prefix=enter, models=MODELS) as server:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                await asyncio.to_thread(server.popen.wait, 60)
-            code = server.popen.poll()
-            return (-1000 if code is None else code), server.log.read_text()
-    finally:
-        await asyncio.sleep(0.5)
-        group.rmdir()
+async def _run_sigterm(references: References, directory: Path) -> Seen:
+    setup = Setup.make(references, directory)
+    async with setup.bench(_PATIENT) as bench:
+        await sigterm_once(bench, setup.database, setup.keys.plain)
+        return bench.seen
+
+
+def _at_once(*signals: signal.Signals) -> Run:
+    async def run(references: References, directory: Path) -> Seen:
+        setup = Setup.make(references, directory)
+        async with setup.bench(_PATIENT) as bench:
+            await end_at_once(bench, setup.database, list(signals))
+            return bench.seen
+
+    return run
+
+
+PROMISES = (
+    Promise(
+        "sigterm",
+        "SIGTERM: every admitted request is answered, new work is refused, exit code 0.",
+        "180 texts, streams and websocket requests and 4 files under way",
+        _run_sigterm,
+        (
+            "tests/end_to_end/test_server.py::test_sigterm_finishes_running_work_refuses_new_work_and_ends_with_0",
+        ),
+    ),
+    Promise(
+        "sigterm-twice",
+        "The second SIGTERM ends the process at once; the database is whole.",
+        "SIGTERM twice under load",
+        _at_once(signal.SIGTERM, signal.SIGTERM),
+        (
+            "tests/end_to_end/test_signals.py::test_a_second_signal_ends_a_working_server_at_once_and_by_that_signal",
+        ),
+    ),
+    Promise(
+        "sigkill",
+        "A crash leaves a whole database, and the next server starts with it.",
+        "SIGKILL under load",
+        _at_once(signal.SIGKILL),
+        (
+            "tests/end_to_end/test_faults.py::test_a_killed_server_leaves_a_whole_database_for_the_next",
+        ),
+    ),
+)

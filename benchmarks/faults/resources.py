@@ -1,4 +1,4 @@
-"""Faults of the machine: no slots, descriptors, threads, memory or disk left."""
+"""Faults of the machine: no slots, descriptors, threads or memory left."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.faults.bench import Bench, repeated
+from benchmarks.faults.bench import Bench, References, Seen, repeated
+from benchmarks.faults.promise import Promise, loaded
+from benchmarks.process import MODELS, server_process
 from benchmarks.soak.others import translate_a_file
 from benchmarks.soak.scene import Result, Scene
 from benchmarks.soak.translations import over_json
 
-NARROW = ["--max-waiting-sentences", "32"]
+_NARROW = ["--max-waiting-sentences", "32"]
 _CROWD, _AT_ONCE = 600, 200
 _SPARE_DESCRIPTORS, _CONNECTIONS, _HELD_SECONDS = 12, 200, 5.0
 _SPARE_BYTES = 48 * 2**20
+_SMALL_MEBIBYTES = 400
 _PIDS = Path("/sys/fs/cgroup/pids")
-_DISK_BYTES = 2**20
 
 
 async def exhaust_slots(bench: Bench) -> None:
@@ -123,23 +125,70 @@ def _limit(bench: Bench, kind: int, soft: int) -> None:
     resource.prlimit(bench.server.pid, kind, (soft, resource.prlimit(bench.server.pid, kind)[1]))
 
 
-@contextlib.contextmanager
-def small_disk(directory: Path) -> Iterator[Path]:
-    """A file system of a mebibyte."""
-    disk = directory / "disk"
-    disk.mkdir()
-    options = ["-t", "tmpfs", "-o", f"size={_DISK_BYTES}", "tmpfs"]
-    subprocess.run(["mount", *options, str(disk)], check=True)
+async def _start_in_small_group(directory: Path, mebibytes: int) -> tuple[int, str]:
+    """A server whose control group has too little memory -> how it ended, what it said."""
+    group = Path("/sys/fs/cgroup/memory/dragoman-faults")
+    group.mkdir()
     try:
-        yield disk
+        (group / "memory.limit_in_bytes").write_text(str(mebibytes * 2**20))
+        enter = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
+        with server_process(directory / "small.log", prefix=enter, models=MODELS) as server:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(server.popen.wait, 60)
+            code = server.popen.poll()
+            return (-1000 if code is None else code), server.log.read_text()
     finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+        await asyncio.sleep(0.5)
+        group.rmdir()
 
 
-def fill(disk: Path) -> Path:
-    """-> the file that takes all the room."""
-    filler = disk / "filler"
-    with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
-    return filler
+async def _run_small_group(_: References, directory: Path) -> Seen:
+    seen = Seen()
+    code, said = await _start_in_small_group(directory, _SMALL_MEBIBYTES)
+    seen.require(code == 2, f"ended with {code}")
+    seen.require(len(said.splitlines()) == 1, f"said {said[-300:]!r}")
+    seen.facts.append(f"{_SMALL_MEBIBYTES} MiB: exit code {code}, {said.strip()!r}")
+    return seen
+
+
+PROMISES = (
+    Promise(
+        "slots",
+        "A full server refuses with 503 and answers what it took.",
+        "600 long requests, 200 at a time, for a queue of 32 sentences",
+        loaded(exhaust_slots, _NARROW, Result.REFUSED),
+    ),
+    Promise(
+        "descriptors",
+        "Without descriptors no new client is let in; those that are stay served.",
+        "RLIMIT_NOFILE 12 above what is open, 200 connections",
+        loaded(exhaust_descriptors),
+        (
+            "tests/end_to_end/test_faults.py::test_without_descriptors_clients_that_are_in_are_served_and_others_later",
+        ),
+    ),
+    Promise(
+        "threads",
+        "Without new threads and processes texts are translated; files are refused.",
+        "a control group with pids.max at what runs, 40 files, 40 glossaries",
+        loaded(exhaust_threads, logs=False),
+        (
+            "tests/service/http/test_exhaustion.py::test_a_failure_of_the_machine_is_told_from_one_of_the_server",
+        ),
+    ),
+    Promise(
+        "memory",
+        "What does not fit into memory fails alone.",
+        "RLIMIT_AS 48 MiB above what is mapped, 24 files of 9 MB",
+        loaded(exhaust_memory, (), Result.REFUSED, logs=False),
+        (
+            "tests/service/http/test_exhaustion.py::test_a_file_that_needs_more_memory_than_there_is_gets_503",
+        ),
+    ),
+    Promise(
+        "small-group",
+        "A server whose slots cannot fit into its container does not start, and says so.",
+        "a memory control group of 400 MiB",
+        _run_small_group,
+    ),
+)

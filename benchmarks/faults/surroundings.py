@@ -1,61 +1,31 @@
-"""Faults of what the server stands on: its engines, Redis, the clock and the disk."""
+"""Faults of what the server stands on: the disk, Redis and the clock."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from sentencepiece import SentencePieceProcessor
-
-from benchmarks.faults.bench import Bench, repeated
-from benchmarks.faults.resources import fill
-from benchmarks.process import HOST, MODELS
-from benchmarks.soak.run import counted_usage
-from benchmarks.soak.scene import Result, Scene
+from benchmarks.faults.bench import Bench, References, Seen, repeated
+from benchmarks.faults.promise import Promise, Run, Setup, under_load
+from benchmarks.process import HOST
+from benchmarks.soak.keys import counted_usage
+from benchmarks.soak.scene import Result, Scene, Writers
 from benchmarks.soak.translations import over_json
+from benchmarks.soak.wire import Writer
 
-_FAILURES, _GAP_SENTENCES = 6, 30
 _REDIS_SECONDS = 4.0
 _OFFSETS = ("+1d", "-1d", "+40d", "+0")
 _OFFSET_SECONDS = 3.0
 _STORED_SECONDS = 3.0
-
-
-async def fail_steps(bench: Bench, faults: Path) -> None:
-    """Steps and admissions of the engines raise; sentences of that step fail, others do not."""
-    for number in range(_FAILURES):
-        name = ("step", "admit")[number % 2]
-        (faults / name).touch()
-        while (faults / name).exists():
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(0.5)
-    failed = bench.tally.total(Result.UNEXPECTED, Result.WRONG)
-    bench.seen.require(failed > 0, "nobody met the failure")
-    bench.seen.facts.append(f"{_FAILURES} failures, {failed} requests answered with an error")
-
-
-def rare_token() -> tuple[int, str]:
-    """A token of en-de's source that hardly any text has, and a text that has it."""
-    pieces = SentencePieceProcessor(model_file=str(MODELS[1] / "sentencepiece.model"))
-    for token in range(pieces.get_piece_size() - 1, 0, -1):
-        text = f"I see a {pieces.id_to_piece(token).replace('▁', '')} here."
-        if token in pieces.encode(text):
-            return token, text
-    raise ValueError("no token can be written")
-
-
-async def meet_non_finite_scores(bench: Bench, text: str) -> None:
-    """Sentences whose scores are NaN fail alone; their neighbours are right."""
-    request = bench.writer.json("/translate", {"q": text, "source": "en", "target": "de"})
-    answers = await asyncio.gather(*(bench.pool.send(request) for _ in range(_GAP_SENTENCES)))
-    statuses = sorted({answer.status for answer in answers})
-    bench.seen.require(statuses == [500], f"NaN was answered with {statuses}")
-    bench.seen.facts.append(f"{_GAP_SENTENCES} sentences of NaN answered 500")
+_DISK_BYTES = 2**20
 
 
 class Redis:
@@ -119,7 +89,7 @@ async def move_clock(bench: Bench, file: Path, limited: Scene) -> None:
 
 async def fill_disk(bench: Bench, database: Path, key: str, disk: Path) -> None:
     """Nothing can be stored for some seconds; usage is stored afterwards."""
-    filler = fill(disk)
+    filler = _fill(disk)
     ends = await repeated(10, 2, _store_a_glossary, bench.scene)
     others = set(ends) - {Result.RIGHT, Result.REFUSED}
     bench.seen.require(not others, f"other ends: {others}, {bench.problems[:1]}")
@@ -144,4 +114,97 @@ async def _store_a_glossary(scene: Scene) -> Result:
     answer = await scene.pool.send(scene.writers.plain.json(path, fields, "PUT"))
     return (
         Result.RIGHT if answer.status == 201 else scene.judge("full disk", answer) or Result.RIGHT
+    )
+
+
+@contextlib.contextmanager
+def _small_disk(directory: Path) -> Iterator[Path]:
+    """A file system of a mebibyte."""
+    disk = directory / "disk"
+    disk.mkdir()
+    options = ["-t", "tmpfs", "-o", f"size={_DISK_BYTES}", "tmpfs"]
+    subprocess.run(["mount", *options, str(disk)], check=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def _fill(disk: Path) -> Path:
+    """-> the file that takes all the room."""
+    filler = disk / "filler"
+    with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    return filler
+
+
+async def _run_full_disk(references: References, directory: Path) -> Seen:
+    with _small_disk(directory) as disk:
+        setup = Setup.make(references, directory, disk)
+        database, key = setup.database, setup.keys.plain
+        async with setup.bench() as bench:
+            return await under_load(bench, lambda one: fill_disk(one, database, key, disk))
+
+
+async def _run_redis(references: References, directory: Path) -> Seen:
+    setup, redis = Setup.make(references, directory), Redis(directory)
+    arguments = ["--limits-url", redis.url, "--requests-per-minute", "1000000"]
+    try:
+        async with setup.bench(arguments) as bench:
+            return await under_load(bench, lambda one: cut_redis(one, redis))
+    finally:
+        redis.stop()
+
+
+def _moving_clock(library: str) -> Run:
+    async def run(references: References, directory: Path) -> Seen:
+        setup, file = Setup.make(references, directory), directory / "clock"
+        write_clock(file, "+0")
+        environment = {
+            "LD_PRELOAD": library,
+            "FAKETIME_TIMESTAMP_FILE": str(file),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+        async with setup.bench(environment=environment) as bench:
+            writer = Writer(HOST, bench.server.port, setup.keys.limited)
+            limited = replace(bench.scene, writers=Writers(writer, writer, writer))
+            seen = await under_load(bench, lambda one: move_clock(one, file, limited))
+            bench.check_log()
+            return seen
+
+    return run
+
+
+PROMISES = (
+    Promise(
+        "disk",
+        "Texts are translated when the disk is full; usage is stored later.",
+        "a file system of 1 MiB for the database, filled",
+        _run_full_disk,
+        (
+            "tests/end_to_end/test_faults.py::test_with_a_full_disk_texts_are_translated_and_usage_is_stored_later",
+        ),
+    ),
+    Promise(
+        "redis",
+        "Without Redis each server counts limits for itself; nobody is refused for it.",
+        "a real redis-server killed, restarted, stopped",
+        _run_redis,
+        (
+            "tests/deploy/redis_limits.py::test_without_redis_each_server_counts_for_itself_and_answers",
+        ),
+    ),
+)
+
+
+def clock_promise(library: str) -> Promise:
+    """`library`: the path of libfaketime."""
+    return Promise(
+        "clock",
+        "The date decides about nothing but keys, months and minutes of limits.",
+        "libfaketime: a day ahead, a day back, 40 days ahead, home",
+        _moving_clock(library),
+        ("tests/service/http/access/test_windows.py::test_a_clock_that_is_moved_locks_nobody_out",),
     )

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.soak.summary import Record, Summary
+from benchmarks.soak.records import Record
+from benchmarks.soak.summary import Summary
 
 
 def draw(summary: Summary, path: Path) -> None:
