@@ -16,6 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from service.http.protocols.http import HttpProtocol
+from service.http.protocols.received import ReadBuffer
 from service.http.protocols.websocket import WebSocketProtocol
 from service.memory import trim_memory
 from service.signals import end_at_once
@@ -52,7 +53,7 @@ def uvicorn_config(
     )
     return uvicorn.Config(
         app,
-        http=type(http.__name__, (http,), {"limits": limits}),
+        http=type(http.__name__, (http,), {"limits": limits, "read_buffer": ReadBuffer()}),
         ws=websocket,
         log_config=None,
         access_log=False,

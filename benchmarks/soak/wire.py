@@ -212,7 +212,7 @@ class Pool:
             connection.idle_since_seconds = time.perf_counter()
             self._idle.append(connection)
         else:
-            connection.transport.close()
+            connection.abort()  # closing would first send the rest of a body that was refused
 
     def _drop_old(self) -> None:
         oldest_seconds = time.perf_counter() - _FRESH_SECONDS

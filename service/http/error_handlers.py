@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+import traceback
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
@@ -37,6 +38,14 @@ def error_of(failure: Exception) -> ServiceError:
     if _is_exhaustion(failure):
         return Exhausted("the server has too little memory or too few threads for this now")
     return ServiceError("something went wrong here; the request may be tried again")
+
+
+def release_locals(failure: BaseException) -> None:
+    """Free what the frames that a failure has left still hold: a body, a file, a parser."""
+    known: BaseException | None = failure
+    while known is not None:
+        traceback.clear_frames(known.__traceback__)
+        known = known.__cause__ or known.__context__
 
 
 def _is_exhaustion(failure: Exception) -> bool:

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ClientGone, ServiceError
-from service.http.error_handlers import error_of, error_response
+from service.http.error_handlers import error_of, error_response, release_locals
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, RequestRecord, request_id_of
 from service.observability.metrics import Metrics
 
@@ -80,6 +80,7 @@ class RequestMiddleware:
         except ClientDisconnect:
             record.status = None
         except Exception as failure:
+            release_locals(failure)
             _logger.exception("request failed", extra={"request_id": record.request_id})
             error = error_of(failure)
             if record.status is None:

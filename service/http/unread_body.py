@@ -34,7 +34,7 @@ class UnreadBodyMiddleware:
         exchange = _Exchange(receive, send, awaits_continue="expect" in Headers(scope=scope))
         await self._app(scope, exchange.receive, exchange.send)
         if exchange.is_end_withheld:
-            with contextlib.suppress(TimeoutError):
+            with contextlib.suppress(TimeoutError, MemoryError):
                 async with asyncio.timeout(self._max_seconds):
                     await exchange.discard_body(self._max_bytes)
             await send(_END)
@@ -73,7 +73,7 @@ class _Exchange:
 
     async def _discard_what_has_come(self) -> None:
         """A small body usually arrives with the headers; then the connection can stay open."""
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError, MemoryError):
             async with asyncio.timeout(0):
                 await self.receive()
 

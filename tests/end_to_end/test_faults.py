@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import resource
 import signal
 import socket
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from benchmarks.soak.wire import Pool, Writer
 from service.http.access.key_store import KeyStore
 from service.http.access.keys import KeyOptions
 from tests.end_to_end.test_signals import Process, server, until
 
 FIELDS = {"q": "Where is the library?", "source": "en", "target": "de"}
 NUM_CONNECTIONS, NUM_SPARE = 60, 6
+SPARE_BYTES = 48 * 2**20
+LARGE_FILE = b"<p>" + b"<b>x</b> " * 1_000_000 + b"</p>"
 
 
 class Stored:
@@ -118,3 +123,34 @@ def test_a_killed_server_leaves_a_whole_database_for_the_next(stored: Stored) ->
         assert stored.translate(process).status_code == 200
         glossaries = httpx.get(f"{process.url}/glossaries", headers=stored.headers).json()
         assert [one["entry_count"] for one in glossaries["glossaries"]] == [2000]
+
+
+def test_without_memory_every_request_is_answered(stored: Stored) -> None:
+    """Large files at once, and short texts beside them; whatever the memory does not last for gets
+    503, and no connection is closed without an answer."""
+    with server(*stored.arguments) as process:
+        process.wait_until_ready()
+        expected = stored.translate(process).json()
+        pages = int(Path(f"/proc/{process.popen.pid}/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + SPARE_BYTES
+        with limited(process, resource.RLIMIT_AS, most):
+            files, texts = asyncio.run(_ask_for_much(process.url, stored.key))
+        assert files[503] > 0
+        assert set(files) <= {413, 503}
+        assert set(texts) <= {200, 503}
+        assert process.popen.poll() is None
+        assert stored.translate(process).json() == expected
+
+
+async def _ask_for_much(url: str, key: str) -> tuple[Counter[int], Counter[int]]:
+    """-> the statuses of files and of texts. Raises OSError if one has no answer."""
+    host, port = url.removeprefix("http://").split(":")
+    writer, pool = Writer(host, int(port), key), Pool(host, int(port))
+    languages = {"source": "en", "target": "de"}
+    file = writer.multipart("/translate_file", languages, ("large.html", LARGE_FILE))
+    files = [pool.send(file) for _ in range(12)]
+    texts = [pool.send(writer.json("/translate", FIELDS)) for _ in range(24)]
+    statuses = [answer.status for answer in await asyncio.gather(*files, *texts)]
+    pool.close()
+    await asyncio.sleep(0.1)  # closing takes some turns of the loop
+    return Counter(statuses[: len(files)]), Counter(statuses[len(files) :])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import sys
 import time
 from typing import Any, ClassVar
 
@@ -13,12 +14,13 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.server import ServerState
 
 from service.errors import HeadTooLarge, InvalidHttp, RequestTimeout, ServiceError
-from service.http.error_handlers import error_response
+from service.http.error_handlers import error_of, error_response
 from service.http.protocols.connections import is_proxy, num_connections
 from service.http.protocols.early import EarlyProtocol, http_answer
 from service.http.protocols.input import PacedInput
 from service.http.protocols.limits import WireLimits
 from service.http.protocols.output import SendWatch
+from service.http.protocols.received import BufferedReceiver, ReadBuffer
 from service.http.security_headers import SECURITY_HEADERS
 
 _PIECE_BYTES = 2048  # 100 pipelined requests or 1000 empty headers
@@ -31,11 +33,12 @@ class HttpProtocol(EarlyProtocol):
     """Limits the size of a request's head and of its body's framing, the time to receive head and
     body, the pipelined requests of a connection, and the time an answer stays unread.
 
-    A violation gets 400, 408 or 431, unless the client would take it for the answer to an earlier
-    request. The connection is closed in either case.
+    A violation gets 400, 408 or 431, and a request that no memory is left for gets 503, unless the
+    client would take it for the answer to an earlier request. The connection is closed in any case.
     """
 
     limits: ClassVar[WireLimits] = WireLimits()
+    read_buffer: ClassVar[ReadBuffer]
 
     def __init__(
         self,
@@ -59,8 +62,14 @@ class HttpProtocol(EarlyProtocol):
     ) -> None:
         super().connection_made(transport)
         self._input = PacedInput(
-            transport, self.loop, self._piece_bytes, self._parse, self._is_wanted
+            transport,
+            self.loop,
+            self._piece_bytes,
+            self._parse,
+            self._is_wanted,
+            self._refuse_exhausted,
         )
+        transport.set_protocol(BufferedReceiver(self, self.read_buffer, self._refuse_exhausted))
         self._sends = SendWatch(transport, self.limits.send_seconds)
         self.flow = _PacedFlow(transport, self._input)
         if self._is_one_too_many():
@@ -138,7 +147,11 @@ class HttpProtocol(EarlyProtocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Called when the parser or `on_header` fails."""
+        """Called when the parser or a method that it calls fails."""
+        failure = sys.exception()
+        if failure is not None and isinstance(failure.__context__, MemoryError):
+            self._refuse_exhausted()
+            return
         self._refuse(self._error or InvalidHttp("this is not a valid HTTP/1.1 request"))
 
     def handle_websocket_upgrade(self) -> None:
@@ -206,6 +219,16 @@ class HttpProtocol(EarlyProtocol):
         self.transport.write(self._answer(error, request_id))
         self.transport.write_eof()
         self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
+
+    def _refuse_exhausted(self) -> None:
+        """Refuse a request that there is no memory for. What is buffered of it is freed first, so
+        that there is memory for the answer."""
+        if self._is_refused:
+            return
+        self._input.drop()
+        if self.cycle is not None:
+            self.cycle.body = bytearray()
+        self._refuse(error_of(MemoryError()))
 
     @property
     def _may_answer(self) -> bool:

@@ -26,9 +26,11 @@ class PacedInput:
         piece_bytes: Callable[[], int],
         parse: Callable[[bytes], None],
         is_wanted: Callable[[], bool],
+        on_exhausted: Callable[[], None],
     ) -> None:
-        """`piece_bytes` returns the size of the next piece."""
-        self._transport, self._loop = transport, loop
+        """`piece_bytes` returns the size of the next piece; `on_exhausted` is called if there is no
+        memory for parsing it."""
+        self._transport, self._loop, self._on_exhausted = transport, loop, on_exhausted
         self._piece_bytes, self._parse, self._is_wanted = piece_bytes, parse, is_wanted
         self._pending = b""
         self._position = 0
@@ -61,6 +63,8 @@ class PacedInput:
         self._turn = None
         try:
             self._parse_pieces(time.perf_counter() + _TURN_SECONDS)
+        except MemoryError:
+            self._on_exhausted()
         except Exception:
             _logger.exception("parsing failed; the connection is ended")
             self._transport.abort()

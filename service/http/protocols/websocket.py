@@ -94,7 +94,12 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._input = PacedInput(
-            self.transport, self.loop, lambda: _PIECE_BYTES, self._parse, self._is_wanted
+            self.transport,
+            self.loop,
+            lambda: _PIECE_BYTES,
+            self._parse,
+            self._is_wanted,
+            self._close_exhausted,
         )
         self._sends = SendWatch(self.transport, self.limits.send_seconds)
 
@@ -165,6 +170,15 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.handshake_complete = self.close_sent = True
             self._input.drop()
             self._end_with(b"".join(self.conn.data_to_send()) or self._bad_request())
+
+    def _close_exhausted(self) -> None:
+        """Close a connection that there is no memory to parse."""
+        self._input.drop()
+        if not self.handshake_complete:
+            self.transport.abort()
+            return
+        self.conn.fail(CloseCode.TRY_AGAIN_LATER, "the server has too little memory for this now")
+        self.handle_parser_exception()
 
     def _bad_request(self) -> bytes:
         response = self.conn.reject(400, "Failed to open a WebSocket connection.\n")

@@ -44,7 +44,10 @@ class Parser:
 
 
 def run(
-    parser: Parser, scenario: Callable[[PacedInput, Transport], Any], parse: Any = None
+    parser: Parser,
+    scenario: Callable[[PacedInput, Transport], Any],
+    parse: Any = None,
+    on_exhausted: Callable[[], None] = lambda: None,
 ) -> None:
     async def start() -> None:
         transport = Transport()
@@ -54,6 +57,7 @@ def run(
             lambda: PIECE,
             parse or parser.parse,
             lambda: parser.is_wanted,
+            on_exhausted,
         )
         await scenario(paced, transport)
 
@@ -143,3 +147,19 @@ def test_a_parser_that_breaks_ends_the_connection_and_is_logged(
 
     run(Parser(monkeypatch), scenario, break_down)
     assert "parsing failed" in caplog.text
+
+
+def test_a_parser_without_memory_is_not_taken_for_a_broken_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[None] = []
+
+    def parse(_: bytes) -> None:
+        raise MemoryError
+
+    async def scenario(paced: PacedInput, transport: Transport) -> None:
+        paced.push(b"abc")
+        assert len(told) == 1
+        assert not transport.is_aborted
+
+    run(Parser(monkeypatch), scenario, parse, lambda: told.append(None))
