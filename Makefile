@@ -133,7 +133,7 @@ locked:
 	    $(addprefix --no-emit-package ,$(TORCH_PACKAGES)) pyproject.toml --output-file $(LOCKED)
 
 audit: .venv/with-supply ## look for known holes in the image's packages (asks PyPI)
-	$(BIN)/pip-audit --requirement $(LOCKED) --disable-pip --require-hashes
+	$(BIN)/pip-audit --strict --requirement $(LOCKED) --disable-pip --require-hashes
 
 sbom: .venv/with-supply ## write the image's packages to build/sbom.json (CycloneDX)
 	mkdir -p build

@@ -126,7 +126,7 @@ def test_every_bundled_checkpoint_is_inside_and_whole(server: Container) -> None
 
 
 def test_the_kernels_for_every_instruction_set_are_inside(server: Container) -> None:
-    told = "from model.native import kernel_names; print(*kernel_names())"
+    told = "from model.backends.native import kernel_names; print(*kernel_names())"
     assert server.run("python", "-c", told).stdout.split() == kernel_names()
     assert kernel_names()
 
