@@ -100,8 +100,12 @@ class Bench:
         )
         return await self.quiet()
 
-    async def quiet(self) -> dict[str, Any]:
-        """What the server holds when nobody asks; broken if it does not become empty."""
+    async def quiet(self, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What the server holds when nobody asks; broken if it does not become empty.
+
+        Refused uploads are read for some seconds more, so their sockets are waited for too: until
+        there are no more than `before`.
+        """
         await self.sockets.close()
         self.pool.close()
         deadline = time.monotonic() + _QUIET_SECONDS
@@ -110,10 +114,11 @@ class Bench:
             sample = {**self.process.sample(), **await gauges(self.pool, self.writer)}
             self.pool.close()
             left = {name: sample[name] for name in _EMPTY if sample[name]}
-            if not left:
+            are_closed = before is None or sample["sockets"] <= before["sockets"]
+            if not left and are_closed:
                 return sample
             if time.monotonic() > deadline:
-                self.seen.require(False, f"left over: {left}")
+                self.seen.require(not left, f"left over: {left}")
                 return sample
 
     async def until_ready(self) -> float:

@@ -77,7 +77,7 @@ async def under_load(bench: Bench, fault: Fault, *also: Result) -> Seen:
         await fault(bench)
         seconds = await bench.until_ready()
     bench.seen.facts.append(f"right again after {seconds:.1f} s")
-    after = await bench.quiet()
+    after = await bench.quiet(before)
     bench.check_honest(*also)
     bench.check_leaks(before, after)
     return bench.seen

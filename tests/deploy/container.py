@@ -140,9 +140,9 @@ def test_the_labels_say_what_it_is(config: dict[str, Any]) -> None:
 
 def test_its_arguments_are_those_of_the_command_line() -> None:
     assert image.run_to_the_end("--version").stdout == f"dragoman, version {__version__}\n"
-    wrong = image.run_to_the_end("serve", "--max-slots", "0")
+    wrong = image.run_to_the_end("serve", "--max-beam-size", "0")
     assert wrong.returncode == 2
-    assert [line for line in wrong.stderr.splitlines() if "max_slots" in line]
+    assert [line for line in wrong.stderr.splitlines() if "max_beam_size" in line]
 
 
 def test_sigterm_turns_the_health_check_and_lets_running_work_finish() -> None:

@@ -32,7 +32,8 @@ COMPOSE_FILE = ROOT / "deploy" / "compose.yaml"
 _LOCAL_BASE = "localhost/dragoman-base"
 _SUITE = "bookworm"  # the oldest Debian whose Python is new enough
 _BUILD_OPTIONS = ("--isolation=chroot", "--format=docker")
-_START_SECONDS = 60
+_START_SECONDS = 240
+_END_SECONDS = 60
 _TESTS = Path(__file__).parent
 _ENVIRONMENT = os.environ | {"CONTAINERS_CONF": str(_TESTS / "containers.conf")}
 
@@ -168,8 +169,9 @@ def serving(*arguments: str, options: Sequence[str] = ()) -> Iterator[Container]
 
 
 def run_to_the_end(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The image's entry point with other arguments."""
-    return podman("run", "--rm", *_run_options(), IMAGE, *arguments)
+    """The image's entry point with arguments that end it; killed if they do not."""
+    limit = f"--timeout={_END_SECONDS}"
+    return podman("run", "--rm", limit, *_run_options(), IMAGE, *arguments)
 
 
 def _run_options() -> list[str]:
