@@ -132,17 +132,20 @@ locked:
 	$(UV_COMPILE) --no-header --no-annotate --generate-hashes --constraint build/with-torch.txt \
 	    $(addprefix --no-emit-package ,$(TORCH_PACKAGES)) pyproject.toml --output-file $(LOCKED)
 
-audit: .venv/with-supply ## look for known holes in the image's packages (asks PyPI)
-	$(BIN)/pip-audit --strict --requirement $(LOCKED) --disable-pip --require-hashes
+IMAGE_PACKAGES := build/image-packages.txt
+$(IMAGE_PACKAGES): $(LOCKED) pyproject.toml
+	mkdir -p $(@D)
+	{ cat $(LOCKED); sed -n 's/^ *"\(torch==[0-9.]*\)",$$/\1/p' pyproject.toml; } > $@
 
-sbom: .venv/with-supply ## write the image's packages to build/sbom.json (CycloneDX)
-	mkdir -p build
-	$(BIN)/cyclonedx-py requirements $(LOCKED) --pyproject pyproject.toml --mc-type application --output-file build/sbom.json
+audit: .venv/with-supply $(IMAGE_PACKAGES) ## look for known holes in the image's packages (asks PyPI)
+	$(BIN)/pip-audit --strict --requirement $(IMAGE_PACKAGES) --disable-pip --no-deps
 
-licences: .venv/with-supply ## write the licences of the image's packages to build/licences.md
-	mkdir -p build
-	$(BIN)/pip-licenses --python $(BIN)/python --format markdown --with-urls --output-file build/licences.md \
-	    --packages torch $$(sed -n 's/^\([a-z0-9][a-z0-9._-]*\)==.*/\1/p' $(LOCKED))
+sbom: .venv/with-supply $(IMAGE_PACKAGES) ## write the image's packages to build/sbom.json (CycloneDX)
+	$(BIN)/cyclonedx-py requirements $(IMAGE_PACKAGES) --pyproject pyproject.toml --mc-type application --output-file build/sbom.json
+
+licences: .venv/with-supply $(IMAGE_PACKAGES) ## write the licences of the image's packages to build/licences.md
+	$(BIN)/pip-licenses --python $(BIN)/python --with-system --format markdown --with-urls --output-file build/licences.md \
+	    --packages $$(sed -n 's/^\([a-z0-9][a-z0-9._-]*\)==.*/\1/p' $(IMAGE_PACKAGES))
 
 ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this machine (some minutes)
 	$(BIN)/pytest --timeout 1200 tests/deploy/replicas.py

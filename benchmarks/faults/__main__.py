@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.faults.bench import References, Seen
@@ -45,12 +45,15 @@ def main() -> None:
     faketime = arguments.faketime
     every = promises(str(faketime) if faketime.exists() else None)
     chosen = [one for one in every if one.name in (arguments.only or one.name).split(",")]
-    results = run_all(chosen, make_references(arguments.cases))
+    paths = [_OUTPUT, *([_DOCS] if arguments.record else [])]
     _OUTPUT.parent.mkdir(exist_ok=True)
-    _write(_OUTPUT, results)
-    if arguments.record:
-        _write(_DOCS, results)
-    sys.exit(not all(result["holds"] for result in results))
+    commit = _commit()  # before the first result changes the tree
+    holds = True
+    for result in try_all(chosen, make_references(arguments.cases)):
+        holds = holds and bool(result["holds"])
+        for path in paths:
+            _write(path, {**result, "commit": commit})
+    sys.exit(not holds)
 
 
 def make_references(count: int) -> References:
@@ -59,30 +62,25 @@ def make_references(count: int) -> References:
     return References(*with_references(cases, make_documents(sentences)))
 
 
-def run_all(chosen: Sequence[Promise], references: References) -> list[dict[str, object]]:
-    results = []
+def try_all(chosen: Sequence[Promise], references: References) -> Iterator[dict[str, object]]:
+    """The result of each, as soon as it is there."""
     for promise in chosen:
         started = time.monotonic()
         seen = run_one(promise, references)
-        shown = "; ".join(seen.facts)
-        holds = not seen.broken
-        print(
-            f"{promise.name}: {'holds' if holds else 'BROKEN'} ({time.monotonic() - started:.0f} s)"
-        )
+        holds, shown = not seen.broken, "; ".join(seen.facts)
+        verdict = "holds" if holds else "BROKEN"
+        print(f"{promise.name}: {verdict} ({time.monotonic() - started:.0f} s)")
         print("   ", shown, flush=True)
         for broken in seen.broken:
             print("    BROKEN:", broken, flush=True)
-        results.append(
-            {
-                "name": promise.name,
-                "promise": promise.words,
-                "fault": promise.fault,
-                "tests": promise.tests,
-                "holds": holds,
-                "seen": shown if holds else "; ".join(seen.broken),
-            }
-        )
-    return results
+        yield {
+            "name": promise.name,
+            "promise": promise.words,
+            "fault": promise.fault,
+            "tests": promise.tests,
+            "holds": holds,
+            "seen": shown if holds else "; ".join(seen.broken),
+        }
 
 
 def run_one(promise: Promise, references: References) -> Seen:
@@ -96,13 +94,15 @@ def run_one(promise: Promise, references: References) -> Seen:
             return Seen(broken=[f"{type(error).__name__}: {error}"])
 
 
-def _write(path: Path, results: Sequence[Mapping[str, object]]) -> None:
-    """Results of other faults that the file has stay in it."""
+def _commit() -> str:
     command = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.strip()
+
+
+def _write(path: Path, result: Mapping[str, object]) -> None:
+    """Results of other faults that the file has stay in it."""
     written = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for result in results:
-        written[result["name"]] = {**result, "commit": commit}
+    written[result["name"]] = result
     text = json.dumps(written, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
