@@ -19,8 +19,8 @@ from benchmarks.sentences import ROOT
 
 MODELS = (ROOT / "checkpoints" / "zh-en", ROOT / "checkpoints" / "en-de")
 HOST = "127.0.0.1"
-_START_SECONDS = 120.0
-_END_SECONDS = 90.0
+_START_SECONDS = 300.0
+_END_SECONDS = 180.0
 _POLL_SECONDS = 0.05
 
 

@@ -17,6 +17,10 @@ Fault = Callable[[Bench], Awaitable[None]]
 Run = Callable[[References, Path], Awaitable[Seen]]
 
 
+class NotTried(Exception):
+    """The server did not start, so that its promise was not tried."""
+
+
 @dataclass(frozen=True)
 class Promise:
     """`name`: for --only; `words`: what is promised; `fault`: what is done to the server; `tests`:
@@ -60,7 +64,10 @@ class Setup:
             environment=environment,
             module=module,
         ) as server:
-            await asyncio.to_thread(server.wait_until_ready)
+            try:
+                await asyncio.to_thread(server.wait_until_ready)
+            except RuntimeError as error:
+                raise NotTried(str(error)) from error
             bench = Bench(server, self.references, self.keys.plain)
             try:
                 yield bench
