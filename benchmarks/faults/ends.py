@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import sqlite3
+import time
 from pathlib import Path
 
 import httpx
@@ -19,8 +20,8 @@ from benchmarks.soak.translations import over_json, over_websocket
 from benchmarks.soak.wire import EVENT_STREAM, Hangup
 
 _WORK, _FILES = 60, 4
-_POLL_SECONDS = 0.05
-_AT_ONCE_SECONDS = 3.0
+_POLL_SECONDS, _STILL_SECONDS = 0.05, 3.0
+_AT_ONCE_SECONDS = 10.0
 _PATIENT = ["--drain-seconds", "300"]
 
 
@@ -36,7 +37,7 @@ async def sigterm_once(bench: Bench, database: Path, key: str) -> None:
             *[_whole_file] * _FILES,
         )
     ]
-    await _all_admitted(bench, 3 * _WORK + _FILES)
+    await _all_admitted(bench)
     bench.server.popen.send_signal(signal.SIGTERM)
     await _until_draining(bench)
     async with httpx.AsyncClient() as client:
@@ -74,11 +75,15 @@ async def _whole_file(scene: Scene) -> Result:
     return scene.judge("file", answer) or Result.RIGHT
 
 
-async def _all_admitted(bench: Bench, count: int) -> None:
-    """Wait until every request was read; the queue is long, so most still wait."""
-    while (await _held(bench)) < 0.3 * count:
+async def _all_admitted(bench: Bench) -> None:
+    """Wait until every request was read: for some seconds the server holds no more sentences than
+    before. The queue is long, so most still wait."""
+    most, grown_seconds = 0.0, time.monotonic()
+    while time.monotonic() < grown_seconds + _STILL_SECONDS:
+        held = await _held(bench)
+        if held > most:
+            most, grown_seconds = held, time.monotonic()
         await asyncio.sleep(_POLL_SECONDS)
-    await asyncio.sleep(1)
 
 
 async def _held(bench: Bench) -> float:
