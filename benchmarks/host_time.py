@@ -20,6 +20,7 @@ from typing import NamedTuple
 import torch
 
 from model.backends.cuda_graphs import GraphedStep
+from model.backends.source_encoder import SourceEncoder
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import RowTable, StepShape
 from model.decoding.options import DecodingOptions
@@ -27,7 +28,6 @@ from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
 from model.decoding.step import Outcome
 from model.network.config import ModelConfig
-from model.network.layers import KV
 from model.network.transformer import Transformer
 from model.runner import Runner
 
@@ -52,14 +52,17 @@ class NoNetwork(EagerNetwork):
     def clear_places(self, slots: torch.Tensor, rows: torch.Tensor) -> None:
         pass
 
-    def encoded(self, padded: torch.Tensor) -> list[KV]:
-        empty = torch.empty(len(padded), 1, 0, 8)
-        return [KV(empty, empty)]
-
     def move_rows(self, targets: torch.Tensor, sources: torch.Tensor) -> None:
         pass
 
     def move_slots(self, targets: torch.Tensor, sources: torch.Tensor) -> None:
+        pass
+
+
+class NoEncoder(SourceEncoder):
+    """Likewise."""
+
+    def encode(self, table: torch.Tensor) -> None:
         pass
 
 
@@ -88,6 +91,7 @@ def make_runner(slots: int, beam: int) -> Runner:
     assert isinstance(runner._network, EagerNetwork)
     assert isinstance(runner._step, GraphedStep)
     runner._network.__class__ = NoNetwork
+    runner._network._encoder.__class__ = NoEncoder
     runner._step.__class__ = NoDevice
     runner._search.copy_slots = lambda targets, sources: None  # type: ignore[method-assign]
     found = runner._search.finished

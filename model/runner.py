@@ -35,7 +35,7 @@ from model.decoding.slot_allocator import (
 from model.decoding.slot_options import BatchNeeds, Features
 from model.decoding.step import Progress
 from model.decoding.step_cost import StepCost
-from model.decoding.transfer import Pending
+from model.decoding.transfer import Pending, Transfer
 from model.network.attention_maps import AttentionHead, default_heads
 from model.network.transformer import Transformer
 
@@ -175,12 +175,7 @@ class Runner:
             self._needs.enter(features, len(sentence.ids))
         self._full_batch = None
         try:
-            self._network.clear(
-                [self._allocator.slot(handle) for handle in handles],
-                [row for handle in handles for row in self._allocator.rows(handle)],
-            )
-            for batch in _by_length(list(zip(handles, sentences, strict=True))):
-                self._encode(batch)
+            self._start(handles, sentences)
         except BaseException:
             self._evict(handles)
             raise
@@ -283,12 +278,19 @@ class Runner:
                 f"{self.num_free_slots} slots and {self.num_free_rows} rows are free"
             )
 
-    def _encode(self, batch: list[tuple[int, SourceSentence]]) -> None:
-        slots = [self._allocator.slot(handle) for handle, _ in batch]
-        sentences = [sentence for _, sentence in batch]
-        self._network.encode(slots, [sentence.ids for sentence in sentences])
-        limits = [self._running[handle].limit for handle, _ in batch]
-        self._search.admit(slots, sentences, limits, self._config.bos_id)
+    def _start(self, handles: Sequence[int], sentences: Sequence[SourceSentence]) -> None:
+        """Encode sentences and start their searches; one copy takes all that they need to the
+        device."""
+        transfer = Transfer(self._device)
+        slots = [self._allocator.slot(handle) for handle in handles]
+        rows = [row for handle in handles for row in self._allocator.rows(handle)]
+        self._network.clear(slots, rows, transfer)
+        for batch in _by_length(list(zip(slots, sentences, strict=True))):
+            sources = [sentence.ids for _, sentence in batch]
+            self._network.encode([slot for slot, _ in batch], sources, transfer)
+        limits = [self._running[handle].limit for handle in handles]
+        self._search.admit(slots, sentences, limits, self._config.bos_id, transfer)
+        transfer.run()
 
     def _batch_of(self, handles: Sequence[int] | None) -> _StepBatch:
         if handles is not None and len(handles) < len(self._running):

@@ -30,6 +30,7 @@ from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, Trac
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import FixedSlotAllocator
 from model.decoding.slot_options import Features
+from model.decoding.transfer import Transfer
 from model.network.transformer import Transformer
 
 _NUM_LIKELIEST = 8
@@ -99,8 +100,10 @@ class _Run:
         self.search: Search = search
         self.features = Features.of(sentence)
         network.share_cores(torch.get_num_threads())
-        network.encode([0], [sentence.ids])
-        search.admit([0], [sentence], [limit], model.config.bos_id)
+        transfer = Transfer(search.length.device)
+        network.encode([0], [sentence.ids], transfer)
+        search.admit([0], [sentence], [limit], model.config.bos_id, transfer)
+        transfer.run()
         self._table = _table(width, self.features, search.length.device)
 
     def steps(self) -> Iterator[TracedStep]:

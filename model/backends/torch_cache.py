@@ -10,8 +10,6 @@ that were never written are zero; each cache knows how many were (`num_written`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -72,13 +70,13 @@ class MemoryCache:
         self.lengths = like.new_zeros(n_slots, dtype=torch.int64)
         self.num_written = 0
 
-    def store(self, slots: Tensor, projected: Sequence[KV], lengths: Tensor) -> None:
-        """Store each layer's (B, H, S, E) in the slots (B,); lengths (B,) mask the padding."""
-        length = projected[0].keys.size(2)
+    def store(self, slots: Tensor, projected: KV, lengths: Tensor) -> None:
+        """Store all layers' (n_layers, B, H, S, E) in the slots (B,); lengths (B,) mask the
+        padding."""
+        length = projected.keys.size(3)
         self.num_written = max(self.num_written, length)
-        for layer, kv in enumerate(projected):
-            self.keys[layer, :, :, :length].index_copy_(0, slots, kv.keys)
-            self.values[layer, :, :, :length].index_copy_(0, slots, kv.values)
+        self.keys[:, :, :, :length].index_copy_(1, slots, projected.keys)
+        self.values[:, :, :, :length].index_copy_(1, slots, projected.values)
         self.lengths.index_copy_(0, slots, lengths)
 
     def read(self, slots: Tensor, length: int) -> list[KV]:

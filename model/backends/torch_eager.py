@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.backends.source_encoder import SourceEncoder, source_table
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
 from model.decoding.network_interface import (
     Capacity,
@@ -18,9 +19,8 @@ from model.decoding.network_interface import (
     likeliest,
 )
 from model.decoding.slot_allocator import Compaction
-from model.decoding.transfer import to_device
+from model.decoding.transfer import Transfer, to_device
 from model.network.attention_maps import AttentionHead, memory_attention
-from model.network.layers import KV
 from model.network.transformer import Transformer
 
 
@@ -47,34 +47,29 @@ class EagerNetwork:
         self._memory = MemoryCache(
             model.config, capacity.max_slots, capacity.max_source_tokens, weight
         )
+        self._encoder = SourceEncoder(model, self._memory)
         self._logits = torch.empty(0)
         self._has_wide_output = _can_widen(weight)
 
     def share_cores(self, sharers: int) -> None:
         """Do nothing: PyTorch's thread pool belongs to the whole process."""
 
-    @torch.inference_mode()
-    def clear(self, slots: Sequence[int], rows: Sequence[int]) -> None:
-        places = to_device(np.array([*slots, *rows], dtype=np.int64), self.device)
-        self.clear_places(places[: len(slots)], places[len(slots) :])
+    def warm_up(self) -> None:
+        self._encoder.warm_up()
+
+    def clear(self, slots: Sequence[int], rows: Sequence[int], transfer: Transfer) -> None:
+        transfer.add(self.clear_places, np.array(slots, np.int64), np.array(rows, np.int64))
 
     def clear_places(self, slots: Tensor, rows: Tensor) -> None:
         self._memory.clear(slots)
         self._rows.clear(rows)
 
-    @torch.inference_mode()
-    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        lengths = [len(ids) for ids in sources]
-        padded = np.full((len(sources), max(lengths)), self._model.config.pad_id)
-        for row, ids in zip(padded, sources, strict=True):
-            row[: len(ids)] = ids
-        projected = self.encoded(to_device(padded, self.device))
-        where, stored = to_device([slots, lengths], self.device).unbind(0)
-        self._memory.store(where, projected, stored)
-
-    def encoded(self, padded: Tensor) -> list[KV]:
-        """Padded sources (B, S) -> each decoder layer's keys and values of the memory."""
-        return self._model.project_memory(self._model.encode(padded))
+    def encode(
+        self, slots: Sequence[int], sources: Sequence[Sequence[int]], transfer: Transfer
+    ) -> None:
+        shape = self._encoder.shape_for(len(sources), max(map(len, sources)))
+        table = source_table(slots, sources, shape, self._model.config.pad_id)
+        transfer.add(self._encoder.encode, table)
 
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape

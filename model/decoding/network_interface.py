@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from model.decoding.slot_allocator import BatchView, Compaction
-from model.decoding.transfer import to_device
+from model.decoding.transfer import Transfer, to_device
 from model.network.attention_maps import AttentionHead
 from model.network.config import ModelConfig
 
@@ -128,12 +128,20 @@ class Network(Protocol):
     def share_cores(self, sharers: int) -> None:
         """Use 1 / `sharers` of the cores; that many networks compute at once, one thread each."""
 
-    def clear(self, slots: Sequence[int], rows: Sequence[int]) -> None:
-        """Forget what earlier sentences left in slots and rows that new ones take: NaN of a
-        sentence that overflowed survives a mask, because 0 x NaN is NaN."""
+    def warm_up(self) -> None:
+        """Run what is slow the first time, while no slot is in use. Raises RuntimeError if a fast
+        path does not work."""
 
-    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources and cache the decoder's memory in their slots."""
+    def clear(self, slots: Sequence[int], rows: Sequence[int], transfer: Transfer) -> None:
+        """Forget what earlier sentences left in slots and rows that new ones take, at the latest
+        when the transfer runs: NaN of a sentence that overflowed survives a mask, because 0 x NaN
+        is NaN."""
+
+    def encode(
+        self, slots: Sequence[int], sources: Sequence[Sequence[int]], transfer: Transfer
+    ) -> None:
+        """Encode sources and cache the decoder's memory in their slots, at the latest when the
+        transfer runs."""
 
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.decoding.hypotheses import Candidates, Hypotheses, extend, keep, spelled_out
@@ -24,9 +26,9 @@ from model.decoding.logits_processors import (
 from model.decoding.network_interface import RowCandidates, RowTable, likeliest
 from model.decoding.sampling import gumbel_at, sample
 from model.decoding.sentence import Hypothesis, SourceSentence
-from model.decoding.slot_options import Features, SlotOptions
+from model.decoding.slot_options import Features, SlotOptions, option_tables
 from model.decoding.terms import RowState, Terms, allot, survivors
-from model.decoding.transfer import DeviceToHost, Pending, to_device
+from model.decoding.transfer import DeviceToHost, Pending, Transfer, to_device
 from model.decoding.utf8 import Utf8Tables
 
 _NEVER = float("-inf")
@@ -80,22 +82,37 @@ class Search:
         sentences: Sequence[SourceSentence],
         limits: Sequence[int],
         start: int,
+        transfer: Transfer,
     ) -> None:
-        """Start searches in `slots` from the token `start`, with at most `limits` tokens each."""
-        device = self.length.device
-        where = to_device(slots, device)
-        self.options.set(where, sentences, limits)
-        self.terms.admit(slots, sentences)
-        for slot, sentence in zip(slots, sentences, strict=True):
-            if sentence.prefix:
-                self.prefix[slot, : len(sentence.prefix)] = to_device(sentence.prefix, device)
-        self.live.score.index_fill_(0, where, _NEVER)
-        self.live.score[:, 0].index_fill_(0, where, 0.0)
-        self.finished.score.index_fill_(0, where, _NEVER)
-        self.last.index_fill_(0, where, start)
-        self.is_stuck.index_fill_(0, where, False)
+        """Start searches in `slots` from the token `start`, with at most `limits` tokens each. They
+        begin when the transfer runs."""
+        options = option_tables(sentences, limits)
+        transfer.add(lambda *sent: self._start(start, *sent), np.array(slots, np.int64), *options)
+        if any(sentence.prefix for sentence in sentences):
+            prefixes = self._prefixes(sentences)
+            transfer.add(self._set_prefixes, np.array(slots, np.int64), prefixes)
+        self.terms.admit(slots, sentences, transfer)
+
+    def _start(self, start: int, slots: Tensor, *options: Tensor) -> None:
+        self.options.set(slots, options)
+        self.live.score.index_fill_(0, slots, _NEVER)
+        self.live.score[:, 0].index_fill_(0, slots, 0.0)
+        self.finished.score.index_fill_(0, slots, _NEVER)
+        self.last.index_fill_(0, slots, start)
+        self.is_stuck.index_fill_(0, slots, False)
         for counts in (self.spelling, self.length, self.status):
-            counts.index_fill_(0, where, 0)
+            counts.index_fill_(0, slots, 0)
+
+    def _prefixes(self, sentences: Sequence[SourceSentence]) -> NDArray[np.int64]:
+        """The sentences' prefixes, padded (B, P)."""
+        longest = max(len(sentence.prefix) for sentence in sentences)
+        prefixes = np.full((len(sentences), longest), self.filler_id, dtype=np.int64)
+        for row, sentence in zip(prefixes, sentences, strict=True):
+            row[: len(sentence.prefix)] = sentence.prefix
+        return prefixes
+
+    def _set_prefixes(self, slots: Tensor, prefixes: Tensor) -> None:
+        self.prefix[:, : prefixes.size(1)].index_copy_(0, slots, prefixes)
 
     def results(
         self, slots: Sequence[int], limits: Sequence[int], n_best: int

@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.decoding.sentence import SourceSentence
-from model.decoding.transfer import to_device
 
 _Key = TypeVar("_Key")
 _DTYPES = (np.int64, np.float32, np.bool_)
@@ -100,15 +100,19 @@ class SlotOptions:
         """The three tables, one row per slot."""
         return self.integers, self.numbers, self.flags
 
-    def set(
-        self, slots: Tensor, sentences: Sequence[SourceSentence], limits: Sequence[int]
-    ) -> None:
-        """Write the sentences' options into the rows `slots` (B,)."""
-        pairs = zip(sentences, limits, strict=True)
-        rows = [option_rows(sentence, limit) for sentence, limit in pairs]
-        columns = zip(*rows, strict=True)
-        for table, values, dtype in zip(self.tables, columns, _DTYPES, strict=True):
-            table.index_copy_(0, slots, to_device(np.array(values, dtype=dtype), table.device))
+    def set(self, slots: Tensor, values: Sequence[Tensor]) -> None:
+        """Write `option_tables` into the rows `slots` (B,)."""
+        for table, rows in zip(self.tables, values, strict=True):
+            table.index_copy_(0, slots, rows)
+
+
+def option_tables(
+    sentences: Sequence[SourceSentence], limits: Sequence[int]
+) -> list[NDArray[np.generic]]:
+    """The sentences' rows of the tables of `SlotOptions`."""
+    pairs = zip(sentences, limits, strict=True)
+    columns = zip(*(option_rows(sentence, limit) for sentence, limit in pairs), strict=True)
+    return [np.array(values, dtype) for values, dtype in zip(columns, _DTYPES, strict=True)]
 
 
 def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:

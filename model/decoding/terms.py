@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.sentence import SourceSentence, Term
-from model.decoding.transfer import to_device
+from model.decoding.transfer import Transfer
 
 _NEVER = float("-inf")
 _LONGEST_CHARACTER = 4
@@ -62,7 +63,7 @@ class Terms:
     ) -> None:
         """`filler_id`: a token whose logit is always -inf."""
         self.max_tokens = 2 * max_length
-        self._eos_id, self._filler_id, self._device = eos_id, filler_id, device
+        self._eos_id, self._filler_id = eos_id, filler_id
         self._is_used = False
         size = self.max_tokens
 
@@ -94,30 +95,40 @@ class Terms:
             *(self._matched, self._produced),
         )
 
-    def admit(self, slots: Sequence[int], sentences: Sequence[SourceSentence]) -> None:
-        """Begin the searches of slots. Of the terms' forms, the last that do not fit are left
-        out."""
+    def admit(
+        self, slots: Sequence[int], sentences: Sequence[SourceSentence], transfer: Transfer
+    ) -> None:
+        """Begin the searches of slots when the transfer runs. Of the terms' forms, the last that do
+        not fit are left out."""
         self._is_used |= any(sentence.terms for sentence in sentences)
         if not self._is_used:
             return
-        where = to_device(slots, self._device)
-        self._count[where] = 0
-        self.num_terms[where] = 0
+        transfer.add(self._forget, np.array(slots, np.int64))
         for slot, sentence in zip(slots, sentences, strict=True):
             if sentence.terms:
-                self._begin(slot, sentence)
+                self._begin(slot, sentence, transfer)
 
-    def _begin(self, slot: int, sentence: SourceSentence) -> None:
-        columns = _columns(sentence.terms, self.max_tokens)
+    def _forget(self, slots: Tensor) -> None:
+        self._count.index_fill_(0, slots, 0)
+        self.num_terms.index_fill_(0, slots, 0)
+
+    def _begin(self, slot: int, sentence: SourceSentence, transfer: Transfer) -> None:
+        terms = sentence.terms
+        columns = np.array(_columns(terms, self.max_tokens), np.int64)
+        lengths = [len(term.forms[0].ids) for term in terms]
+        counts = np.array([[term.times for term in terms], lengths], np.int64)
+        start = len(sentence.prefix)
+        transfer.add(lambda *sent: self._set(slot, start, *sent), columns, counts)
+
+    def _set(self, slot: int, start: int, columns: Tensor, counts: Tensor) -> None:
+        """Write `_columns` (7, F), and each term's count and length (2, G), to a slot."""
         for table, values in zip(self._term_tables, columns, strict=True):
             table[slot, len(values) :] = -1 if table is self._tokens else 0
-            table[slot, : len(values)] = to_device(values, self._device, table.dtype)
-        counts = [term.times for term in sentence.terms]
-        lengths = [len(term.forms[0].ids) for term in sentence.terms]
-        self._count[slot, : len(counts)] = to_device(counts, self._device)
-        self._length[slot, : len(counts)] = to_device(lengths, self._device)
-        self._start[slot] = len(sentence.prefix)
-        self.num_terms[slot] = len(counts)
+            table[slot, : len(values)] = values
+        num_terms = counts.size(1)
+        self._count[slot, :num_terms], self._length[slot, :num_terms] = counts
+        self._start[slot] = start
+        self.num_terms[slot] = num_terms
         self._produced[slot] = 0
         self._matched[slot] = self._is_first[slot]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -11,6 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Result = TypeVar("Result", covariant=True)
+_ALIGNMENT = 16
+_DTYPES: dict[type[Any], torch.dtype] = {
+    np.int64: torch.int64,
+    np.float32: torch.float32,
+    np.bool_: torch.bool,
+}
 
 
 def to_device(
@@ -24,6 +31,43 @@ def to_device(
     if device.type != "cuda":
         return tensor
     return tensor.pin_memory().to(device, non_blocking=True)
+
+
+class Transfer:
+    """Arrays that reach the device in one copy, and what is done with them there."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._parts: list[tuple[Callable[..., object], Sequence[NDArray[Any]]]] = []
+
+    def add(self, use: Callable[..., object], *arrays: NDArray[Any]) -> None:
+        """Have `run` call `use` with these arrays as tensors, after what was added before."""
+        self._parts.append((use, arrays))
+
+    @torch.inference_mode()
+    def run(self) -> None:
+        """Copy the arrays and use them. On a GPU it is asynchronous, in stream order."""
+        if not self._parts:
+            return
+        tensors = iter(_sent([one for _, arrays in self._parts for one in arrays], self._device))
+        for use, arrays in self._parts:
+            use(*itertools.islice(tensors, len(arrays)))
+        self._parts.clear()
+
+
+def _sent(arrays: Sequence[NDArray[Any]], device: torch.device) -> list[Tensor]:
+    """The arrays on the device, as parts of one tensor of bytes."""
+    sizes = [-(-array.nbytes // _ALIGNMENT) * _ALIGNMENT for array in arrays]
+    starts = list(itertools.accumulate(sizes, initial=0))
+    packed = np.zeros(starts.pop(), dtype=np.uint8)
+    ends = [start + array.nbytes for start, array in zip(starts, arrays, strict=True)]
+    for array, start, end in zip(arrays, starts, ends, strict=True):
+        packed[start:end] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    sent = to_device(packed, device)
+    return [
+        sent[start:end].view(_DTYPES[array.dtype.type]).view(array.shape)
+        for array, start, end in zip(arrays, starts, ends, strict=True)
+    ]
 
 
 class Pending(Protocol[Result]):

@@ -57,8 +57,11 @@ class Attention(nn.Module):
 
         mask broadcasts to (B, H, Q, K): boolean, or a float bias added to the scores (ALiBi).
         """
-        q = self._split_heads(self.q_proj(x))
-        context = F.scaled_dot_product_attention(q, kv.keys, kv.values, attn_mask=mask)
+        return self.attend(self._split_heads(self.q_proj(x)), kv, mask)
+
+    def attend(self, queries: Tensor, kv: KV, mask: Tensor) -> Tensor:
+        """Attend from projected queries (B, H, Q, E); others as in `forward`."""
+        context = F.scaled_dot_product_attention(queries, kv.keys, kv.values, attn_mask=mask)
         return self.out_proj(context.transpose(1, 2).flatten(2))
 
     def weights(self, x: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
@@ -128,7 +131,11 @@ class EncoderLayer(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """x (B, S, D), mask broadcasting to (B, H, S, S) -> (B, S, D)."""
         attend = self.self_attention
-        x = self.self_attention_residual(x, lambda y: attend(y, attend.project_kv(y), mask))
+        return self.with_attention(x, lambda y: attend(y, attend.project_kv(y), mask))
+
+    def with_attention(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
+        """As `forward`, with self-attention computed by `attend`, (B, S, D) -> (B, S, D)."""
+        x = self.self_attention_residual(x, attend)
         return _within_float16(self.feed_forward_residual(x, self.feed_forward))
 
     def self_weights(self, x: Tensor, mask: Tensor) -> Tensor:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.backends.fused.attention import Histories, attend_history, attend_memory
 from model.backends.fused.rows import added_and_normalised, embedded
+from model.backends.joined_projections import self_projection
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.network.layers import Attention
@@ -38,7 +37,9 @@ class FusedNetwork(EagerNetwork):
     ) -> None:
         super().__init__(model, control_ids, capacity, is_recorded)
         self._histories = Histories(capacity.max_rows, capacity.max_target_tokens, self.device)
-        self._packed = [packed(layer.self_attention) for layer in model.decoder_layers]
+        self._projections = [
+            self_projection(layer.self_attention) for layer in model.decoder_layers
+        ]
         self._taken: _Taken | None = None
 
     def clear_places(self, slots: Tensor, rows: Tensor) -> None:
@@ -84,11 +85,12 @@ class FusedNetwork(EagerNetwork):
             yield layer.feed_forward_residual.norm, layer.feed_forward
 
     def _self_attention(self, index: int, taken: _Taken) -> _Sublayer:
-        projection, caches = self._packed[index], (self._rows.keys[index], self._rows.values[index])
+        projection = self._projections[index]
+        caches = self._rows.keys[index], self._rows.values[index]
         output, slopes = self._attention(index).out_proj, self._model.slopes
 
         def attend(state: Tensor) -> Tensor:
-            projected = F.linear(state, *projection)
+            projected = projection(state)
             table, positions = taken
             found = attend_history(projected, *caches, positions, table, self._histories, slopes)
             return output(found)
@@ -107,33 +109,6 @@ class FusedNetwork(EagerNetwork):
 
     def _attention(self, index: int) -> Attention:
         return self._model.decoder_layers[index].self_attention
-
-
-def packed(attention: Attention) -> tuple[Tensor, Tensor]:
-    """Weight (3 D, D) and bias (3 D,) of queries, keys and values as one projection.
-
-    The attention's own weights become views of it, so that a second network, or a second call,
-    shares them."""
-    projections = (attention.q_proj, attention.k_proj, attention.v_proj)
-    return (
-        _joined([projection.weight for projection in projections]),
-        _joined([projection.bias for projection in projections]),
-    )
-
-
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """Tensors of one shape joined along dimension 0; they become views of the result."""
-    first, *_ = parts
-    shape = (first.size(0) * len(parts), *first.shape[1:])
-    if first.untyped_storage().nbytes() == first.nbytes * len(parts):
-        joined = first.detach().as_strided(shape, first.stride(), 0)
-        pairs = zip(parts, joined.split(first.size(0)), strict=True)
-        if all(part.is_set_to(view) for part, view in pairs):
-            return joined
-    joined = torch.cat([part.detach() for part in parts])
-    for part, view in zip(parts, joined.split(first.size(0)), strict=True):
-        part.data = view
-    return joined
 
 
 def _layer_norm(module: nn.Module) -> nn.LayerNorm:

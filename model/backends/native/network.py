@@ -24,6 +24,7 @@ from model.decoding.network_interface import (
     WholeHypotheses,
 )
 from model.decoding.slot_allocator import BatchView, Compaction
+from model.decoding.transfer import Transfer
 from model.network.attention_maps import AttentionHead
 
 _BATCH_TOKENS = 1024
@@ -99,11 +100,16 @@ class NativeNetwork:
             self._library.dragoman_use_threads(self._network, num_threads)
             self._num_threads = num_threads
 
-    def clear(self, slots: Sequence[int], rows: Sequence[int]) -> None:
+    def warm_up(self) -> None:
+        """Do nothing: no step is slow the first time."""
+
+    def clear(self, slots: Sequence[int], rows: Sequence[int], transfer: Transfer) -> None:
         """Do nothing: a step reads only what its own sentences wrote."""
 
-    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode in batches that fit the compiled network's buffers, without padding."""
+    def encode(
+        self, slots: Sequence[int], sources: Sequence[Sequence[int]], transfer: Transfer
+    ) -> None:
+        """Encode at once, in batches that fit the compiled network's buffers, without padding."""
         start, num_tokens = 0, 0
         for end, source in enumerate(sources):
             if num_tokens + len(source) > self._batch_tokens:

@@ -19,7 +19,7 @@ from model.decoding.search import Search, Status
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import option_rows
 from model.decoding.terms import EARLY_END_COST, NEEDED_TOKEN_COST
-from model.decoding.transfer import Pending, Ready
+from model.decoding.transfer import Pending, Ready, Transfer
 from model.decoding.utf8 import Utf8Tables
 
 Array = NDArray[Any]
@@ -111,8 +111,10 @@ class NativeSearch(Search):
         sentences: Sequence[SourceSentence],
         limits: Sequence[int],
         start: int,
+        transfer: Transfer,
     ) -> None:
-        self.terms.admit(slots, sentences)
+        """All but the terms begins at once."""
+        self.terms.admit(slots, sentences, transfer)
         for slot, sentence, limit in zip(slots, sentences, limits, strict=True):
             rows = option_rows(sentence, limit)
             for table, row in zip(self._option_tables, rows, strict=True):

@@ -22,7 +22,7 @@ from model.backends import torch_eager
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import RecordedStep
 from model.backends.torch_eager import EagerNetwork
-from model.decoding import alignment, network_interface, search, slot_options, step
+from model.decoding import alignment, network_interface, search, step, transfer
 from model.decoding.step import Outcome
 from model.runner import Runner
 
@@ -229,7 +229,7 @@ def simulated_gpu(
             with undispatched():
                 return self._read(*(copy.clone() for copy in self._copies))
 
-    for module in (torch_eager, network_interface, search, slot_options, step, alignment):
+    for module in (torch_eager, network_interface, search, step, alignment, transfer):
         for name, replacement in (("to_device", to_device), ("DeviceToHost", DeviceToHost)):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, replacement)
@@ -282,4 +282,6 @@ def spoil(tensor: Tensor) -> Tensor:
     with undispatched():
         if tensor.is_floating_point():
             return tensor.fill_(float("nan"))
+        if tensor.dtype == torch.uint8:
+            return tensor.fill_(0xAA)
         return tensor.fill_(True if tensor.dtype == torch.bool else ABSURD)

@@ -16,7 +16,7 @@ from model.decoding.network_interface import Capacity, Network, WholeHypotheses
 from model.network.attention_maps import AttentionHead, attention_maps, default_heads
 from model.network.layers import KV, Attention
 from model.network.transformer import Transformer
-from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, tiny_model
 
 ROOM = Capacity(max_slots=4, max_rows=8, max_source_tokens=40, max_target_tokens=1100)
 SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS], [EOS], [7, EOS]]
@@ -49,7 +49,7 @@ def computed(
     network: Network, heads: Sequence[AttentionHead], targets: Sequence[Sequence[int]] = TARGETS
 ) -> list[Tensor]:
     """The attention of each hypothesis without what lies beyond it and its source."""
-    network.encode(SLOTS, SOURCES)
+    encode(network, SLOTS, SOURCES)
     found = network.attention(hypotheses(targets), heads)
     pairs = zip(found, targets, SOURCES, strict=True)
     return [part[: len(target), : len(source)] for part, target, source in pairs]

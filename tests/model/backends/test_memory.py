@@ -85,7 +85,7 @@ def test_no_runner_on_a_gpu_takes_more_than_its_estimate(shape: str, kind: str) 
         step, longest = Step(network, search), StepShape(capacity.max_target_tokens, 128)
         stepping = live.most_during(lambda: step.run(table, longest, features))
         sources = torch.zeros(64, 128, dtype=torch.int64, device=DEVICE)
-        encoding = live.most_during(lambda: network.encoded(sources))
+        encoding = live.most_during(lambda: network._encoder.encoded(sources))
     expected = full_bytes(config, capacity, _MAX_BEAM, "float16")
     assert held <= expected + _MIB
     assert held >= 0.9 * expected

@@ -15,7 +15,7 @@ from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
 from model.decoding.slot_allocator import BatchView
 from model.network.transformer import Transformer
-from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, tiny_model
 
 ROOM = Capacity(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
 SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS]]
@@ -45,7 +45,7 @@ def native(
 
 def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor]:
     """Two sentences with three hypotheses: the logits of each step."""
-    network.encode([0, 1], SOURCES)
+    encode(network, [0, 1], SOURCES)
     logits = []
     tokens = torch.full((3,), BOS)
     for t in range(num_steps):
@@ -115,7 +115,7 @@ def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> No
     found = []
     for threads, network in enumerate(networks, start=1):
         network.use_threads(threads)
-        network.encode(part.slots, sources)
+        encode(network, part.slots, sources)
         for t in range(12):
             network.step((torch.arange(64) + t) % 400 + 4, torch.full((64,), t), table, EXTENT)
         found.append(network.logits())
@@ -225,7 +225,7 @@ def _first_logits(network: Network, num_rows: int = 2) -> Tensor:
     """Of hypotheses that are all the same."""
     rows, one = torch.arange(num_rows), torch.zeros(1, dtype=torch.int64)
     table = RowTable(rows[None], slots=rows * 0, beams=rows, members=one, rows=rows, drawn=one[:0])
-    network.encode([0], SOURCES[:1])
+    encode(network, [0], SOURCES[:1])
     network.step(torch.full((num_rows,), BOS), rows * 0, table, StepShape(1, 40))
     return network.logits().clone()
 

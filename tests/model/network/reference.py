@@ -10,9 +10,11 @@ import torch
 
 from model.backends.selection import Backend
 from model.checkpoint import StoredModel
-from model.decoding.network_interface import Precision
+from model.decoding.network_interface import Network, Precision
 from model.decoding.options import DecodingOptions
+from model.decoding.search import Search
 from model.decoding.sentence import Finished, SourceSentence
+from model.decoding.transfer import Transfer
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.runner import Runner
@@ -60,6 +62,24 @@ def tiny_runner(
         precision=precision,
         backend=backend,
     )
+
+
+def encode(network: Network, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+    """Encode sources on the CPU, as a runner does when it admits sentences."""
+    transfer = Transfer(torch.device("cpu"))
+    network.encode(slots, sources, transfer)
+    transfer.run()
+
+
+def start(
+    search: Search,
+    sentences: Sequence[SourceSentence],
+    limits: Sequence[int],
+) -> None:
+    """Start the searches of the first slots, likewise."""
+    transfer = Transfer(torch.device("cpu"))
+    search.admit(range(len(sentences)), sentences, limits, BOS, transfer)
+    transfer.run()
 
 
 @torch.inference_mode()

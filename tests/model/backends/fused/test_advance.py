@@ -15,6 +15,7 @@ from model.decoding.options import DecodingOptions
 from model.decoding.search import Search, Status
 from model.decoding.sentence import SourceSentence
 from model.decoding.utf8 import Utf8Tables
+from tests.model.network.reference import start
 
 EOS, V, LONGEST = 3, 40, 40
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy computes the kernels
@@ -84,7 +85,7 @@ def random_candidates(crowd: Crowd, rng: random.Random, numbers: torch.Generator
 
 def started(kind: type[Search], crowd: Crowd, utf8: Utf8Tables | None) -> Search:
     search = kind(6, 8, LONGEST, EOS, 0, CPU, utf8)
-    search.admit(range(len(crowd.sentences)), crowd.sentences, crowd.limits, 2)
+    start(search, crowd.sentences, crowd.limits)
     return search
 
 

@@ -12,7 +12,7 @@ from model.backends.fused.network import FusedNetwork
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.slot_allocator import Compaction
-from tests.model.network.reference import CONTROL_IDS, EOS, tiny_model
+from tests.model.network.reference import CONTROL_IDS, EOS, encode, tiny_model
 from tests.model.test_runner import VARIANTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy computes the kernels
@@ -37,7 +37,7 @@ def networks(**variant: object) -> list[EagerNetwork]:
     for store in (both[1]._rows.keys, both[1]._rows.values, both[1]._memory.values):
         store.fill_(float("nan"))
     for network in both:
-        network.encode([0, 1], SOURCES)
+        encode(network, [0, 1], SOURCES)
     return both
 
 
@@ -78,8 +78,8 @@ def test_histories_stay_with_sentences_that_move() -> None:
             network.reorder(torch.tensor([1, 0, 3, 3]), 48)
     for network in (plain, fused):
         network.move(Compaction([(0, 2), (1, 3)], [(0, 1)]))
-        network.clear(range(1, 2), range(2, 4))
-        network.encode([1], [[9, 4, EOS]])
+        network.clear_places(torch.tensor([1]), torch.tensor([2, 3]))
+        encode(network, [1], [[9, 4, EOS]])
     table = table_of([[0, 1], [2, 3]])
     tokens, places = torch.tensor([9, 4, 5, 5]), torch.tensor([3, 3, 0, 0])
     expected = logits_of(plain, tokens, places, table)
@@ -90,7 +90,8 @@ def test_two_networks_of_a_model_share_their_weights() -> None:
     model = tiny_model()
     before = {name: weight.clone() for name, weight in model.weights.items()}
     first, second = (FusedNetwork(model, CONTROL_IDS, CAPACITY, True) for _ in range(2))
-    for (weight, bias), (other, other_bias) in zip(first._packed, second._packed, strict=True):
-        assert (weight.data_ptr(), bias.data_ptr()) == (other.data_ptr(), other_bias.data_ptr())
+    for ours, others in zip(first._projections, second._projections, strict=True):
+        for one, other in zip(ours, others, strict=True):
+            assert one.data_ptr() == other.data_ptr()
     for name, weight in model.weights.items():
         assert torch.equal(weight, before[name])

@@ -12,6 +12,7 @@ from model.decoding.search import Search
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
 from model.decoding.utf8 import Utf8Tables
+from tests.model.network.reference import start
 
 EOS, SLOTS = 3, 3
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy computes the kernels
@@ -34,7 +35,7 @@ def searches(vocab_size: int, width: int, has_utf8: bool) -> list[Search]:
         options = DecodingOptions(beam_size=width)
         prefixes: list[tuple[int, ...]] = [(), (7, 21), (7, 8, 20)]
         sentences = [SourceSentence([5, EOS], options, prefix=prefix) for prefix in prefixes]
-        search.admit(range(SLOTS), sentences, [16] * SLOTS, 2)
+        start(search, sentences, [16] * SLOTS)
         search.length += 2
         search.spelling[0, 0] = search.spelling[2, 0] = int(has_utf8)
     return both

@@ -121,6 +121,7 @@ import torch
 
 from model.backends.native import NativeNetwork, PackedModel
 from model.decoding.network_interface import Capacity
+from model.decoding.transfer import Transfer
 from tests.model.network.reference import CONTROL_IDS, tiny_model
 from tests.model.backends.test_networks import SOURCES, steps
 
@@ -173,13 +174,14 @@ with torch.inference_mode():
 """
 COMPUTING = """
 sources = [[5] * 600] * 2
+nothing = Transfer(torch.device("cpu"))
 for num_threads in (1, 4):
     found = []
     for _ in range(3):
         network = NativeNetwork(packed, ROOM)
         network.use_threads(num_threads)
-        found += [limited(lambda: network.encode([0, 1], sources), 1) for _ in range(2)]
-        network.encode([0, 1], sources)
+        found += [limited(lambda: network.encode([0, 1], sources, nothing), 1) for _ in range(2)]
+        network.encode([0, 1], sources, nothing)
     assert set(found) <= {"memory ran out in dragoman_encode", "done"}, found
     assert "memory ran out in dragoman_encode" in found, found
 """

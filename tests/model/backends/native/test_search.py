@@ -11,7 +11,7 @@ from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search, Status
 from model.decoding.sentence import SourceSentence
-from tests.model.network.reference import BOS, EOS
+from tests.model.network.reference import EOS, start
 
 OPTIONS = [
     DecodingOptions(beam_size=4, n_best=3, length_penalty=0.6, normalization="wu"),
@@ -51,7 +51,7 @@ def test_the_compiled_search_does_what_the_tensors_do(seed: int) -> None:
     reference = Search(4, 4, 48, EOS, filler_id=0, device=torch.device("cpu"))
     sentences = [SourceSentence([5, 6, EOS], options) for options in OPTIONS]
     for search in (ours, reference):
-        search.admit(range(4), sentences, LIMITS, BOS)
+        start(search, sentences, LIMITS)
     is_running, endings = torch.ones(4, dtype=torch.bool), set()
     for step in range(40):
         given = offers(step, seed)
