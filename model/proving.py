@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from model.backends.fused.paths import FusedPath
+from model.backends.fast_paths import FastPath
 from model.backends.selection import Backend
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
@@ -77,9 +77,9 @@ def proven_runner(
 
 
 def proven_paths(
-    paths: Sequence[FusedPath], prove: Callable[[FusedPath], str | None]
-) -> list[FusedPath]:
-    """Those of the fused kernels that work here. `prove` makes a runner that uses the one given and
+    paths: Sequence[FastPath], prove: Callable[[FastPath], str | None]
+) -> list[FastPath]:
+    """Those of the fast paths that work here. `prove` makes a runner that uses the one given and
     returns what is wrong with it; each is tried alone, so that one does not hide another.
 
     Raises DeviceLost or MemoryError."""
@@ -93,7 +93,7 @@ def proven_paths(
     return proven
 
 
-def _fault_of_path(path: FusedPath, prove: Callable[[FusedPath], str | None]) -> str | None:
+def _fault_of_path(path: FastPath, prove: Callable[[FastPath], str | None]) -> str | None:
     """A compiler that is missing or fails raises errors of many kinds."""
     try:
         return prove(path)

@@ -16,7 +16,7 @@ import numpy as np
 
 from model.backends.cuda_device import make_device
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.fused.paths import FusedPath
+from model.backends.fast_paths import FastPath
 from model.backends.native import PackedModel
 from model.backends.recorded_shapes import UsualSentences
 from model.backends.selection import Backend, make_step
@@ -96,13 +96,13 @@ class Runner:
         backend: Backend | None = None,
         byte_ids: Mapping[int, int] | None = None,
         alignment_heads: Sequence[AttentionHead] = (),
-        fused: Collection[FusedPath] = (),
+        fast_paths: Collection[FastPath] = (),
     ) -> None:
         """A model on disk is read once, weight by weight for the native backend; several runners
         can share a packed one. `backend`: None selects the best one of the device. `byte_ids`: maps
         each byte token to its byte; the search generates only valid UTF-8. `alignment_heads`: those
-        whose mean attention aligns words; empty: `default_heads`. `fused`: the fused kernels to
-        use (`model.backends.fused`)."""
+        whose mean attention aligns words; empty: `default_heads`. `fast_paths`: those to
+        use (`model.backends.fast_paths`)."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -110,13 +110,13 @@ class Runner:
         self.max_beam_size = min(max_beam_size, max_rows)
         self._config = config
         self._device = model.device
-        self.fused = tuple(fused)
+        self.fast_paths = tuple(fast_paths)
         self._compute = make_device(model.device)
         capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         with self._compute.in_use():
             self._network, self._search, self._step = make_step(
                 *(model, control_ids, capacity, self.max_beam_size, precision, backend),
-                *(byte_ids or {}, fused),
+                *(byte_ids or {}, fast_paths),
             )
         self._aligner = Aligner(
             self._network, self._search, alignment_heads or default_heads(config)
@@ -232,6 +232,8 @@ class Runner:
     def warm_up(self, options: Sequence[DecodingOptions], has_prefix: bool = False) -> None:
         """Run the first steps of every batch size. On a GPU they are slow, and no request should
         wait for them. The runner must be idle. `has_prefix`: translations begin with a tag."""
+        with self._compute.in_use():
+            self._network.warm_up()
         if not self._step.lag:
             return
         prefix = (self._config.eos_id,) if has_prefix else ()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from model.backends.devices import has_bfloat16
-from model.backends.fused.paths import FUSED_PATHS, FusedPath, has_triton
+from model.backends.fast_paths import FastPath, possible_paths
 from model.backends.memory import (
     full_bytes,
     native_step_bytes,
@@ -66,7 +66,7 @@ class RunnerFactory:
         self._checkpoint = checkpoint
         self._max_beam_size = max_beam_size
         self._control_ids = checkpoint.tokenizer.control_ids()
-        self._proven_paths: dict[str, Sequence[FusedPath]] = {}
+        self._proven_paths: dict[str, Sequence[FastPath]] = {}
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
 
     def choose_precision(self) -> None:
@@ -90,10 +90,10 @@ class RunnerFactory:
     def make_warm_runner(self, capacity: Capacity, device: str, num_workers: int) -> Runner:
         """A runner that is warmed up, one of `num_workers`; on a GPU its fast paths have proved
         themselves."""
-        runner = self._proven_with_fused(capacity, device) or self._proven(
+        runner = self._proven_with_fast(capacity, device) or self._proven(
             capacity, device, self.placement.backend, ()
         )
-        kept = runner.fused
+        kept = runner.fast_paths
         runner.refused_paths = (
             *runner.refused_paths,
             *(path for path in self._possible_paths() if path not in kept),
@@ -104,17 +104,17 @@ class RunnerFactory:
             runner.step_cost = measure_step_cost(runner, decoding)
         return runner
 
-    def _proven_with_fused(self, capacity: Capacity, device: str) -> Runner | None:
-        """A recorded runner with the fused kernels that work alone, if they also work together."""
-        if not (fused := self._fused_paths(device)):
+    def _proven_with_fast(self, capacity: Capacity, device: str) -> Runner | None:
+        """A recorded runner with the fast paths that work alone, if they also work together."""
+        if not (fast := self._fast_paths(device)):
             return None
         try:
-            return self._proven(capacity, device, "graphs", fused)
+            return self._proven(capacity, device, "graphs", fast)
         except DeviceLost:
             raise
         except RuntimeError as error:
             self._proven_paths[device] = ()
-            _logger.warning("all fused kernels are switched off here: %s", error)
+            _logger.warning("all fast paths are switched off here: %s", error)
             return None
 
     def _proven(
@@ -122,11 +122,11 @@ class RunnerFactory:
         capacity: Capacity,
         device: str,
         backend: Backend | None,
-        fused: Sequence[FusedPath],
+        fast_paths: Sequence[FastPath],
     ) -> Runner:
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
         return proven_runner(
-            lambda chosen: self._make(capacity, device, precision, chosen, fused),
+            lambda chosen: self._make(capacity, device, precision, chosen, fast_paths),
             backend,
             lambda made: made.warm_up([decoding, DecodingOptions(beam_size=1)], self._has_tags),
             lambda made: fault_of(made, self._sentences, self._plain(device, precision)),
@@ -158,19 +158,20 @@ class RunnerFactory:
         )
         return backend == "native"
 
-    def _possible_paths(self) -> Sequence[FusedPath]:
-        """The fused kernels to try: none without a GPU or Triton, or if another backend is set."""
+    def _possible_paths(self) -> Sequence[FastPath]:
+        """The fast paths to try: none without a GPU, or if another backend is set."""
         is_recorded = self.placement.is_gpu and self.placement.backend in (None, "graphs")
-        return FUSED_PATHS if is_recorded and has_triton() else ()
+        return possible_paths() if is_recorded else ()
 
-    def _fused_paths(self, device: str) -> Sequence[FusedPath]:
-        """The fused kernels that translate on this device as the plain path does; tried once."""
+    def _fast_paths(self, device: str) -> Sequence[FastPath]:
+        """The fast paths that translate on this device as the plain path does; tried once."""
         if device not in self._proven_paths:
             precision, possible = self.placement.precision, self._possible_paths()
             plain = self._plain(device, precision) if possible else []
 
-            def prove(path: FusedPath) -> str | None:
+            def prove(path: FastPath) -> str | None:
                 runner = self._proof_runner(device, precision, [path])
+                runner.warm_up([])
                 return fault_of(runner, self._sentences, plain)
 
             self._proven_paths[device] = proven_paths(possible, prove)
@@ -182,7 +183,7 @@ class RunnerFactory:
         device: str,
         precision: Precision,
         backend: Backend | None,
-        fused: Sequence[FusedPath] = (),
+        fast_paths: Sequence[FastPath] = (),
     ) -> Runner:
         return Runner(
             self._prepared(device, precision, backend),
@@ -193,7 +194,7 @@ class RunnerFactory:
             backend=backend,
             byte_ids=self._checkpoint.tokenizer.byte_ids(),
             alignment_heads=self._checkpoint.info.alignment_heads,
-            fused=fused,
+            fast_paths=fast_paths,
         )
 
     def _prepared(
@@ -210,13 +211,13 @@ class RunnerFactory:
         return translate_all(self._proof_runner(device, precision, ()), self._sentences)
 
     def _proof_runner(
-        self, device: str, precision: Precision, fused: Sequence[FusedPath]
+        self, device: str, precision: Precision, fast_paths: Sequence[FastPath]
     ) -> Runner:
         """A small runner without recorded steps."""
         limit = max(len(sentence.ids) for sentence in self._sentences)
         rows = max(_PROOF_SLOTS * 4, self._max_beam_size)
         capacity = Capacity(_PROOF_SLOTS, rows, limit, _PROOF_TARGET_TOKENS)
-        return self._make(capacity, device, precision, "eager", fused)
+        return self._make(capacity, device, precision, "eager", fast_paths)
 
     @functools.cached_property
     def _sentences(self) -> list[SourceSentence]:

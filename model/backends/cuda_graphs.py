@@ -11,26 +11,21 @@ for tests of the logic.
 
 from __future__ import annotations
 
-import logging
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from model.backends.cuda_recording import RecordedStep, Recorder
+from model.backends.cuda_recording import Recorder
 from model.backends.recorded_shapes import RecordedShape, UsualSentences, usual_shapes
+from model.backends.recording import Recording, record_all
 from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
 from model.decoding.search import Search
 from model.decoding.slot_options import Features
 from model.decoding.step import Outcome, Step
-from model.device_lost import DeviceLost
 
-_logger = logging.getLogger(__name__)
-_MOST_GRAPHS = 1024
-_MOST_REFUSED = 3
-_LOG_SECONDS = 2.0
+_MOST_GRAPHS = 2048
 
 
 class GraphedStep(Step):
@@ -45,9 +40,8 @@ class GraphedStep(Step):
         super().__init__(network, search)
         self._capacity, self._recorder = capacity, recorder
         self._device = search.length.device
+        self._widths: Sequence[int] = ()
         self._recordings: OrderedDict[RecordedShape, _Recording] = OrderedDict()
-        self.num_refused = 0
-        """Shapes that could not be recorded."""
 
     def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
         recording = self._recording_of_step(table, shape_of_step, features)
@@ -57,7 +51,9 @@ class GraphedStep(Step):
         self, table: RowTable, shape_of_step: StepShape, features: Features
     ) -> _Recording:
         """The recording that serves a step, with its table."""
-        shape = RecordedShape.of(table, shape_of_step, features, self._capacity)
+        shape = self._common(
+            RecordedShape.of(table, shape_of_step, features, self._capacity, self._widths)
+        )
         recording = self._recording_of(shape)
         recording.load(table)
         return recording
@@ -66,31 +62,20 @@ class GraphedStep(Step):
     def warm_up(self, usual: Sequence[UsualSentences]) -> None:
         """Record all shapes of batches of such sentences, while no slot is in use.
 
-        Raises RuntimeError if none of the first ones can be recorded; stops if a later one cannot,
-        as when the memory is full.
+        Raises RuntimeError if none of the first ones can be recorded.
         """
-        shapes = usual_shapes(self._capacity, usual)[:_MOST_GRAPHS]
-        logged = started = time.monotonic()
-        for count, shape in enumerate(shapes):
-            recording = self._recording_of(shape)
-            while not (recording.was_run and (recording.recorded or self._recorder is None)):
-                self._replay(recording)
-                if recording.is_refused:
-                    break
-            if recording.is_refused and self.num_recorded:
-                return
-            if self.num_refused >= _MOST_REFUSED:
-                raise RuntimeError(f"{self.num_refused} of {count + 1} shapes were refused")
-            if time.monotonic() - logged > _LOG_SECONDS:
-                logged = time.monotonic()
-                _logger.info("recorded %d of %d shapes of steps", count + 1, len(shapes))
-        if self._recorder is not None:
-            seconds = time.monotonic() - started
-            _logger.info("recorded %d shapes of steps in %.1f s", len(shapes), seconds)
+        self._widths = sorted({kind.beam_size for kind in usual})
+        shapes = map(self._common, usual_shapes(self._capacity, usual))
+        record_all(list(dict.fromkeys(shapes))[:_MOST_GRAPHS], self._prepared, "steps")
 
     @property
     def num_recorded(self) -> int:
         return sum(recording.recorded is not None for recording in self._recordings.values())
+
+    @property
+    def num_refused(self) -> int:
+        """Shapes that could not be recorded."""
+        return sum(recording.is_refused for recording in self._recordings.values())
 
     def _recording_of(self, shape: RecordedShape) -> _Recording:
         recording = self._recordings.pop(shape, None) or _Recording(shape, self._device)
@@ -99,45 +84,36 @@ class GraphedStep(Step):
             self._recordings.popitem(last=False)
         return recording
 
-    def _replay(self, recording: _Recording) -> Outcome:
-        if recording.was_run and not recording.is_refused and recording.recorded is None:
-            self._record(recording)
-        if recording.recorded is not None:
-            recording.recorded.replay()
-            return recording.recorded.outcome
-        recording.was_run = True
-        return self._run_plainly(recording)
+    def _common(self, shape: RecordedShape) -> RecordedShape:
+        """The shape that serves others too, at no cost: fused layers read no further than a source
+        goes, and fused ranking looks for a prefix in passing."""
+        features, step = shape.features, shape.shape_of_step
+        if self._search.ranks_all and not features.needs_all_logits:
+            features = features._replace(has_prefix=True)
+        if not self._network.needs_longest_source:
+            step = step._replace(source=self._capacity.max_source_tokens)
+        return shape._replace(features=features, shape_of_step=step)
 
-    def _record(self, recording: _Recording) -> None:
-        """Record, or remember that this shape cannot be recorded."""
-        if self._recorder is None:
-            return
-        try:
-            recording.recorded = self._recorder.record(lambda: self._run_plainly(recording))
-        except DeviceLost:
-            raise
-        except RuntimeError as error:
-            recording.is_refused = True
-            self.num_refused += 1
-            _logger.warning(
-                "a step of %d slots and %d rows cannot be recorded and is slower: %s",
-                *(recording.shape.n_slots, recording.shape.n_rows),
-                str(error).partition("\n")[0],
-            )
+    def _prepared(self, shape: RecordedShape) -> _Recording:
+        recording = self._recording_of(shape)
+        while not recording.is_prepared(self._recorder):
+            self._replay(recording)
+        return recording
+
+    def _replay(self, recording: _Recording) -> Outcome:
+        return recording.run(lambda: self._run_plainly(recording), self._recorder)
 
     def _run_plainly(self, recording: _Recording) -> Outcome:
         shape = recording.shape
         return super().run(recording.table, shape.shape_of_step, shape.features)
 
 
-class _Recording:
+class _Recording(Recording[Outcome]):
     """The table of a shape and, once recorded, its graph."""
 
     def __init__(self, shape: RecordedShape, device: torch.device) -> None:
+        super().__init__(f"a step of {shape.n_slots} slots and {shape.n_rows} rows")
         self.shape = shape
-        self.was_run = False
-        self.is_refused = False
-        self.recorded: RecordedStep | None = None
         zeros = torch.zeros(shape.n_rows, dtype=torch.int64, device=device)
         self.table = RowTable(
             by_slot=zeros.new_zeros(shape.n_slots, shape.width),
@@ -155,7 +131,11 @@ class _Recording:
         if table is self._loaded:
             return
         self._loaded = table
-        for name in ("by_slot", "slots", "beams", "drawn"):
+        n_slots, width = table.by_slot.shape
+        self.table.by_slot[:n_slots, :width] = table.by_slot
+        if width < self.shape.width:
+            self.table.by_slot[:n_slots, width:] = table.by_slot[:, :1]
+        for name in ("slots", "beams", "drawn"):
             given: Tensor = getattr(table, name)
             getattr(self.table, name)[: len(given)] = given
         if len(table.drawn):

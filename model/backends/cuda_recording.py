@@ -1,27 +1,28 @@
-"""Record the operations of a step as a CUDA graph."""
+"""Record operations as a CUDA graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 
 from model.backends.cuda_device import ONE_RECORDING, require_alive
-from model.decoding.step import Outcome
+
+Result = TypeVar("Result")
 
 
-class RecordedStep(NamedTuple):
-    """A recorded step: `replay` runs it again on the same memory, and writes `outcome`."""
+class Recorded(NamedTuple, Generic[Result]):
+    """Recorded work: `replay` runs it again on the same memory, and writes `outcome`."""
 
     replay: Callable[[], None]
-    outcome: Outcome
+    outcome: Result
 
 
 class Recorder(Protocol):
-    """Records steps."""
+    """Records steps and encodings."""
 
-    def record(self, run: Callable[[], Outcome]) -> RecordedStep:
+    def record(self, run: Callable[[], Result]) -> Recorded[Result]:
         """Record the operations of `run` without executing them.
 
         Raises RuntimeError if they cannot be recorded, DeviceLost if the device is broken."""
@@ -35,7 +36,7 @@ class CudaRecorder:
         self._device = device
         self._renew()
 
-    def record(self, run: Callable[[], Outcome]) -> RecordedStep:
+    def record(self, run: Callable[[], Result]) -> Recorded[Result]:
         """A failed recording leaves the caller's stream current. It may leave the recording's
         stream unusable, so later ones get a new stream and pool."""
         graph = torch.cuda.CUDAGraph()
@@ -54,7 +55,7 @@ class CudaRecorder:
                 require_alive(self._device, error)
                 self._renew()
                 raise
-        return RecordedStep(graph.replay, outcome)
+        return Recorded(graph.replay, outcome)
 
     def _renew(self) -> None:
         self._stream = torch.cuda.Stream(self._device)

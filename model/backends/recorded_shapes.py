@@ -25,10 +25,16 @@ class RecordedShape(NamedTuple):
 
     @classmethod
     def of(
-        cls, table: RowTable, shape_of_step: StepShape, features: Features, capacity: Capacity
+        cls,
+        table: RowTable,
+        shape_of_step: StepShape,
+        features: Features,
+        capacity: Capacity,
+        widths: Sequence[int] = (),
     ) -> RecordedShape:
-        """The shape that serves a step."""
-        n_slots, width = table.by_slot.shape
+        """The shape that serves a step. Beams are padded to the next of the usual `widths`."""
+        n_slots, own_width = table.by_slot.shape
+        width = min((width for width in widths if width >= own_width), default=own_width)
         target = rounded(max(shape_of_step.target, SHORTEST), capacity.max_target_tokens)
         source = rounded(max(shape_of_step.source, SHORTEST), capacity.max_source_tokens)
         return cls(
@@ -49,13 +55,14 @@ class UsualSentences(NamedTuple):
 
 
 def usual_shapes(capacity: Capacity, usual: Sequence[UsualSentences]) -> list[RecordedShape]:
-    """All shapes of batches of each kind of sentences, streamed or not; short histories first."""
+    """All shapes of batches of such sentences, also mixed with each other and with any narrower
+    beams, streamed or not; short histories first."""
     targets = _lengths(capacity.max_target_tokens)
     sources = _lengths(capacity.max_source_tokens)
     shapes = [
         RecordedShape(n_slots, kind.beam_size, n_rows, n_drawn, StepShape(target, source), features)
         for target, source in itertools.product(targets, sources)
-        for kind in usual
+        for kind in _mixed(usual)
         for features in (kind.features, kind.features._replace(has_streams=True))
         for n_slots, n_rows, n_drawn in _sizes(capacity, kind)
     ]
@@ -71,12 +78,33 @@ def _lengths(most: int) -> list[int]:
     return sorted({rounded(max(length, SHORTEST), most) for length in range(1, most + 1)})
 
 
+def _mixed(usual: Sequence[UsualSentences]) -> list[UsualSentences]:
+    """Each kind, and each together with all that are not wider."""
+    kinds = list(usual)
+    for kind in usual:
+        narrower = [other.features for other in usual if other.beam_size <= kind.beam_size]
+        kinds.append(UsualSentences(kind.beam_size, Features.union(narrower)))
+    return list(dict.fromkeys(kinds))
+
+
 def _sizes(capacity: Capacity, kind: UsualSentences) -> Iterator[tuple[int, int, int]]:
-    """Slots, rows and sampling rows of batches of one sentence to as many as fit."""
-    most = min(capacity.max_slots, capacity.max_rows // kind.beam_size)
-    sizes: dict[tuple[int, int, int], None] = {}
-    for count in range(1, most + 1):
-        n_rows = rounded(count * kind.beam_size, capacity.max_rows)
-        n_drawn = n_rows if kind.features.has_sampling else 0
-        sizes[rounded(count, capacity.max_slots), n_rows, n_drawn] = None
-    yield from sizes
+    """Slots, rows and sampling rows of batches of one sentence to as many as fit, of which one at
+    least is as wide as the kind. All rows sample, or none."""
+    width = kind.beam_size
+    fewest = 1
+    for n_slots in _rounded_range(
+        1, min(capacity.max_slots, capacity.max_rows), capacity.max_slots
+    ):
+        least = fewest + (width > 1)
+        most = min(n_slots * width, capacity.max_rows)
+        for n_rows in _rounded_range(least, most, capacity.max_rows):
+            yield n_slots, n_rows, n_rows if kind.features.has_sampling else 0
+        fewest = n_slots + 1
+
+
+def _rounded_range(least: int, most: int, limit: int) -> Iterator[int]:
+    """What the numbers from `least` to `most` are rounded to."""
+    while least <= most:
+        size = rounded(least, limit)
+        yield size
+        least = size + 1

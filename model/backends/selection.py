@@ -10,7 +10,8 @@ import torch
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import CudaRecorder
 from model.backends.devices import dtype_of, has_bfloat16
-from model.backends.fused.paths import FusedPath, fused_network, fused_search
+from model.backends.fast_paths import RECORDED_ENCODER, FastPath
+from model.backends.fused.paths import fused_network, fused_search
 from model.backends.native import (
     NativeNetwork,
     NativeSearch,
@@ -120,12 +121,12 @@ def make_step(
     precision: Precision,
     backend: Backend | None,
     byte_ids: Mapping[int, int],
-    fused: Collection[FusedPath] = (),
+    fast_paths: Collection[FastPath] = (),
 ) -> tuple[Network, Search, Step]:
     """The network of a backend (None: the best one), its search, and the step that runs both.
 
-    `byte_ids`: maps each byte token to its byte; `fused`: the fused kernels to use, not of the
-    native backend. Raises MemoryError if it does not fit.
+    `byte_ids`: maps each byte token to its byte; `fast_paths`: those to use, not of
+    the native backend. Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = (
@@ -144,12 +145,14 @@ def make_step(
         own_search = NativeSearch(*sizes, utf8)
         return network, own_search, NativeStep(network, own_search)
     is_recorded = backend == "graphs"
-    network_class = fused_network(fused)
+    network_class = fused_network(fast_paths)
     eager = _eager_network(network_class, shared, control_ids, capacity, is_recorded)
-    search = fused_search(fused)(*sizes, eager.device, utf8)
+    search = fused_search(fast_paths)(*sizes, eager.device, utf8)
+    recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
+    if RECORDED_ENCODER in fast_paths:
+        eager.record_encodings(recorder)
     if not is_recorded:
         return eager, search, Step(eager, search)
-    recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
     return eager, search, GraphedStep(eager, search, capacity, recorder)
 
 

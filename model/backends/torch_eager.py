@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.backends.cuda_recording import Recorder
+from model.backends.recorded_encoder import RecordedEncoder
 from model.backends.source_encoder import SourceEncoder, source_table
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
 from model.decoding.network_interface import (
@@ -28,6 +30,7 @@ class EagerNetwork:
     """Runs `Transformer` on the key and value caches with eager PyTorch operations."""
 
     can_step_subset = False
+    needs_longest_source = True
 
     def __init__(
         self,
@@ -47,12 +50,17 @@ class EagerNetwork:
         self._memory = MemoryCache(
             model.config, capacity.max_slots, capacity.max_source_tokens, weight
         )
+        self._capacity = capacity
         self._encoder = SourceEncoder(model, self._memory)
         self._logits = torch.empty(0)
         self._has_wide_output = _can_widen(weight)
 
     def share_cores(self, sharers: int) -> None:
         """Do nothing: PyTorch's thread pool belongs to the whole process."""
+
+    def record_encodings(self, recorder: Recorder | None) -> None:
+        """Encode by `RecordedEncoder` from now on. `recorder`: None records nothing."""
+        self._encoder = RecordedEncoder(self._model, self._memory, self._capacity, recorder)
 
     def warm_up(self) -> None:
         self._encoder.warm_up()

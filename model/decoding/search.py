@@ -203,6 +203,11 @@ class Search:
         self.status[:n_slots] = status.where(is_running, self.status[:n_slots])
         return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
 
+    def streamed(self, rows: RowTable, max_length: int) -> tuple[Tensor, Tensor]:
+        """What streams may show of each slot: `stable_lengths` (N,), and the tokens of its best
+        live hypothesis (N, max_length)."""
+        return self.stable_lengths(rows, max_length), self.live.tokens[rows.members, 0, :max_length]
+
     def stable_lengths(self, rows: RowTable, max_length: int) -> Tensor:
         """Length of the common prefix of all live and finished hypotheses -> (N,)."""
         n_slots, width = rows.by_slot.shape

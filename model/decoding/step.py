@@ -73,8 +73,7 @@ class Step:
         status = self._search.status.index_select(0, table.members)
         if not features.has_streams:
             return Outcome(status)
-        tokens = self._search.live.tokens[table.members, 0, : shape_of_step.target]
-        return Outcome(status, self._search.stable_lengths(table, shape_of_step.target), tokens)
+        return Outcome(status, *self._search.streamed(table, shape_of_step.target))
 
     def extend(self, table: RowTable, shape_of_step: StepShape, features: Features) -> None:
         """Run a step without an outcome."""

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.cuda_recording import RecordedStep
-from model.backends.fused.paths import FUSED_PATHS, FusedPath
+from model.backends.cuda_recording import Recorded
+from model.backends.fast_paths import FUSED_PATHS, FastPath
 from model.backends.selection import Backend
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
@@ -41,7 +41,7 @@ class Rerun:
         self._runner, self._spoil = runner, spoil
         self.num_replays = 0
 
-    def record(self, run: Callable[[], Outcome]) -> RecordedStep:
+    def record(self, run: Callable[[], Outcome]) -> Recorded:
         outcome = run()
 
         def replay() -> None:
@@ -52,7 +52,7 @@ class Rerun:
                 if old is not None and new is not None:
                     old.copy_(new)
 
-        return RecordedStep(replay, outcome)
+        return Recorded(replay, outcome)
 
 
 def nothing(runner: Runner) -> None:
@@ -168,7 +168,7 @@ def test_a_model_that_overflows_gets_the_next_precision(
 def test_each_fused_kernel_that_fails_or_is_wrong_is_switched_off_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def prove_one(path: FusedPath) -> str | None:
+    def prove_one(path: FastPath) -> str | None:
         if path == "fused_layers":
             raise ValueError("Failed to find C compiler")
         runner = tiny_runner(MODEL, backend="graphs")
@@ -184,7 +184,7 @@ def test_each_fused_kernel_that_fails_or_is_wrong_is_switched_off_alone(
 
 @pytest.mark.parametrize("error", [DeviceLost("cuda:0"), MemoryError("full")])
 def test_what_is_no_fault_of_a_kernel_is_raised(error: Exception) -> None:
-    def fail(path: FusedPath) -> str | None:
+    def fail(path: FastPath) -> str | None:
         raise error
 
     with pytest.raises(type(error)):

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from model.backends.fused.paths import FUSED_PATHS, FusedPath
+from model.backends.fast_paths import FUSED_PATHS, RECORDED_ENCODER, FastPath
 from model.backends.selection import Backend
 from model.bundled import bundled_checkpoint
 from model.checkpoint import open_checkpoint
 from model.decoding.network_interface import Capacity
+from model.decoding.sentence import Finished, SourceSentence
 from model.device_lost import DeviceLost
 from model.runner import Runner
 from service.runner_factory import Placement, RunnerFactory
+from tests.model.backends.simulated_gpu import network_of
+from tests.model.backends.test_recorded_encoder import Rerun
 from tests.model.network.reference import tiny_model, tiny_runner
 
 CAPACITY = Capacity(4, 16, 32, 48)
@@ -26,12 +29,12 @@ class Factory(RunnerFactory):
         checkpoint = open_checkpoint(bundled_checkpoint("zh-en"), "cpu")
         super().__init__(checkpoint, Placement(["cpu"], "float32", None), 4)
         self._error = error
-        self.tried: list[tuple[Backend | None, tuple[FusedPath, ...]]] = []
+        self.tried: list[tuple[Backend | None, tuple[FastPath, ...]]] = []
 
-    def _possible_paths(self) -> Sequence[FusedPath]:
+    def _possible_paths(self) -> Sequence[FastPath]:
         return FUSED_PATHS
 
-    def _fused_paths(self, device: str) -> Sequence[FusedPath]:
+    def _fast_paths(self, device: str) -> Sequence[FastPath]:
         return self._proven_paths.setdefault(device, FUSED_PATHS[:2])
 
     def _proven(
@@ -39,13 +42,13 @@ class Factory(RunnerFactory):
         capacity: Capacity,
         device: str,
         backend: Backend | None,
-        fused: Sequence[FusedPath],
+        fast_paths: Sequence[FastPath],
     ) -> Runner:
-        self.tried.append((backend, tuple(fused)))
-        if fused and self._error:
+        self.tried.append((backend, tuple(fast_paths)))
+        if fast_paths and self._error:
             raise self._error
         runner = tiny_runner(tiny_model(), backend="graphs")
-        runner.fused = tuple(fused)
+        runner.fast_paths = tuple(fast_paths)
         return runner
 
 
@@ -53,7 +56,7 @@ def test_kernels_that_work_together_are_used_and_the_others_named() -> None:
     factory = Factory(None)
     runner = factory.make_warm_runner(CAPACITY, "cuda", 1)
     assert factory.tried == [("graphs", FUSED_PATHS[:2])]
-    assert (runner.fused, runner.refused_paths) == (FUSED_PATHS[:2], FUSED_PATHS[2:])
+    assert (runner.fast_paths, runner.refused_paths) == (FUSED_PATHS[:2], FUSED_PATHS[2:])
 
 
 def test_kernels_that_fail_together_are_all_switched_off(
@@ -62,7 +65,7 @@ def test_kernels_that_fail_together_are_all_switched_off(
     factory = Factory(RuntimeError("recorded steps do not work here: out of registers"))
     for _ in range(2):
         runner = factory.make_warm_runner(CAPACITY, "cuda", 1)
-        assert (runner.fused, runner.refused_paths) == ((), FUSED_PATHS)
+        assert (runner.fast_paths, runner.refused_paths) == ((), FUSED_PATHS)
     assert factory.tried == [("graphs", FUSED_PATHS[:2]), (None, ()), (None, ())]
     assert caplog.text.count("out of registers") == 1
 
@@ -70,3 +73,34 @@ def test_kernels_that_fail_together_are_all_switched_off(
 def test_a_lost_device_is_no_fault_of_the_kernels() -> None:
     with pytest.raises(DeviceLost):
         Factory(DeviceLost("cuda:0")).make_warm_runner(CAPACITY, "cuda", 1)
+
+
+class ProvingFactory(Factory):
+    """Tries the recorded encoder, whose replays store nothing here, and one kernel."""
+
+    _sentences: Sequence[SourceSentence] = ()
+
+    def _possible_paths(self) -> Sequence[FastPath]:
+        return (RECORDED_ENCODER, "fused_search")
+
+    def _fast_paths(self, device: str) -> Sequence[FastPath]:
+        return RunnerFactory._fast_paths(self, device)
+
+    def _plain(self, device: str, precision: str) -> list[Finished]:
+        return []
+
+    def _proof_runner(self, device: str, precision: str, fast_paths: Sequence[FastPath]) -> Runner:
+        runner = tiny_runner(tiny_model(), backend="eager", fast_paths=fast_paths[:0])
+        if RECORDED_ENCODER in fast_paths:
+            network = network_of(runner)
+            network.record_encodings(Rerun(lambda: network._memory.keys.zero_()))
+        return runner
+
+
+def test_a_recorded_encoder_that_is_wrong_is_switched_off_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    factory = ProvingFactory(None)
+    runner = factory.make_warm_runner(CAPACITY, "cuda", 1)
+    assert (runner.fast_paths, runner.refused_paths) == (("fused_search",), (RECORDED_ENCODER,))
+    assert "recorded_encoder is switched off here, which is slower: 3 of 3 shapes" in caplog.text

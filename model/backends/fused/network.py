@@ -28,6 +28,8 @@ class _Taken(NamedTuple):
 class FusedNetwork(EagerNetwork):
     """Reorders a table of ancestors instead of the histories' cache."""
 
+    needs_longest_source = False
+
     def __init__(
         self,
         model: Transformer,

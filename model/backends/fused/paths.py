@@ -1,28 +1,15 @@
-"""The fused kernels that a runner may use. Each can be switched off alone (`model.proving`).
-
-Triton is imported only when one is used.
-"""
+"""The network and the search that use fused kernels. Triton is imported only for one of them."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Collection
-from typing import Literal
 
+from model.backends.fast_paths import FastPath
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.search import Search
 
-FusedPath = Literal["fused_layers", "fused_ranking", "fused_search"]
-"""The decoder's layers (`network`), the likeliest tokens (`ranking`), the search (`advance`)."""
-FUSED_PATHS: tuple[FusedPath, ...] = ("fused_layers", "fused_ranking", "fused_search")
 
-
-def has_triton() -> bool:
-    """Whether Triton is installed; PyTorch's CUDA builds bring it."""
-    return importlib.util.find_spec("triton") is not None
-
-
-def fused_network(paths: Collection[FusedPath]) -> type[EagerNetwork]:
+def fused_network(paths: Collection[FastPath]) -> type[EagerNetwork]:
     """The network that uses these of the kernels."""
     if "fused_layers" not in paths:
         return EagerNetwork
@@ -31,7 +18,7 @@ def fused_network(paths: Collection[FusedPath]) -> type[EagerNetwork]:
     return FusedNetwork
 
 
-def fused_search(paths: Collection[FusedPath]) -> type[Search]:
+def fused_search(paths: Collection[FastPath]) -> type[Search]:
     """The search that uses these of the kernels."""
     ranks, advances = "fused_ranking" in paths, "fused_search" in paths
     if not (ranks or advances):

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from model.backends.fused.advance import advance
 from model.backends.fused.ranking import Limits, ranked
+from model.backends.fused.settled import settled_tokens
 from model.decoding.logits_processors import LOOP_SPAN
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.search import Search
@@ -25,7 +26,7 @@ class RankingSearch(Search):
     def choose(
         self, logits: Tensor, rows: RowTable, max_length: int, features: Features
     ) -> RowCandidates:
-        if features.has_sampling or features.has_guards or features.has_terms:
+        if features.needs_all_logits:
             return super().choose(logits, rows, max_length, features)
         is_forbidden = None if self.utf8 is None else self.utf8.is_forbidden
         tables = (self.prefix, self.length, self.options.integers, self.spelling)
@@ -35,7 +36,7 @@ class RankingSearch(Search):
 
 
 class AdvancingSearch(Search):
-    """Extends hypotheses by `advance`, unless a sentence has terms."""
+    """Extends hypotheses by `advance`, unless a sentence has terms, and streams by `settled`."""
 
     def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
         if row_candidates.needed is not None:
@@ -66,6 +67,10 @@ class AdvancingSearch(Search):
             NOTICES_LOOPS=max_length >= LOOP_SPAN,
         )
         return sources
+
+    def streamed(self, rows: RowTable, max_length: int) -> tuple[Tensor, Tensor]:
+        sizes = (*rows.by_slot.shape, max_length)
+        return settled_tokens(self.live, self.finished, self.length, *sizes)
 
 
 class FusedSearch(RankingSearch, AdvancingSearch):

@@ -20,7 +20,8 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from model.backends import torch_eager
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.cuda_recording import RecordedStep
+from model.backends.cuda_recording import Recorded
+from model.backends.recorded_encoder import RecordedEncoder
 from model.backends.torch_eager import EagerNetwork
 from model.decoding import alignment, network_interface, search, step, transfer
 from model.decoding.step import Outcome
@@ -164,7 +165,7 @@ class SimulatedRecorder:
         self.num_replays = 0
         self.num_failed = 0
 
-    def record(self, run: Callable[[], Outcome]) -> RecordedStep:
+    def record(self, run: Callable[[], Outcome]) -> Recorded:
         self._device.stream.flush()
         graph = Graph()
         with undispatched():
@@ -180,11 +181,11 @@ class SimulatedRecorder:
             with undispatched():
                 for tensor, numbers in saved:
                     tensor.copy_(numbers)
-        graph.kept = storages([tensor for tensor in outcome if tensor is not None])
+        graph.kept = storages(outcome)
         with undispatched():
             graph.trash()
         self._graphs.append(graph)
-        return RecordedStep(lambda: self._replay(graph), outcome)
+        return Recorded(lambda: self._replay(graph), outcome)
 
     def _replay(self, graph: Graph) -> None:
         self.num_replays += 1
@@ -242,15 +243,22 @@ def simulated_gpu(
 def record_on(
     runner: Runner, device: Device, rng: random.Random, failing: float
 ) -> SimulatedRecorder:
-    """Make a runner record its steps on the simulated device."""
-    graphed, network = runner._step, runner._network
+    """Make a runner record its steps and encodings on the simulated device."""
+    graphed, network = runner._step, network_of(runner)
     assert isinstance(graphed, GraphedStep)
-    assert isinstance(network, EagerNetwork)
     rows, memory = network._rows, network._memory
     caches = [rows.keys, rows.values, memory.keys, memory.values, memory.lengths]
     recorder = SimulatedRecorder(device, lambda: [*runner._search.tables, *caches], rng, failing)
     graphed._recorder = recorder
+    if isinstance(network._encoder, RecordedEncoder):
+        network._encoder._recorder = recorder
     return recorder
+
+
+def network_of(runner: Runner) -> EagerNetwork:
+    network = runner._network
+    assert isinstance(network, EagerNetwork)
+    return network
 
 
 @contextlib.contextmanager

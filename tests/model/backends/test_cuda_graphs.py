@@ -13,7 +13,8 @@ from torch._subclasses import FakeTensorMode
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
 from model.backends import cuda_graphs as graphs
-from model.backends.cuda_recording import RecordedStep
+from model.backends.cuda_recording import Recorded
+from model.backends.recorded_shapes import RecordedShape, UsualSentences, usual_shapes
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions
@@ -28,6 +29,7 @@ from model.runner import Runner
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
+PLAIN = Features(False, False, False, False, 0, 0)
 EVERYTHING = Features(
     has_sampling=True,
     has_guards=True,
@@ -102,23 +104,44 @@ def test_warming_up_leaves_no_trace() -> None:
     assert texts(run_to_end(runner, sentences)) == expected
 
 
-def test_batches_of_the_models_own_beams_meet_no_new_shape_after_warm_up() -> None:
-    """With its tag, streamed or not, of any lengths, joining and leaving."""
+@pytest.mark.parametrize(("beams", "max_rows"), [((4,), 24), ((1, 2, 3, 4), 24), ((1, 4), 11)])
+def test_batches_of_usual_and_narrower_beams_meet_no_new_shape_after_warm_up(
+    beams: tuple[int, ...], max_rows: int
+) -> None:
+    """With a tag, streamed or not, of any lengths, mixed, joining and leaving."""
     rng = random.Random(7)
-    runner = tiny_runner(tiny_model(seed=5), max_slots=6, max_rows=24, backend="graphs")
-    runner.warm_up([DecodingOptions(beam_size=4)], has_prefix=True)
+    model = tiny_model(seed=5)
+    runner = tiny_runner(model, max_slots=6, max_rows=max_rows, backend="graphs")
+    runner.warm_up([DecodingOptions(beam_size=4), DecodingOptions(beam_size=1)], has_prefix=True)
     recorded = set(recordings_of(runner))
     sentences = [
         SourceSentence(
             [*rng.choices(range(4, 13), k=rng.randint(1, 31)), EOS],
-            DecodingOptions(beam_size=4),
+            DecodingOptions(beam_size=rng.choice(beams)),
             is_streamed=rng.random() < 0.3,
             prefix=(5,),
         )
         for _ in range(20)
     ]
-    translate_all(runner, sentences)
+    found = translate_all(runner, sentences)
     assert set(recordings_of(runner)) == recorded
+    one = tiny_runner(model, max_slots=1, max_rows=4, backend="native")
+    assert texts(found) == texts(translate_all(one, sentences))
+
+
+def test_an_h200_full_of_a_model_has_no_more_shapes_than_are_kept() -> None:
+    """1,024 rows, beams of four, histories of 256 tokens, sources of which the kernels need no
+    bound."""
+    usual = [UsualSentences(4, PLAIN), UsualSentences(1, PLAIN)]
+    shapes = usual_shapes(Capacity(256, 1024, 32, 256), usual)
+    assert len(shapes) == len(set(shapes)) == 272
+    assert len(usual_shapes(Capacity(256, 1024, 256, 256), usual)) == 4 * 272 < graphs._MOST_GRAPHS
+
+
+def test_a_wider_beam_than_usual_is_recorded_when_it_comes_again() -> None:
+    table = RowTable(torch.zeros(1, 7), *[torch.arange(7)] * 5)
+    shape = RecordedShape.of(table, StepShape(1, 1), PLAIN, Capacity(8, 32, 32, 48), [1, 4])
+    assert (shape.width, shape.n_slots, shape.n_rows) == (7, 1, 8)
 
 
 class FailingRecorder:
@@ -128,7 +151,7 @@ class FailingRecorder:
         self._error = error
         self.num_tried = 0
 
-    def record(self, run: Callable[[], Outcome]) -> RecordedStep:
+    def record(self, run: Callable[[], Outcome]) -> Recorded:
         self.num_tried += 1
         raise self._error
 

@@ -10,9 +10,10 @@ import random
 
 import pytest
 
+from model.backends.recorded_encoder import RecordedEncoder
 from model.decoding.sentence import Finished, SourceSentence
 from model.runner import Runner
-from tests.model.backends.simulated_gpu import Stream, record_on, simulated_gpu
+from tests.model.backends.simulated_gpu import Stream, network_of, record_on, simulated_gpu
 from tests.model.backends.test_overflow import bad_sentence, overflowing_model
 from tests.model.network.reference import EOS, run_to_end, tiny_runner
 from tests.model.test_runner import mixed_sentences
@@ -78,18 +79,24 @@ def test_a_crowd_on_a_simulated_gpu_translates_as_alone(
     stream = Stream(seed, eagerness=rng.choice([0.0, 0.01, 0.05]))
 
     def make_runner() -> Runner:
-        return tiny_runner(model, max_slots=5, max_rows=18, backend="graphs")
+        fast_paths = ("recorded_encoder",)
+        return tiny_runner(model, max_slots=5, max_rows=18, backend="graphs", fast_paths=fast_paths)
 
     with simulated_gpu(monkeypatch, stream, make_runner) as (runner, device):
         recorder = record_on(runner, device, rng, failing)
+        network_of(runner).warm_up()
+        num_warm = recorder.num_replays
         crowd = Crowd(runner, sentences, rng)
         crowd.run()
+        encoder = network_of(runner)._encoder
     assert {i: outcome_of(finished) for i, finished in crowd.results.items()} == {
         i: alone[i] for i in crowd.results
     }
     for i, ids in crowd.streamed.items():
         if crowd.results[i].hypotheses:
             assert ids == [*crowd.results[i].hypotheses[0].ids, EOS][: len(ids)]
-    assert recorder.num_replays > 0
+    assert recorder.num_replays > num_warm
+    assert isinstance(encoder, RecordedEncoder)
+    assert encoder.num_recorded > 4
     assert recorder.num_failed == 0 or failing
     assert stream.most_queued > 50

@@ -48,7 +48,7 @@ def launches_of(dtype: torch.dtype, width: int, options: dict[str, Any]) -> list
     utf8 = Utf8Tables.of({5: 0x41}, model.config.tgt_vocab_size, cpu) if width > 1 else None
     search = FusedSearch(4, 16, 48, EOS, 0, cpu, utf8)
     rows = torch.arange(2 * width).view(2, width).tolist()
-    features = Features(False, False, width > 1, False, 0, 0)
+    features = Features(False, False, width > 1, width > 1, 0, 0)
     with noted_launches() as launches:
         Step(network, search).run(table_of(rows), StepShape(32, 32), features)
     return launches

@@ -136,6 +136,9 @@ def test_hypotheses_of_a_random_crowd_are_extended_alike(seed: int) -> None:
         assert_alike(plain, fused, crowd)
         is_real = rows_that_live(fused, crowd.table)
         assert torch.equal(found[is_real], expected[is_real])
+        shown = fused.streamed(crowd.table, length)
+        for ours, theirs in zip(shown, Search.streamed(fused, crowd.table, length), strict=True):
+            assert torch.equal(ours, theirs)
 
 
 @pytest.mark.parametrize("seed", range(3))

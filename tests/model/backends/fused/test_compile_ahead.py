@@ -15,6 +15,7 @@ KERNELS = {
     "merge_parts",
     "advance",
     "follow",
+    "settle",
 }
 
 

@@ -8,11 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from model.backends.cuda_graphs import GraphedStep
+from model.backends.fast_paths import FUSED_PATHS
 from model.backends.fused.network import FusedNetwork
+from model.backends.recorded_shapes import RecordedShape
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.slot_allocator import Compaction
-from tests.model.network.reference import CONTROL_IDS, EOS, encode, tiny_model
+from model.decoding.slot_options import Features
+from tests.model.network.reference import CONTROL_IDS, EOS, encode, tiny_model, tiny_runner
 from tests.model.test_runner import VARIANTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy computes the kernels
@@ -95,3 +99,20 @@ def test_two_networks_of_a_model_share_their_weights() -> None:
             assert one.data_ptr() == other.data_ptr()
     for name, weight in model.weights.items():
         assert torch.equal(weight, before[name])
+
+
+def test_recordings_of_fused_steps_serve_sources_of_any_length_and_prefixes() -> None:
+    runner = tiny_runner(tiny_model(), backend="graphs", fast_paths=FUSED_PATHS)
+    plain = tiny_runner(tiny_model(), backend="graphs")
+    kind = Features(False, False, False, False, 0, 0)
+    for prefix, guards, num_fused in ((True, False, 1), (False, True, 2)):
+        shapes = [
+            RecordedShape(1, 1, 1, 0, StepShape(32, source), features)
+            for source, features in (
+                (16, kind),
+                (32, kind._replace(has_prefix=prefix, has_guards=guards)),
+            )
+        ]
+        for owner, count in ((runner, num_fused), (plain, 2)):
+            assert isinstance(owner._step, GraphedStep)
+            assert len(set(map(owner._step._common, shapes))) == count

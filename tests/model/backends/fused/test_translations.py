@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from model.backends.fused.paths import FUSED_PATHS, FusedPath
+from model.backends.fast_paths import FUSED_PATHS, FastPath
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence, Term, TermForm
 from model.runner import Runner
@@ -46,7 +46,7 @@ WITH_TERMS = [
 ]
 
 
-def translated(crowd: list[SourceSentence], fused: tuple[FusedPath, ...]) -> list[Finished]:
+def translated(crowd: list[SourceSentence], fused: tuple[FastPath, ...]) -> list[Finished]:
     """By steps as they are recorded; nothing is recorded on a CPU."""
     runner = Runner(
         tiny_model(seed=3),
@@ -57,7 +57,7 @@ def translated(crowd: list[SourceSentence], fused: tuple[FusedPath, ...]) -> lis
         max_target_tokens=8,
         backend="graphs",
         byte_ids={10: 0x41, 11: 0xC3, 12: 0xA9},
-        fused=fused,
+        fast_paths=fused,
     )
     return run_to_end(runner, crowd)
 
@@ -67,7 +67,7 @@ def translated(crowd: list[SourceSentence], fused: tuple[FusedPath, ...]) -> lis
 )
 @pytest.mark.parametrize("fused", [*itertools.combinations(FUSED_PATHS, 1), FUSED_PATHS])
 def test_a_crowd_is_translated_alike(
-    crowd: list[SourceSentence], fused: tuple[FusedPath, ...]
+    crowd: list[SourceSentence], fused: tuple[FastPath, ...]
 ) -> None:
     for ours, theirs in zip(translated(crowd, fused), translated(crowd, ()), strict=True):
         assert [h.ids for h in ours.hypotheses] == [h.ids for h in theirs.hypotheses]
