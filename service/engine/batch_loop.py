@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from model.decoding.sentence import Finished
 from model.decoding.step_cost import NOMINAL, StepCost
@@ -30,6 +31,17 @@ from service.observability.metrics import ModelMetrics
 
 _logger = logging.getLogger(__name__)
 Updates = list[tuple[EngineRequest, Update]]
+
+
+@dataclass(frozen=True)
+class _Composition:
+    """What a call of `BatchLoop.step` does. `has_newcomers`: it took tasks that waited. `subset`:
+    the running tasks to step; None: all. `only_encodes`: it ends before a step, so that what
+    arrived during the encoding can join."""
+
+    has_newcomers: bool
+    subset: list[SentenceTask] | None = None
+    only_encodes: bool = False
 
 
 class BatchLoop:
@@ -127,36 +139,35 @@ class BatchLoop:
         runner = self._runner
         runner.share_cores(num_at_work)
         started, self._encode_seconds = time.monotonic(), 0.0
-        taken, newcomers = self._compose()
-        if taken == []:
+        composed = self._compose()
+        if composed.only_encodes:
             return
         if self._running:
-            self._settle_finished(self._decode(taken))
+            self._settle_finished(self._decode(composed.subset))
             self._observe_cost(time.monotonic() - started - self._encode_seconds)
-        elif self._scheduler and not newcomers:
+        elif self._scheduler and not composed.has_newcomers:
             raise RuntimeError("nothing runs and yet the runner has no room")
 
-    def _compose(self) -> tuple[list[SentenceTask] | None, list[SentenceTask]]:
-        """Admit tasks -> the tasks to step, None for all, none after an encoding that others wait
-        for; and the tasks that were admitted."""
+    def _compose(self) -> _Composition:
+        """Admit tasks -> what to step."""
         if not self._can_leave_out:
             newcomers = self._joining.next_in_order(len(self._running))
             self._admit(newcomers)
-            return None, newcomers
+            return _Composition(bool(newcomers))
         short = self._joining.short(len(self._running))
         self._admit(short)
         if taken := self._step_policy.take_short():
-            return taken, short
+            return _Composition(bool(short), taken)
         owes_step, self._owes_step = self._owes_step, False
         if owes_step and self._running:
-            return self._step_policy.take_batch(), short
+            return _Composition(bool(short), self._step_policy.take_batch())
         num_running = len(self._running)
         newcomers = self._joining.next_for_batch(num_running)
         self._admit(newcomers)
         self._owes_step = bool(newcomers and num_running)
         if self._owes_step:
-            return [], newcomers
-        return self._step_policy.take_batch(), [*short, *newcomers]
+            return _Composition(has_newcomers=True, only_encodes=True)
+        return _Composition(bool(short or newcomers), self._step_policy.take_batch())
 
     def abandon(self, error: ServiceError, newcomers: Sequence[SentenceTask]) -> None:
         """Answer the open tasks and `newcomers` with an error. Use neither runner nor scheduler:
