@@ -121,7 +121,7 @@ def _choose_sizes(models: Sequence[_OpenedModel], settings: Settings) -> list[Si
     from model.backends.memory import free_bytes
 
     devices = {device for model in models for device in model.factory.placement.devices}
-    free = {device: free_bytes(device) for device in devices}
+    free = {device: free_bytes(device, settings.gpu_share) for device in devices}
     for model in models:
         _settle_precision(model, settings)
     asked, least = Sizes(settings.max_slots, settings.max_rows), settings.max_beam_size

@@ -119,6 +119,12 @@ class Settings(BaseSettings):
         description="Hypotheses of a model held at the same time; a beam of 4 takes 4. 0: enough "
         "for max_slots of the checkpoint's own beams, on the CPU at least of 4.",
     )
+    gpu_share: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Part of each GPU's memory to take at most, where several processes share it.",
+    )
     max_source_tokens: int = Field(
         0,
         ge=0,

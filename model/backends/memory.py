@@ -85,11 +85,12 @@ def native_step_bytes(config: ModelConfig, capacity: Capacity) -> int:
     return _NATIVE_LOGITS_COPIES * 4 * capacity.max_rows * config.tgt_vocab_size
 
 
-def free_bytes(device: str) -> int:
-    """Free bytes on the device, within the limits of containers."""
+def free_bytes(device: str, gpu_share: float = 1.0) -> int:
+    """Free bytes on the device, within the limits of containers; of a GPU at most `gpu_share` of
+    all its bytes."""
     if device.startswith("cuda"):
-        free, _ = torch.cuda.mem_get_info(device)
-        return free
+        free, total = torch.cuda.mem_get_info(device)
+        return min(free, int(gpu_share * total))
     return min([psutil.virtual_memory().available, *free_in_control_groups()])
 
 

@@ -12,7 +12,7 @@ from service.settings import Settings, read_settings
 
 _NOT_OURS = ("host", "port")
 _MOST_CPU_SLOTS, _MOST_GPU_SLOTS = 64, 1024
-"""That a replica chooses (`service.sizing`)."""
+"""That a replica chooses (`service.sizing`), on each GPU."""
 
 
 class ReplicaSettings(Settings):
@@ -50,7 +50,8 @@ class ReplicaSettings(Settings):
     @property
     def max_ongoing_requests(self) -> int:
         """One-sentence requests that fill a replica: the slots and the queue of each model."""
-        slots = self.max_slots or (_MOST_GPU_SLOTS if self.gpus else _MOST_CPU_SLOTS)
+        most_slots = _MOST_GPU_SLOTS * math.ceil(self.gpus) if self.gpus else _MOST_CPU_SLOTS
+        slots = self.max_slots or most_slots
         return len(self.model) * (slots + self.max_waiting_sentences)
 
     def of_one_replica(self) -> Settings:
@@ -59,8 +60,17 @@ class ReplicaSettings(Settings):
         own |= {"config": None, "secrets_dir": None}  # already read
         own["threads"] = self.threads or math.ceil(self.cpus)
         if self.device == "auto":
-            own["device"] = "cuda" if self.gpus else "cpu"
+            own["device"] = self._own_device
+        if 0 < self.gpus < 1:
+            own["gpu_share"] = min(self.gpus, self.gpu_share)
         return Settings(**own)
+
+    @property
+    def _own_device(self) -> str:
+        """All GPUs that Ray lets a replica see, numbered from 0."""
+        if self.gpus > 1:
+            return "cuda:" + ",".join(map(str, range(int(self.gpus))))
+        return "cuda" if self.gpus else "cpu"
 
 
 def read_arguments(arguments: Mapping[str, Any]) -> ReplicaSettings:

@@ -87,7 +87,7 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 def free_on(monkeypatch: pytest.MonkeyPatch, **gib: float) -> None:
     """So much memory is free on each device; cuda_1 is cuda:1."""
     num_bytes = {name.replace("_", ":"): int(number * 2**30) for name, number in gib.items()}
-    monkeypatch.setattr(memory, "free_bytes", num_bytes.__getitem__)
+    monkeypatch.setattr(memory, "free_bytes", lambda device, gpu_share=1.0: num_bytes[device])
 
 
 def workers_of(model: LoadedModel) -> list[tuple[int, int, str]]:
@@ -126,6 +126,33 @@ def test_a_gpu_gets_a_thousand_rows_and_fewer_if_its_memory_is_small(
     assert rows in {128, 256, 512}
     assert slots == rows // 4
     assert "because no more fit into the free memory" in caplog.text
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_servers_that_share_a_gpu_take_no_more_than_their_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two replicas that start at the same time both see all of the memory free."""
+    gib = 2**30
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (2 * gib, 2 * gib))
+    needed = []
+    for share in (1.0, 0.5):
+        settings = Settings(model=BUNDLED[:1], device="cuda", precision="float16", gpu_share=share)
+        (model,) = load_models(settings)
+        opened = loading._open_model(BUNDLED[0], settings)
+        needed.append(opened.needed_bytes(settings, model.sizes)["cuda"])
+    assert gib < needed[0] < 2 * gib
+    assert needed[1] < 0.85 * gib
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (int(0.4 * gib), 2 * gib))
+    (late,) = load_models(settings)
+    assert opened.needed_bytes(settings, late.sizes)["cuda"] < 0.4 * gib
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_what_was_asked_for_must_fit_into_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (2 * 2**30, 2 * 2**30))
+    with pytest.raises(StartupError, match=r"0\.5 GiB are free on cuda"):
+        on_gpus("cuda", max_slots=512, max_rows=2048, gpu_share=0.25)
 
 
 @pytest.mark.usefixtures("two_gpus")

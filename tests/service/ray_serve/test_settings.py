@@ -32,6 +32,20 @@ def test_a_replica_has_the_servers_settings_and_its_share_of_the_machine(
     assert read_arguments({"cpus": "4", "threads": "1"}).of_one_replica().threads == 1
 
 
+def test_a_replica_computes_on_all_its_gpus_and_keeps_to_its_part_of_one() -> None:
+    half = read_arguments({"gpus": "0.5"}).of_one_replica()
+    assert (half.device, half.gpu_share) == ("cuda", 0.5)
+    smaller = read_arguments({"gpus": "0.5", "gpu_share": "0.2"}).of_one_replica()
+    assert smaller.gpu_share == 0.2
+    two = read_arguments({"gpus": "2"})
+    assert (two.of_one_replica().device, two.of_one_replica().gpu_share) == ("cuda:0,1", 1.0)
+    one = read_arguments({"gpus": "1"})
+    assert (one.of_one_replica().device, one.of_one_replica().gpu_share) == ("cuda", 1.0)
+    assert read_arguments({}).of_one_replica().gpu_share == 1.0
+    slots = two.max_ongoing_requests - one.max_ongoing_requests
+    assert slots == 1024 * len(two.model)
+
+
 def test_a_file_of_settings_may_hold_those_of_the_deployment_too(tmp_path: Path) -> None:
     config = tmp_path / "dragoman.toml"
     config.write_text("replicas = 3\nmax_slots = 8\n", encoding="utf-8")
