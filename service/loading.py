@@ -53,8 +53,9 @@ class LoadedModel(TranslationModel):
     precision: str
 
 
-def load_models(settings: Settings) -> list[LoadedModel]:
-    """Load the checkpoints that the settings name; raises StartupError."""
+def load_models(settings: Settings, beam_size: int | None = None) -> list[LoadedModel]:
+    """Load the checkpoints that the settings name. `beam_size`: of all sentences that come; None:
+    mostly the checkpoint's own. Raises StartupError."""
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
     opened = [_open_model(path, settings) for path in settings.model]
@@ -63,7 +64,7 @@ def load_models(settings: Settings) -> list[LoadedModel]:
             raise StartupError(f"{count} models are called {name!r}; each needs a name of its own")
     return [
         _load_model(model, settings, sizes)
-        for model, sizes in zip(opened, _choose_sizes(opened, settings), strict=True)
+        for model, sizes in zip(opened, _choose_sizes(opened, settings, beam_size), strict=True)
     ]
 
 
@@ -115,7 +116,9 @@ def _open_model(path: Path, settings: Settings) -> _OpenedModel:
     )
 
 
-def _choose_sizes(models: Sequence[_OpenedModel], settings: Settings) -> list[Sizes]:
+def _choose_sizes(
+    models: Sequence[_OpenedModel], settings: Settings, beam_size: int | None
+) -> list[Sizes]:
     """Choose precisions, which sizes depend on, and then sizes. Memory is measured first, while no
     weight takes any. Raises StartupError."""
     from model.backends.memory import free_bytes
@@ -125,7 +128,7 @@ def _choose_sizes(models: Sequence[_OpenedModel], settings: Settings) -> list[Si
     for model in models:
         _settle_precision(model, settings)
     asked, least = Sizes(settings.max_slots, settings.max_rows), settings.max_beam_size
-    demands = [_demand(model, settings, asked) for model in models]
+    demands = [_demand(model, settings, asked, beam_size) for model in models]
     try:
         chosen = choose_sizes(demands, asked, least, free)
     except DoesNotFit as error:
@@ -139,9 +142,10 @@ def _choose_sizes(models: Sequence[_OpenedModel], settings: Settings) -> list[Si
     return chosen
 
 
-def _demand(model: _OpenedModel, settings: Settings, asked: Sizes) -> Demand:
-    devices, beam_size = model.factory.placement.devices, model.checkpoint.info.decoding.beam_size
-    usual = usual_sizes(asked, devices, beam_size, settings.max_beam_size)
+def _demand(model: _OpenedModel, settings: Settings, asked: Sizes, beam_size: int | None) -> Demand:
+    devices = model.factory.placement.devices
+    width = beam_size or model.checkpoint.info.decoding.beam_size
+    usual = usual_sizes(asked, devices, width, settings.max_beam_size)
     return Demand(usual, functools.partial(model.needed_bytes, settings))
 
 

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from service.errors import ServiceError
-from service.loading import load_models
+from service.loading import LoadedModel, load_models
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.files import FileJob, FileTranslator, Progress, TranslatedFile
@@ -24,22 +24,23 @@ from service.translation.job import AUTO, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
 from service.wiring import wire
 
-_BATCHES_AHEAD = 4
+_LEAST_AHEAD = 4
 """Batches submitted beyond the awaited one; they keep the slots full."""
 _TEXTS_IN_A_BATCH = 64
 _UNLIMITED = 10**9
-_PARTS_OF_A_FILE = 8
+_LEAST_PARTS_OF_A_FILE = 8
+_SEGMENTS_IN_A_PART = 32
 _Result = TypeVar("_Result")
 _Translations = Future[list[TranslationResult]]
 
 
 @dataclass(frozen=True)
 class OfflineOptions:
-    """How to translate; None is the checkpoint's default."""
+    """How to translate; None is the checkpoint's default. `max_slots`: of 0 a server's number."""
 
     device: str = "auto"
     precision: str = "auto"
-    max_slots: int = 64
+    max_slots: int = 0
     beam_size: int | None = None
     length_penalty: float | None = None
     max_source_tokens: int | None = None
@@ -57,10 +58,12 @@ class OfflineTranslator:
     ) -> None:
         """`pair`: the only source and target language; fewer models may be loaded."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
-        settings = _settings(paths, options)
-        wired = wire(settings, load_models(settings), Metrics())
-        self._engines, self._dispatcher, self._text_pool = wired
-        self._files = FileTranslator(self._dispatcher, _UNLIMITED, _PARTS_OF_A_FILE)
+        settings, models = load_offline(paths, options)
+        self._engines, self._dispatcher, self._text_pool = wire(settings, models, Metrics())
+        twice_full = 2 * max(model.sizes.max_slots for model in models)
+        self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
+        num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
+        self._files = FileTranslator(self._dispatcher, _UNLIMITED, num_parts)
         self._beam_size = options.beam_size
         penalty = options.length_penalty
         self._decoding_options = {} if penalty is None else {"length_penalty": penalty}
@@ -157,7 +160,7 @@ class OfflineTranslator:
         text_format: TextFormat = "text",
     ) -> Iterator[list[TranslationResult]]:
         begun = (self._begin(texts, source, target, text_format) for texts in batches)
-        for translations in _some_ahead(begun, _BATCHES_AHEAD):
+        for translations in _some_ahead(begun, self._num_ahead):
             yield self._result(translations)
 
     def _begin(
@@ -227,18 +230,25 @@ def _needed(paths: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Pat
     return paths
 
 
-def _settings(paths: Sequence[Path], options: OfflineOptions) -> Settings:
-    """Settings with rows for `max_slots` of the widest beams; ignores the environment."""
-    widest = options.beam_size or max(read_info(path).decoding.beam_size for path in paths)
-    return Settings.model_construct(
+def load_offline(
+    paths: Sequence[Path], options: OfflineOptions
+) -> tuple[Settings, list[LoadedModel]]:
+    """Settings that ignore the environment, and models with as many slots as a server would choose.
+    Raises ValueError."""
+    settings = Settings.model_construct(
         model=tuple(paths),
         device=options.device,
         precision=options.precision,
         max_slots=options.max_slots,
-        max_rows=options.max_slots * widest,
-        max_beam_size=max(widest, options.max_beam_size or 0),
+        max_beam_size=_widest_beam(paths, options),
         max_source_tokens=options.max_source_tokens or 0,
         max_waiting_sentences=_UNLIMITED,
         max_waiting_tokens=_UNLIMITED,
         scheduling="first-come",
     )
+    return settings, load_models(settings, options.beam_size)
+
+
+def _widest_beam(paths: Sequence[Path], options: OfflineOptions) -> int:
+    usual = options.beam_size or max(read_info(path).decoding.beam_size for path in paths)
+    return max(usual, options.max_beam_size or 0)

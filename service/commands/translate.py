@@ -46,7 +46,13 @@ if TYPE_CHECKING:
 @click.option("--precision", type=PRECISIONS, default="auto", show_default=True)
 @click.option("--beam-size", type=click.IntRange(1, 64), help="Default: the checkpoint's.")
 @click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default: the checkpoint's.")
-@click.option("--max-slots", type=click.IntRange(1, 65536), default=64, show_default=True)
+@click.option(
+    "--max-slots",
+    type=click.IntRange(0, 65536),
+    default=0,
+    help="Sentences translated at the same time. Default: as the server chooses, by the device and "
+    "its free memory.",
+)
 @click.option(
     "--replace", is_flag=True, help="Also what PO, XLIFF and TS files have a translation of."
 )
