@@ -15,12 +15,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
 from model.backends.cuda_recording import Recorder
 from model.backends.recorded_shapes import RecordedShape, UsualSentences, usual_shapes
+from model.backends.recorded_table import RecordedTable
 from model.backends.recording import Recording, record_all
-from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
+from model.decoding.network_interface import BatchRows, Capacity, Network, StepShape
 from model.decoding.search import Search
 from model.decoding.slot_options import Features
 from model.decoding.step import Outcome, Step
@@ -43,19 +43,19 @@ class GraphedStep(Step):
         self._widths: Sequence[int] = ()
         self._recordings: OrderedDict[RecordedShape, _Recording] = OrderedDict()
 
-    def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
-        recording = self._recording_of_step(table, shape_of_step, features)
-        return self._replay(recording).of_first(table.by_slot.size(0))
+    def outcome(self, batch: BatchRows, shape_of_step: StepShape, features: Features) -> Outcome:
+        recording = self._recording_of_step(batch, shape_of_step, features)
+        return self._replay(recording).of_first(len(batch.view.slots))
 
     def _recording_of_step(
-        self, table: RowTable, shape_of_step: StepShape, features: Features
+        self, batch: BatchRows, shape_of_step: StepShape, features: Features
     ) -> _Recording:
         """The recording that serves a step, with its table."""
         shape = self._common(
-            RecordedShape.of(table, shape_of_step, features, self._capacity, self._widths)
+            RecordedShape.of(batch, shape_of_step, features, self._capacity, self._widths)
         )
         recording = self._recording_of(shape)
-        recording.load(table)
+        recording.table.load(batch)
         return recording
 
     @torch.inference_mode()
@@ -105,7 +105,7 @@ class GraphedStep(Step):
 
     def _run_plainly(self, recording: _Recording) -> Outcome:
         shape = recording.shape
-        return super().run(recording.table, shape.shape_of_step, shape.features)
+        return self.run(recording.table.table, shape.shape_of_step, shape.features)
 
 
 class _Recording(Recording[Outcome]):
@@ -114,29 +114,4 @@ class _Recording(Recording[Outcome]):
     def __init__(self, shape: RecordedShape, device: torch.device) -> None:
         super().__init__(f"a step of {shape.n_slots} slots and {shape.n_rows} rows")
         self.shape = shape
-        zeros = torch.zeros(shape.n_rows, dtype=torch.int64, device=device)
-        self.table = RowTable(
-            by_slot=zeros.new_zeros(shape.n_slots, shape.width),
-            slots=zeros,
-            beams=zeros.clone(),
-            members=torch.arange(shape.n_slots, device=device),
-            rows=torch.arange(shape.n_rows, device=device),
-            drawn=zeros[: shape.n_drawn].clone(),
-        )
-        self._loaded: RowTable | None = None
-
-    def load(self, table: RowTable) -> None:
-        """Copy a table into the recording's table. Places beyond it keep old values, which is
-        harmless, except that padding of `drawn` must name a row that samples."""
-        if table is self._loaded:
-            return
-        self._loaded = table
-        n_slots, width = table.by_slot.shape
-        self.table.by_slot[:n_slots, :width] = table.by_slot
-        if width < self.shape.width:
-            self.table.by_slot[:n_slots, width:] = table.by_slot[:, :1]
-        for name in ("slots", "beams", "drawn"):
-            given: Tensor = getattr(table, name)
-            getattr(self.table, name)[: len(given)] = given
-        if len(table.drawn):
-            self.table.drawn[len(table.drawn) :] = table.drawn[0]
+        self.table = RecordedTable(shape, device)

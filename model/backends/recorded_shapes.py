@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from model.decoding.network_interface import Capacity, RowTable, StepShape
+from model.decoding.network_interface import BatchRows, Capacity, StepShape
 from model.decoding.slot_options import Features
 
 SHORTEST = 32
@@ -26,22 +26,22 @@ class RecordedShape(NamedTuple):
     @classmethod
     def of(
         cls,
-        table: RowTable,
+        batch: BatchRows,
         shape_of_step: StepShape,
         features: Features,
         capacity: Capacity,
         widths: Sequence[int] = (),
     ) -> RecordedShape:
         """The shape that serves a step. Beams are padded to the next of the usual `widths`."""
-        n_slots, own_width = table.by_slot.shape
+        n_slots, own_width = batch.columns.by_slot.shape
         width = min((width for width in widths if width >= own_width), default=own_width)
         target = rounded(max(shape_of_step.target, SHORTEST), capacity.max_target_tokens)
         source = rounded(max(shape_of_step.source, SHORTEST), capacity.max_source_tokens)
         return cls(
             n_slots=rounded(n_slots, capacity.max_slots),
             width=width,
-            n_rows=rounded(len(table.rows), capacity.max_rows),
-            n_drawn=rounded(len(table.drawn), capacity.max_rows),
+            n_rows=rounded(len(batch.columns.slots), capacity.max_rows),
+            n_drawn=rounded(len(batch.drawn), capacity.max_rows),
             shape_of_step=StepShape(target, source),
             features=features,
         )

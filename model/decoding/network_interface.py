@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.decoding.slot_allocator import BatchView, Compaction
+from model.decoding.slot_allocator import BatchView, Columns, Compaction
 from model.decoding.transfer import Transfer, to_device
 from model.network.attention_maps import AttentionHead
 from model.network.config import ModelConfig
@@ -52,12 +52,17 @@ class BatchRows:
 
     def __init__(self, view: BatchView, drawn: Sequence[int], device: torch.device) -> None:
         """`drawn`: places of the rows that sample their token."""
-        self.view, self._drawn, self._device = view, drawn, device
+        self.view, self.drawn, self._device = view, drawn, device
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The numbers of the table."""
+        return self.view.columns
 
     @cached_property
     def table(self) -> RowTable:
         """The same as tensors, built on first use."""
-        return RowTable.of(self.view, self._drawn, self._device)
+        return RowTable.of(self.view, self.drawn, self._device)
 
 
 class RowCandidates(NamedTuple):

@@ -64,8 +64,12 @@ class Step:
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> Pending[Progress]:
         """Run a step and start the copy of its outcome to the host."""
-        outcome = self.run(members.table, shape_of_step, features)
+        outcome = self.outcome(members, shape_of_step, features)
         return DeviceToHost([tensor for tensor in outcome if tensor is not None], Progress.of)
+
+    def outcome(self, batch: BatchRows, shape_of_step: StepShape, features: Features) -> Outcome:
+        """Run a step of the batch; arguments as for `run`."""
+        return self.run(batch.table, shape_of_step, features)
 
     def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
         """`features`: the union over the sentences. `shape_of_step` may be larger than needed."""

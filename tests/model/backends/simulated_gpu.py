@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from model.backends import torch_eager
+from model.backends import recorded_table, torch_eager
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import Recorded
 from model.backends.recorded_encoder import RecordedEncoder
@@ -230,7 +230,15 @@ def simulated_gpu(
             with undispatched():
                 return self._read(*(copy.clone() for copy in self._copies))
 
-    for module in (torch_eager, network_interface, search, step, alignment, transfer):
+    for module in (
+        recorded_table,
+        torch_eager,
+        network_interface,
+        search,
+        step,
+        alignment,
+        transfer,
+    ):
         for name, replacement in (("to_device", to_device), ("DeviceToHost", DeviceToHost)):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, replacement)
