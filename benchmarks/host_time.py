@@ -1,9 +1,10 @@
 """Host time of a step and of an admission, with a device that takes no time.
 
 The network, the search's step and the copies of compaction are left out. The rest runs as on a
-GPU: slots and rows, tables, what is sent to the device and read from it, results. Sentences have 26
-tokens on average, of equal or mixed lengths; a new one takes the place of each that ends. Prints
-CPU time of one thread, medians of three rounds: the bound of throughput of any device.
+GPU: slots and rows, tables, what is sent to the device and read from it, results. The network's
+weights are random and do not matter. Sentences have 26 tokens on average, of equal or mixed
+lengths; a new one takes the place of each that ends. Prints CPU time of one thread, medians of
+several rounds: the bound of throughput of any device.
 
     python -m benchmarks.host_time
 """
@@ -13,8 +14,10 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+import subprocess
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -22,9 +25,9 @@ import torch
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.source_encoder import SourceEncoder
 from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import RowTable, StepShape
+from model.decoding.network_interface import BatchRows, StepShape
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import SourceSentence
+from model.decoding.sentence import SourceSentence, Term, TermForm
 from model.decoding.slot_options import Features
 from model.decoding.step import Outcome
 from model.network.config import ModelConfig
@@ -33,8 +36,46 @@ from model.runner import Runner
 
 CONFIG = ModelConfig(32000, 32000, 8, 1, 8, 1, 1, max_positions=256)
 MEAN_TOKENS = 26
-CASES = ((64, 1), (64, 4), (256, 1), (256, 4), (1024, 1))
-_ROUNDS = 3
+_WIDTH = 4
+"""Rows of a slot where beams differ, on average."""
+
+
+class Kind(NamedTuple):
+    """What the sentences of a case ask for. `beams`: each takes one of these."""
+
+    name: str
+    beams: tuple[int, ...]
+    is_equal: bool = False
+    is_streamed: bool = False
+    num_prefix_tokens: int = 0
+    has_terms: bool = False
+
+    @property
+    def rows_a_slot(self) -> int:
+        return _WIDTH if len(self.beams) > 1 else self.beams[0]
+
+
+GREEDY, BEAM = Kind("mixed lengths", (1,)), Kind("mixed lengths", (4,))
+SPECIAL = (
+    Kind("streamed", (4,), is_streamed=True),
+    Kind("prefix", (4,), num_prefix_tokens=2),
+    Kind("two terms", (4,), has_terms=True),
+    Kind("mixed lengths", (1, 2, 4, 8)),
+)
+CASES = (
+    *(
+        (slots, kind)
+        for slots in (64, 256)
+        for kind in (
+            *(GREEDY._replace(name="equal lengths", is_equal=True), GREEDY),
+            *(BEAM._replace(name="equal lengths", is_equal=True), BEAM),
+            *SPECIAL,
+        )
+    ),
+    (1024, GREEDY._replace(name="equal lengths", is_equal=True)),
+    (1024, GREEDY),
+    (1024, GREEDY._replace(name="streamed", is_streamed=True)),
+)
 
 
 class HostCost(NamedTuple):
@@ -70,22 +111,28 @@ class NoDevice(GraphedStep):
     """Prepares steps as recorded ones are, and ends sentences as planned."""
 
     def plan(self, num_slots: int) -> None:
-        self.codes = torch.zeros(num_slots, dtype=torch.int64)
+        self.codes, self.ages = (torch.zeros(num_slots, dtype=torch.int64) for _ in range(2))
+        self._tokens = torch.full((num_slots, CONFIG.max_positions), 7)
 
-    def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
-        self._recording_of_step(table, shape_of_step, features)
-        return Outcome(self.codes[: table.by_slot.size(0)].clone())
+    def outcome(self, batch: BatchRows, shape_of_step: StepShape, features: Features) -> Outcome:
+        self._recording_of_step(batch, shape_of_step, features)
+        n_slots = len(batch.view.slots)
+        codes = self.codes[:n_slots].clone()
+        if not features.has_streams:
+            return Outcome(codes)
+        tokens = self._tokens[:n_slots, : shape_of_step.target]
+        return Outcome(codes, self.ages[:n_slots].clone(), tokens)
 
 
-def make_runner(slots: int, beam: int) -> Runner:
+def make_runner(slots: int, kind: Kind) -> Runner:
     runner = Runner(
         Transformer(CONFIG),
         [0, 1, 2],
         max_slots=slots,
-        max_rows=slots * beam,
+        max_rows=slots * kind.rows_a_slot,
         max_source_tokens=128,
         max_target_tokens=128,
-        max_beam_size=beam,
+        max_beam_size=max(kind.beams),
         backend="graphs",
     )
     assert isinstance(runner._network, EagerNetwork)
@@ -99,33 +146,37 @@ def make_runner(slots: int, beam: int) -> Runner:
     return runner
 
 
-def sentences(count: int, beam: int, rng: random.Random) -> list[SourceSentence]:
-    options = DecodingOptions(beam_size=beam)
-    lengths = [min(100, max(3, int(rng.lognormvariate(3.1, 0.5)))) for _ in range(count)]
-    return [SourceSentence([*rng.choices(range(10, 30000), k=n), 3], options) for n in lengths]
+def sentences(count: int, kind: Kind, rng: random.Random) -> Iterator[SourceSentence]:
+    options = [DecodingOptions(beam_size=beam) for beam in kind.beams]
+    for _ in range(count):
+        length = min(100, max(3, int(rng.lognormvariate(3.1, 0.5))))
+        ids = [*rng.choices(range(10, 30000), k=length), 3]
+        prefix = rng.choices(range(10, 30000), k=kind.num_prefix_tokens)
+        terms = [Term((TermForm((rng.randrange(10, 30000),)),)) for _ in range(2 * kind.has_terms)]
+        chosen = rng.choice(options)
+        yield SourceSentence(ids, chosen, kind.is_streamed, prefix, terms=tuple(terms))
 
 
-def measure(slots: int, beam: int, is_equal: bool, count: int) -> HostCost:
+def measure(slots: int, kind: Kind, count: int) -> HostCost:
     rng = random.Random(0)
-    runner = make_runner(slots, beam)
+    runner = make_runner(slots, kind)
     step = runner._step
     assert isinstance(step, NoDevice)
     step.plan(slots)
-    waiting = sentences(count, beam, rng)
-    first = _first_admission(runner, waiting[:64])
+    waiting = deque(sentences(count, kind, rng))
+    first = _first_admission(runner, list(waiting)[:64])
     ends: dict[int, list[int]] = {}
     taken = spent_admitting = 0.0
     num_steps = 0
     while waiting or runner.num_running:
-        room = min(runner.num_free_slots, runner.num_free_rows // beam, len(waiting))
-        new, waiting = waiting[:room], waiting[room:]
+        new = _next(runner, waiting)
         started = time.thread_time()
         handles = runner.admit(new) if new else []
         admitted = time.thread_time()
         runner._compact()  # as a step begins, so that slots are final
         compacted = time.thread_time()
         for handle in handles:
-            life = MEAN_TOKENS if is_equal else max(3, int(rng.lognormvariate(3.1, 0.5)))
+            life = MEAN_TOKENS if kind.is_equal else max(3, int(rng.lognormvariate(3.1, 0.5)))
             ends.setdefault(num_steps + life, []).append(handle)
         _mark(runner, step, ends.pop(num_steps, []))
         stepped = time.thread_time()
@@ -136,11 +187,25 @@ def measure(slots: int, beam: int, is_equal: bool, count: int) -> HostCost:
     return HostCost(taken / num_steps, spent_admitting / num_steps, first)
 
 
+def _next(runner: Runner, waiting: deque[SourceSentence]) -> list[SourceSentence]:
+    """The first of those that wait, as many as fit."""
+    new: list[SourceSentence] = []
+    num_slots, num_rows = runner.num_free_slots, runner.num_free_rows
+    while waiting and len(new) < num_slots and waiting[0].options.beam_size <= num_rows:
+        new.append(waiting.popleft())
+        num_rows -= new[-1].options.beam_size
+    return new
+
+
 def _mark(runner: Runner, step: NoDevice, ended: Sequence[int]) -> None:
+    """Plan the next outcome: who ends, and one more token of each stream."""
     step.codes.zero_()
     for handle in ended:
         if handle in runner._running:
             step.codes[runner._allocator.slot(handle)] = 1
+    places = [runner._allocator.slot(handle) for handle in runner._running]
+    ages = [runner._num_steps - state.first_step for state in runner._running.values()]
+    step.ages[places] = torch.tensor(ages)
 
 
 def _first_admission(runner: Runner, given: Sequence[SourceSentence]) -> float:
@@ -154,25 +219,33 @@ def _first_admission(runner: Runner, given: Sequence[SourceSentence]) -> float:
     return statistics.median(taken)
 
 
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=150, help="about so many a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--slots", type=int, help="only cases of so many slots")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    for slots, beam in CASES:
-        for is_equal in (True, False):
-            count = max(200, slots * arguments.steps // MEAN_TOKENS)
-            rounds = [measure(slots, beam, is_equal, count) for _ in range(_ROUNDS)]
-            step, admission, first = (
-                1000 * statistics.median(values) for values in zip(*rounds, strict=True)
-            )
-            lengths = "equal" if is_equal else "mixed"
-            print(
-                f"{slots:5} slots, beam {beam}, {lengths} lengths: {step:.3f} ms a step, of which "
-                f"admission {admission:.3f}; 64 sentences at once {first:.2f} ms; at most "
-                f"{slots / MEAN_TOKENS * 20 / (step / 1000):,.0f} words/s",
-                flush=True,
-            )
+    print(f"commit {_commit()}, torch {torch.__version__}, random weights", flush=True)
+    print("| slots | beam | sentences | ms a step | of which admission | 64 at once |")
+    print("|---|---|---|---|---|---|")
+    for slots, kind in CASES:
+        if arguments.slots not in (None, slots):
+            continue
+        count = max(200, slots * arguments.steps // MEAN_TOKENS)
+        rounds = [measure(slots, kind, count) for _ in range(arguments.rounds)]
+        medians = (1000 * statistics.median(values) for values in zip(*rounds, strict=True))
+        step, admission, first = medians
+        beams = "1 to 8" if len(kind.beams) > 1 else kind.beams[0]
+        print(
+            f"| {slots:,} | {beams} | {kind.name} | {step:.3f} | {admission:.3f} | {first:.2f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
