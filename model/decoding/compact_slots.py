@@ -41,6 +41,8 @@ class CompactSlotAllocator:
 
     @property
     def handles(self) -> list[int]:
+        if not self._free_slots:
+            return self._handles.copy()
         return [handle for handle in self._handles if handle != _FREE]
 
     def slot(self, handle: int) -> int:
@@ -77,24 +79,23 @@ class CompactSlotAllocator:
         self.num_rows += beam_size
         self._sizes[slot] = beam_size
         self._table[slot] = rows[0]
-        if beam_size == 1:
-            self._owners[:, rows[0]] = slot, 0
-            return slot
-        self._table[slot, :beam_size] = rows
-        self._owners[0, rows] = slot
-        self._owners[1, rows] = np.arange(beam_size)
+        slots, beams = self._owners
+        for beam, row in enumerate(rows):  # faster than arrays for beams as narrow as they are
+            self._table[slot, beam] = row
+            slots[row], beams[row] = slot, beam
         return slot
 
     def remove(self, handles: Sequence[int]) -> None:
         slots = [self._slots.pop(handle) for handle in handles]
+        num_free = len(self._free_rows)
         for slot in slots:
             self._handles[slot] = _FREE
             self._free_rows += self._table[slot, : self._sizes[slot]].tolist()
         self._free_slots += slots
         self._free_slots.sort(reverse=True)
-        self._free_rows.sort(reverse=True)
         self.num_slots -= len(slots)
-        self.num_rows -= int(self._sizes[slots].sum())
+        self.num_rows -= len(self._free_rows) - num_free
+        self._free_rows.sort(reverse=True)
 
     def compact(self) -> Compaction:
         """The last rows and slots fill the freed places."""

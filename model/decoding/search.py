@@ -120,13 +120,12 @@ class Search:
         """A snapshot of each slot's finished hypotheses, best first: at most `n_best`, of at most
         `limits` tokens."""
         found, where, length = self.finished, to_device(slots, self.length.device), max(limits)
-        tables = (
-            *(found.tokens[:, :n_best, :length], found.log_probs[:, :n_best, :length]),
-            *(found.score[:, :n_best], found.length[:, :n_best]),
-        )
+        long = (table[:, :n_best, :length] for table in (found.tokens, found.log_probs))
+        tables = (*long, found.score, found.length)
 
         def read(*tables: Tensor) -> list[list[Hypothesis]]:
-            rows, arrays = enumerate(limits), [table.numpy() for table in tables]
+            arrays = [table.numpy()[:, :n_best] for table in tables]
+            rows = enumerate(limits)
             return [list(spelled_out(arrays, row, limit, self.eos_id)) for row, limit in rows]
 
         return DeviceToHost([table.index_select(0, where) for table in tables], read)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.decoding.network_interface import RowCandidates, RowTable
@@ -100,37 +101,36 @@ class Terms:
     ) -> None:
         """Begin the searches of slots when the transfer runs. Of the terms' forms, the last that do
         not fit are left out."""
-        self._is_used |= any(sentence.terms for sentence in sentences)
+        pairs = zip(slots, sentences, strict=True)
+        termed = [(slot, sentence) for slot, sentence in pairs if sentence.terms]
+        self._is_used |= bool(termed)
         if not self._is_used:
             return
         transfer.add(self._forget, np.array(slots, np.int64))
-        for slot, sentence in zip(slots, sentences, strict=True):
-            if sentence.terms:
-                self._begin(slot, sentence, transfer)
+        if termed:
+            numbers = [(slot, len(one.prefix), len(one.terms)) for slot, one in termed]
+            forms = _padded([_columns(one.terms, self.max_tokens) for _, one in termed], -1)
+            uses = _padded([_uses(one.terms) for _, one in termed], 0)
+            transfer.add(self._begin, np.array(numbers, np.int64).T, forms, uses)
 
     def _forget(self, slots: Tensor) -> None:
         self._count.index_fill_(0, slots, 0)
         self.num_terms.index_fill_(0, slots, 0)
 
-    def _begin(self, slot: int, sentence: SourceSentence, transfer: Transfer) -> None:
-        terms = sentence.terms
-        columns = np.array(_columns(terms, self.max_tokens), np.int64)
-        lengths = [len(term.forms[0].ids) for term in terms]
-        counts = np.array([[term.times for term in terms], lengths], np.int64)
-        start = len(sentence.prefix)
-        transfer.add(lambda *sent: self._set(slot, start, *sent), columns, counts)
-
-    def _set(self, slot: int, start: int, columns: Tensor, counts: Tensor) -> None:
-        """Write `_columns` (7, F), and each term's count and length (2, G), to a slot."""
-        for table, values in zip(self._term_tables, columns, strict=True):
-            table[slot, len(values) :] = -1 if table is self._tokens else 0
-            table[slot, : len(values)] = values
-        num_terms = counts.size(1)
-        self._count[slot, :num_terms], self._length[slot, :num_terms] = counts
-        self._start[slot] = start
-        self.num_terms[slot] = num_terms
-        self._produced[slot] = 0
-        self._matched[slot] = self._is_first[slot]
+    def _begin(self, numbers: Tensor, forms: Tensor, uses: Tensor) -> None:
+        """Write the terms of B slots. numbers (3, B): slot, tokens of the prefix, terms; forms
+        (7, B, F): `_columns`; uses (2, B, G): `_uses`."""
+        slots, starts, counts = numbers
+        for table, values in zip(self._term_tables, forms, strict=True):
+            table.index_fill_(0, slots, -1 if table is self._tokens else 0)
+            table[:, : values.size(1)].index_copy_(0, slots, values.to(table.dtype))
+        for table, values in zip((self._count, self._length), uses, strict=True):
+            table[:, : values.size(1)].index_copy_(0, slots, values)
+        self._start.index_copy_(0, slots, starts)
+        self.num_terms.index_copy_(0, slots, counts)
+        self._produced.index_fill_(0, slots, 0)
+        is_first = self._is_first.index_select(0, slots)[:, None]
+        self._matched.index_copy_(0, slots, is_first.expand(-1, self._matched.size(1), -1))
 
     def candidates(
         self,
@@ -321,3 +321,19 @@ def _columns(terms: Sequence[Term], most: int) -> list[list[int]]:
         columns[5] += [int(form.place == "anywhere")] * length
         columns[6] += [int(form.place == "start")] * length
     return columns
+
+
+def _uses(terms: Sequence[Term]) -> list[list[int]]:
+    """How often each term is needed, and the tokens of its first form."""
+    return [[term.times for term in terms], [len(term.forms[0].ids) for term in terms]]
+
+
+def _padded(tables: Sequence[list[list[int]]], first: int) -> NDArray[np.int64]:
+    """B tables of C columns of any lengths -> (C, B, longest), padded with 0 and the first column
+    with `first`."""
+    longest = max(len(table[0]) for table in tables)
+    padded = np.zeros((len(tables[0]), len(tables), longest), np.int64)
+    padded[0] = first
+    for place, table in enumerate(tables):
+        padded[:, place, : len(table[0])] = table
+    return padded

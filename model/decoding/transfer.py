@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -58,16 +59,23 @@ class Transfer:
 def _sent(arrays: Sequence[NDArray[Any]], device: torch.device) -> list[Tensor]:
     """The arrays on the device, as parts of one tensor of bytes."""
     sizes = [-(-array.nbytes // _ALIGNMENT) * _ALIGNMENT for array in arrays]
-    starts = list(itertools.accumulate(sizes, initial=0))
-    packed = np.zeros(starts.pop(), dtype=np.uint8)
-    ends = [start + array.nbytes for start, array in zip(starts, arrays, strict=True)]
-    for array, start, end in zip(arrays, starts, ends, strict=True):
-        packed[start:end] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    sent = to_device(packed, device)
+    *starts, size = itertools.accumulate(sizes, initial=0)
+    packed = bytearray(size)
+    for array, start in zip(arrays, starts, strict=True):
+        packed[start : start + array.nbytes] = array.tobytes()
+    sent = to_device(np.frombuffer(packed, np.uint8), device)
+    views = {dtype: sent.view(_DTYPES[dtype]) for dtype in {array.dtype.type for array in arrays}}
     return [
-        sent[start:end].view(_DTYPES[array.dtype.type]).view(array.shape)
-        for array, start, end in zip(arrays, starts, ends, strict=True)
+        views[array.dtype.type].as_strided(
+            array.shape, _strides(array.shape), start // array.itemsize
+        )
+        for array, start in zip(arrays, starts, strict=True)
     ]
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    """Strides of a contiguous tensor, in elements."""
+    return [math.prod(shape[place + 1 :]) for place in range(len(shape))]
 
 
 class Pending(Protocol[Result]):

@@ -93,3 +93,20 @@ def test_terms_travel_in_the_same_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = some_sentences(terms=terms)
     admission = admission_of(SHAPES["wmt12-1"], sentences, monkeypatch)
     assert (admission.num_sent, admission.on_cpu) == (1, [])
+
+
+def test_terms_of_many_sentences_take_as_many_operations_as_those_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of different numbers of terms, forms and tokens, and of a sentence without any."""
+    pairs = (
+        Term((TermForm((9, 11)), TermForm((9, 12)))),
+        Term((TermForm((14,)),), times=2),
+        Term((TermForm((5, 6, 7)),)),
+    )
+    options = DecodingOptions(beam_size=4)
+    many = [SourceSentence([5, 3], options, prefix=(5,), terms=pairs[:n]) for n in (1, 3, 0, 2) * 4]
+    one, all_of_them = (
+        admission_of(SHAPES["wmt12-1"], sentences, monkeypatch) for sentences in (many[:1], many)
+    )
+    assert all_of_them.others == one.others < 60
