@@ -201,10 +201,10 @@ def _mark(runner: Runner, step: NoDevice, ended: Sequence[int]) -> None:
     """Plan the next outcome: who ends, and one more token of each stream."""
     step.codes.zero_()
     for handle in ended:
-        if handle in runner._running:
-            step.codes[runner._allocator.slot(handle)] = 1
-    places = [runner._allocator.slot(handle) for handle in runner._running]
-    ages = [runner._num_steps - state.first_step for state in runner._running.values()]
+        if handle in runner._batch:
+            step.codes[runner._batch.slot(handle)] = 1
+    places = [runner._batch.slot(handle) for handle in runner._batch]
+    ages = [runner._batch.num_steps - runner._batch[handle].first_step for handle in runner._batch]
     step.ages[places] = torch.tensor(ages)
 
 

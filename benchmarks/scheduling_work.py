@@ -71,8 +71,8 @@ class CountingRunner(Runner):
         return handles
 
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
-        taken = list(self._running) if handles is None else handles
-        num_rows = sum(self._running[handle].source.options.beam_size for handle in taken)
+        taken = list(self._batch) if handles is None else handles
+        num_rows = sum(self._batch[handle].source.options.beam_size for handle in taken)
         started = time.thread_time()
         result = super().step(handles)
         seconds = time.thread_time() - started
@@ -270,7 +270,7 @@ class Bench:
                 if not request.num_unsettled:
                     clients.end(request, runner.now)
         for runner in self.runners:
-            for handle in list(runner._running):
+            for handle in list(runner._batch):
                 runner.release(handle)
         calls = [call for runner in self.runners for call in runner.calls]
         return Run(calls, host, clients.served, now)
