@@ -7,15 +7,10 @@ A greedy or sampled sentence is a beam of one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import IntEnum
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.hypotheses import Candidates, Hypotheses, extend, keep, spelled_out
+from model.decoding.hypotheses import Candidates, extend, keep
 from model.decoding.logits_processors import (
     LOOP_SPAN,
     forbid_repeated_ngrams,
@@ -25,139 +20,21 @@ from model.decoding.logits_processors import (
 )
 from model.decoding.network_interface import RowCandidates, RowTable, likeliest
 from model.decoding.sampling import gumbel_at, sample
-from model.decoding.sentence import Hypothesis, SourceSentence
-from model.decoding.slot_options import Features, SlotOptions, option_tables
-from model.decoding.terms import RowState, Terms, allot, survivors
-from model.decoding.transfer import DeviceToHost, Pending, Transfer, to_device
-from model.decoding.utf8 import Utf8Tables
+from model.decoding.search_state import SearchState, Status
+from model.decoding.slot_options import Features
+from model.decoding.terms import RowState, allot, survivors
 
 _NEVER = float("-inf")
-
-
-class Status(IntEnum):
-    """State of a slot's search after a step."""
-
-    RUNNING = 0
-    DONE = 1
-    FAILED = 2
 
 
 _RUNNING = Status.RUNNING.value  # torch.compile does not know an IntEnum
 
 
-class Search:
-    """The state of every running search, and the operations of a step."""
+class Search(SearchState):
+    """The operations of a step, on the state of every running search."""
 
     ranks_all = False
     """Whether `choose` serves also steps that need no more than the likeliest tokens."""
-
-    def __init__(
-        self,
-        n_slots: int,
-        max_beam: int,
-        max_length: int,
-        eos_id: int,
-        filler_id: int,
-        device: torch.device,
-        utf8: Utf8Tables | None = None,
-    ) -> None:
-        """`filler_id`: a token whose logit is always -inf. `utf8`: None if the vocabulary has no
-        byte tokens."""
-        self.eos_id, self.filler_id = eos_id, filler_id
-        self.utf8 = utf8
-        self.options = SlotOptions(n_slots, device)
-        self.terms = Terms(n_slots, max_beam, max_length, eos_id, filler_id, device)
-        self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
-        self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
-        self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
-        self.last = torch.zeros(n_slots, max_beam, dtype=torch.int64, device=device)
-        self.spelling = torch.zeros_like(self.last)
-        self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
-        self.status = torch.zeros_like(self.length)
-        self.is_stuck = torch.zeros_like(self.length).bool()
-
-    def admit(
-        self,
-        slots: Sequence[int],
-        sentences: Sequence[SourceSentence],
-        limits: Sequence[int],
-        start: int,
-        transfer: Transfer,
-    ) -> None:
-        """Start searches in `slots` from the token `start`, with at most `limits` tokens each. They
-        begin when the transfer runs."""
-        options = option_tables(sentences, limits)
-        transfer.add(lambda *sent: self._start(start, *sent), np.array(slots, np.int64), *options)
-        if any(sentence.prefix for sentence in sentences):
-            prefixes = self._prefixes(sentences)
-            transfer.add(self._set_prefixes, np.array(slots, np.int64), prefixes)
-        self.terms.admit(slots, sentences, transfer)
-
-    def _start(self, start: int, slots: Tensor, *options: Tensor) -> None:
-        self.options.set(slots, options)
-        self.live.score.index_fill_(0, slots, _NEVER)
-        self.live.score[:, 0].index_fill_(0, slots, 0.0)
-        self.finished.score.index_fill_(0, slots, _NEVER)
-        self.last.index_fill_(0, slots, start)
-        self.is_stuck.index_fill_(0, slots, False)
-        for counts in (self.spelling, self.length, self.status):
-            counts.index_fill_(0, slots, 0)
-
-    def _prefixes(self, sentences: Sequence[SourceSentence]) -> NDArray[np.int64]:
-        """The sentences' prefixes, padded (B, P)."""
-        longest = max(len(sentence.prefix) for sentence in sentences)
-        prefixes = np.full((len(sentences), longest), self.filler_id, dtype=np.int64)
-        for row, sentence in zip(prefixes, sentences, strict=True):
-            row[: len(sentence.prefix)] = sentence.prefix
-        return prefixes
-
-    def _set_prefixes(self, slots: Tensor, prefixes: Tensor) -> None:
-        self.prefix[:, : prefixes.size(1)].index_copy_(0, slots, prefixes)
-
-    def results(
-        self, slots: Sequence[int], limits: Sequence[int], n_best: int
-    ) -> Pending[list[list[Hypothesis]]]:
-        """A snapshot of each slot's finished hypotheses, best first: at most `n_best`, of at most
-        `limits` tokens."""
-        found, where, length = self.finished, to_device(slots, self.length.device), max(limits)
-        long = (table[:, :n_best, :length] for table in (found.tokens, found.log_probs))
-        tables = (*long, found.score, found.length)
-
-        def read(*tables: Tensor) -> list[list[Hypothesis]]:
-            arrays = [table.numpy()[:, :n_best] for table in tables]
-            rows = enumerate(limits)
-            return [list(spelled_out(arrays, row, limit, self.eos_id)) for row, limit in rows]
-
-        return DeviceToHost([table.index_select(0, where) for table in tables], read)
-
-    def best(self, slots: Sequence[int], most: int) -> tuple[Tensor, Tensor]:
-        """Each slot's best finished hypothesis: its first `most` tokens (N, most), any ids behind
-        its end, and their number (N,)."""
-        where, found = to_device(slots, self.length.device), self.finished
-        return found.tokens[where, 0, :most], found.length[where, 0].clamp_max(most)
-
-    def move(self, moves: Sequence[tuple[int, int]]) -> None:
-        """For each (target, source), slot `target` takes over the search of slot `source`."""
-        self.copy_slots(*to_device(moves, self.length.device).unbind(1))
-
-    def copy_slots(self, targets: Tensor, sources: Tensor) -> None:
-        """Copy the state of slots `sources` (n,) to slots `targets` (n,)."""
-        for table in self.tables:
-            table[targets] = table[sources]
-
-    @property
-    def tables(self) -> tuple[Tensor, ...]:
-        """All state tensors; the first dimension is the slot."""
-        groups = (
-            *(*self.options.tables, *self.live.tables, *self.finished.tables),
-            *self.terms.tables,
-        )
-        hypotheses = (self.last, self.spelling)
-        return (*groups, self.prefix, *hypotheses, self.length, self.status, self.is_stuck)
-
-    def frontier(self, rows: RowTable) -> tuple[Tensor, Tensor]:
-        """The last token of each row and the position to feed it at, (R,) each."""
-        return self.last[rows.slots, rows.beams], self.length[rows.slots]
 
     def choose(
         self, logits: Tensor, rows: RowTable, max_length: int, features: Features

@@ -23,7 +23,7 @@ from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import Recorded
 from model.backends.recorded_encoder import RecordedEncoder
 from model.backends.torch_eager import EagerNetwork
-from model.decoding import alignment, network_interface, search, step, transfer
+from model.decoding import alignment, network_interface, search_state, step, transfer
 from model.decoding.step import Outcome
 from model.runner import Runner
 
@@ -234,7 +234,7 @@ def simulated_gpu(
         recorded_table,
         torch_eager,
         network_interface,
-        search,
+        search_state,
         step,
         alignment,
         transfer,
