@@ -25,7 +25,8 @@ from model.decoding.network_interface import (
     RowTable,
     StepShape,
 )
-from model.decoding.search import Search, Status
+from model.decoding.search import Search
+from model.decoding.search_state import Status
 from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, TracedStep
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import FixedSlotAllocator

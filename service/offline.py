@@ -58,9 +58,9 @@ class OfflineTranslator:
     ) -> None:
         """`pair`: the only source and target language; fewer models may be loaded."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
-        settings, models = load_offline(paths, options)
-        self._engines, self._dispatcher, self._text_pool = wire(settings, models, Metrics())
-        twice_full = 2 * max(model.sizes.max_slots for model in models)
+        settings, loaded = load_offline(paths, options)
+        self._engines, self._dispatcher, self._text_pool = wire(settings, loaded, Metrics())
+        twice_full = 2 * max(model.sizes.max_slots for model in loaded)
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
         self._files = FileTranslator(self._dispatcher, _UNLIMITED, num_parts)

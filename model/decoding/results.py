@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from model.decoding.alignment import Aligner, EndedSentence
 from model.decoding.batch import RunningBatch, StepBatch
-from model.decoding.search import Search, Status
+from model.decoding.search import Search
+from model.decoding.search_state import Status
 from model.decoding.sentence import Finished, Hypothesis, StepResult
 from model.decoding.step import Progress
 from model.decoding.transfer import Pending

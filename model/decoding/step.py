@@ -10,7 +10,8 @@ from torch import Tensor
 
 from model.decoding.hypotheses import HostTable
 from model.decoding.network_interface import BatchRows, Network, RowCandidates, RowTable, StepShape
-from model.decoding.search import Search, Status
+from model.decoding.search import Search
+from model.decoding.search_state import Status
 from model.decoding.slot_options import Features
 from model.decoding.transfer import DeviceToHost, Pending
 

@@ -12,7 +12,8 @@ from torch import Tensor
 from model.backends.fused.search import AdvancingSearch
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search, Status
+from model.decoding.search import Search
+from model.decoding.search_state import Status
 from model.decoding.sentence import SourceSentence
 from model.decoding.utf8 import Utf8Tables
 from tests.model.network.reference import start

@@ -9,7 +9,8 @@ from torch import Tensor
 from model.backends.native import NativeSearch
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search, Status
+from model.decoding.search import Search
+from model.decoding.search_state import Status
 from model.decoding.sentence import SourceSentence
 from tests.model.network.reference import EOS, start
 
