@@ -15,41 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "decode.h"
-#include "network.h"
-#include "parallel.h"
-#include "search.h"
-#include "weights.h"
-
-using Held = std::shared_ptr<const Weights>;
-
-extern "C" {
-int32_t dragoman_kernels(int32_t index, const char **name);
-int32_t dragoman_is_fast_quantised();
-int32_t dragoman_pack(const Shape *, const Tables *, NextWeight, Held **packed);
-int32_t dragoman_let_go(Held *);
-int32_t dragoman_new(const Held *, const Room *, Network **network);
-int32_t dragoman_delete(Network *);
-int32_t dragoman_use_threads(Network *, int32_t threads);
-int32_t dragoman_encode(Network *, int32_t sentences, const int64_t *ids, const int32_t *lengths,
-                        const int32_t *slots, float *memory);
-int32_t dragoman_step(Network *, int32_t rows, const int64_t *tokens, const int64_t *positions,
-                      const int32_t *row, const int32_t *slot, const int32_t *order);
-int32_t dragoman_attention(Network *, int32_t rows, const int64_t *tokens, const int64_t *positions,
-                           const int32_t *row, const int32_t *slot, const int32_t *order,
-                           int32_t num_heads, const int32_t *heads, float *values, int32_t stride);
-int32_t dragoman_decode(Network *, const SearchState *, const StepTable *, int32_t count,
-                        int32_t length);
-int32_t dragoman_logits(Network *, float *logits);
-int32_t dragoman_rank(Network *, int32_t count, float *log_probs, int64_t *tokens);
-int32_t dragoman_reorder(Network *, int32_t rows, const int32_t *row, const int64_t *sources,
-                         int32_t length);
-int32_t dragoman_stable_lengths(const SearchState *, const int64_t *members, int32_t slots,
-                                int64_t *lengths);
-int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantised, int32_t rows,
-                        int32_t inputs, int32_t outputs, const float *weight, const float *bias,
-                        const float *x, float *y);
-}
+#include "api.h"
 
 namespace {
 
@@ -314,6 +280,7 @@ struct Model {
         shape.has_embedding_norm = random.below(2);
         shape.activation = random.below(3);
         shape.is_quantised = random.below(2);
+        shape.max_positions = 64;
         shape.embedding_scale = random.below(2) ? 1.0f : std::sqrt(float(d));
         room = {random.between(4, 64), random.between(2, 12), random.between(1, 40),
                 random.between(4, 20), 0};
@@ -354,7 +321,7 @@ struct Searches {
     std::vector<SlotFlags> flags;
     std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
     Floats live_log_probs, live_score, finished_log_probs, finished_score;
-    std::vector<int64_t> last, spelling, lengths, status, spelled, next_state;
+    std::vector<int64_t> last, spelling, lengths, status, num_terms, spelled, next_state;
     std::unique_ptr<bool[]> is_stuck, is_allowed;
     SearchState state{};
 
@@ -381,6 +348,7 @@ struct Searches {
         }
         lengths.assign(slots, 0);
         status.assign(slots, kRunning);
+        num_terms.assign(slots, 0);
         for (int slot = 0; slot < slots; slot++) {
             int64_t beam = random.between(1, beams), limit = random.between(1, length);
             integers.push_back({beam, random.between(1, int(beam)), limit, random.below(5), 0, 0, 0, 0});
@@ -388,6 +356,7 @@ struct Searches {
             flags.push_back({false, random.below(2) == 1});
             live_score[slot * beams] = 0;
         }
+        state.slots = slots;
         state.max_beam = beams;
         state.max_length = length;
         state.loop_span = 8;
@@ -401,7 +370,8 @@ struct Searches {
                           finished_length.data()};
         state.last = last.data();
         state.spelling = spelling.data();
-        state.utf8 = {spelled.data(), is_allowed.get(), next_state.data()};
+        state.num_terms = num_terms.data();
+        state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), kStates, vocabulary};
         state.length = lengths.data();
         state.status = status.data();
         state.is_stuck = is_stuck.get();

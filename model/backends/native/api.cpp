@@ -11,6 +11,7 @@
 #include <cxxabi.h>
 #endif
 
+#include "bounds.h"
 #include "decode.h"
 #include "network.h"
 #include "parallel.h"
@@ -19,7 +20,9 @@
 
 namespace {
 
-enum Failure : int32_t { kNoMemory = -1, kNoThread = -2, kOther = -3 };
+enum Failure : int32_t { kNoMemory = -1, kNoThread = -2, kOther = -3, kOutOfBounds = -4 };
+
+constexpr int kMostThreads = 1 << 12, kMostHeads = 1 << 18;
 
 // Call body(), which returns the function's result.
 template <class Body>
@@ -33,6 +36,8 @@ int32_t guarded(const Body &body) {
         return kNoMemory;
     } catch (const std::system_error &) {
         return kNoThread;
+    } catch (const OutOfBounds &) {
+        return kOutOfBounds;
 #if defined(__GLIBCXX__)
     } catch (const abi::__forced_unwind &) {  // the calling thread ends, in a callback to Python
         throw;
@@ -72,6 +77,7 @@ constexpr Field kFields[] = {
     FIELD(Shape, has_embedding_norm),
     FIELD(Shape, activation),
     FIELD(Shape, is_quantised),
+    FIELD(Shape, max_positions),
     FIELD(Shape, embedding_scale),
     FIELD(Shape, kernels),
     STRUCT(Tables),
@@ -97,6 +103,7 @@ constexpr Field kFields[] = {
     FIELD(Hypotheses, score),
     FIELD(Hypotheses, length),
     STRUCT(SearchState),
+    FIELD(SearchState, slots),
     FIELD(SearchState, max_beam),
     FIELD(SearchState, max_length),
     FIELD(SearchState, loop_span),
@@ -135,6 +142,8 @@ constexpr Field kFields[] = {
     FIELD(Utf8, spelled),
     FIELD(Utf8, is_allowed),
     FIELD(Utf8, next_state),
+    FIELD(Utf8, states),
+    FIELD(Utf8, tokens),
     STRUCT(SlotIntegers),
     FIELD(SlotIntegers, beam_size),
     FIELD(SlotIntegers, n_best),
@@ -166,6 +175,7 @@ const Field *dragoman_fields() { return kFields; }
 // The name of the kernels of this index; null if there are no more.
 int32_t dragoman_kernels(int32_t index, const char **name) {
     return done([&] {
+        require(name);
         const auto &usable = usable_kernels();
         *name = static_cast<size_t>(index) < usable.size() ? usable[index]->name : nullptr;
     });
@@ -179,7 +189,11 @@ int32_t dragoman_is_fast_quantised() {
 using Held = std::shared_ptr<const Weights>;
 
 int32_t dragoman_pack(const Shape *shape, const Tables *tables, NextWeight next, Held **packed) {
-    return done([&] { *packed = new Held(new Weights(*shape, *tables, next)); });
+    return done([&] {
+        require(shape && tables && next && packed);
+        require_shape(*shape, *tables);
+        *packed = new Held(std::make_shared<const Weights>(*shape, *tables, next));
+    });
 }
 
 int32_t dragoman_let_go(Held *weights) {
@@ -187,7 +201,12 @@ int32_t dragoman_let_go(Held *weights) {
 }
 
 int32_t dragoman_new(const Held *weights, const Room *room, Network **network) {
-    return done([&] { *network = new Network(*weights, *room); });
+    return done([&] {
+        require(weights && *weights && room && network);
+        const Weights &held = **weights;
+        require_room(held.shape, held.source, held.target, *room);
+        *network = new Network(*weights, *room);
+    });
 }
 
 int32_t dragoman_delete(Network *network) {
@@ -195,18 +214,30 @@ int32_t dragoman_delete(Network *network) {
 }
 
 int32_t dragoman_use_threads(Network *network, int32_t threads) {
-    return done([&] { network->use_threads(threads); });
+    return done([&] {
+        require(network && threads >= 1 && threads <= kMostThreads);
+        network->use_threads(threads);
+    });
 }
 
 int32_t dragoman_encode(Network *network, int32_t sentences, const int64_t *ids,
                         const int32_t *lengths, const int32_t *slots, float *memory) {
-    return done([&] { network->encode(sentences, ids, lengths, slots, memory); });
+    return done([&] {
+        require(network);
+        network->bounds().require_sources(sentences, ids, lengths, slots);
+        network->encode(sentences, ids, lengths, slots, memory);
+    });
 }
 
 int32_t dragoman_step(Network *network, int32_t rows, const int64_t *tokens,
                       const int64_t *positions, const int32_t *row, const int32_t *slot,
                       const int32_t *order) {
-    return done([&] { network->step(rows, {tokens, positions, row, slot, order}); });
+    return done([&] {
+        require(network);
+        Frontier frontier{tokens, positions, row, slot, order};
+        network->bounds().require_step(rows, frontier);
+        network->step(rows, frontier);
+    });
 }
 
 // The mean of `heads`' attention to the memory (rows, stride), zeroed before, of whole hypotheses.
@@ -215,43 +246,67 @@ int32_t dragoman_attention(Network *network, int32_t rows, const int64_t *tokens
                            const int32_t *order, int32_t num_heads, const int32_t *heads,
                            float *values, int32_t stride) {
     return done([&] {
+        require(network && heads && num_heads >= 1 && num_heads <= kMostHeads && stride >= 1);
         AttentionRecord record{{heads, heads + num_heads}, values, static_cast<size_t>(stride)};
-        network->attention(rows, {tokens, positions, row, slot, order}, record);
+        Frontier frontier{tokens, positions, row, slot, order};
+        network->bounds().require_record(rows, frontier, record);
+        network->attention(rows, frontier, record);
     });
 }
 
 // How many of the searches have ended.
 int32_t dragoman_decode(Network *network, const SearchState *state, const StepTable *table,
                         int32_t count, int32_t length) {
-    return guarded([&] { return decode(*network, *state, *table, count, length); });
+    return guarded([&] {
+        require(network && state && table);
+        network->bounds().require_decode(*state, *table, count, length);
+        return decode(*network, *state, *table, count, length);
+    });
 }
 
 int32_t dragoman_logits(Network *network, float *logits) {
-    return done([&] { network->logits(logits); });
+    return done([&] {
+        require(network && (logits || !network->stepped_rows()));
+        network->logits(logits);
+    });
 }
 
 int32_t dragoman_rank(Network *network, int32_t count, float *log_probs, int64_t *tokens) {
-    return done([&] { network->rank(count, log_probs, tokens); });
+    return done([&] {
+        require(network && ((log_probs && tokens) || !network->stepped_rows()));
+        network->bounds().require_rank(count);
+        network->rank(count, log_probs, tokens);
+    });
 }
 
 int32_t dragoman_reorder(Network *network, int32_t rows, const int32_t *row, const int64_t *sources,
                          int32_t length) {
-    return done([&] { network->reorder(rows, row, sources, length); });
+    return done([&] {
+        require(network);
+        network->bounds().require_reorder(rows, row, sources, length);
+        network->reorder(rows, row, sources, length);
+    });
 }
 
 int32_t dragoman_advance(const SearchState *state, const int64_t *members, int32_t slots,
-                         int32_t width, const int64_t *by_slot, int32_t count,
+                         int32_t width, const int64_t *by_slot, int32_t rows, int32_t count,
                          const float *log_probs, const int64_t *tokens, const bool *is_failed,
                          const int64_t *needed, int64_t *sources) {
     return done([&] {
+        require(state);
         Offers offers{count, log_probs, tokens, is_failed, needed};
+        require_advance(*state, members, slots, width, by_slot, rows, offers, sources);
         advance(*state, members, slots, width, by_slot, offers, sources);
     });
 }
 
 int32_t dragoman_stable_lengths(const SearchState *state, const int64_t *members, int32_t slots,
                                 int64_t *lengths) {
-    return done([&] { stable_lengths(*state, members, slots, lengths); });
+    return done([&] {
+        require(state && (lengths || slots == 0));
+        require_searches(*state, members, slots);
+        stable_lengths(*state, members, slots, lengths);
+    });
 }
 
 // One linear layer by itself, so that the arithmetic of all kernels can be tested: y (rows, outputs)
@@ -260,9 +315,11 @@ int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantise
                         int32_t inputs, int32_t outputs, const float *weight, const float *bias,
                         const float *x, float *y) {
     return done([&] {
+        require(weight && bias && x && y);
+        require_linear(kernels, activation, rows, inputs, outputs);
         Linear linear = pack(weight, bias, outputs, inputs, is_quantised);
         Scratch scratch;
-        apply(*usable_kernels().at(kernels), linear, x, rows, scratch, y,
+        apply(*usable_kernels()[kernels], linear, x, rows, scratch, y,
               static_cast<Activation>(activation), false);
     });
 }

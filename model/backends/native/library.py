@@ -35,11 +35,11 @@ _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_logits": [_pointer, _pointer],
     "dragoman_rank": [_pointer, _int, _pointer, _pointer],
     "dragoman_reorder": [_pointer, _int, _pointer, _pointer, _int],
-    "dragoman_advance": [_pointer, _pointer, _int, _int, _pointer, _int, *[_pointer] * 5],
+    "dragoman_advance": [*[_pointer] * 2, _int, _int, _pointer, _int, _int, *[_pointer] * 5],
     "dragoman_stable_lengths": [_pointer, _pointer, _int, _pointer],
     "dragoman_linear": [*[_int] * 6, *[_pointer] * 4],
 }
-_NO_MEMORY, _NO_THREAD = -1, -2
+_NO_MEMORY, _NO_THREAD, _OUT_OF_BOUNDS = -1, -2, -4
 """Error codes of api.cpp; other negative codes are generic failures."""
 
 
@@ -111,6 +111,8 @@ def _checked(name: str, result: int, function: object, arguments: object) -> int
         raise MemoryError(f"memory ran out in {name}")
     if result == _NO_THREAD:
         raise OSError("no more threads can be started")
+    if result == _OUT_OF_BOUNDS:
+        raise ValueError(f"{name} got an argument that is out of bounds")
     raise RuntimeError(f"{name} failed")
 
 

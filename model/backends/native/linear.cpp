@@ -6,6 +6,7 @@
 #include "parallel.h"
 
 #if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -17,12 +18,20 @@ constexpr int kChunksPerThread = 3;
 constexpr int kPanelGroup = 4;  // as many as a kernel takes at once
 
 #if defined(__x86_64__)
+#if defined(__linux__)
+// What __builtin_cpu_supports("amx-int8") says, which not every compiler knows.
+bool has_tiles() {
+    constexpr unsigned kFeatures = 7, kTile = 1u << 24, kTileInt8 = 1u << 25;
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) && (d & kTile) && (d & kTileInt8);
+}
+#endif
+
 // Tile registers must be asked for: Linux keeps their state only for processes that use them.
 bool may_use_tiles() {
 #if defined(__linux__)
     constexpr int kRequestPermission = 0x1023, kTileData = 18;
-    return __builtin_cpu_supports("amx-int8") &&
-           syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+    return has_tiles() && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
     return false;
 #endif

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <new>
 #include <utility>
@@ -40,9 +41,15 @@ float merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *
     return normaliser;
 }
 
-Store make_store(size_t count) {
+// Room for so many numbers in each dimension.
+Store make_store(std::initializer_list<size_t> sizes) {
     constexpr size_t kLine = 64;
-    size_t bytes = (count * sizeof(float) + kLine - 1) / kLine * kLine;
+    size_t bytes = sizeof(float);
+    for (size_t size : sizes) {
+        if (bytes > std::numeric_limits<size_t>::max() / 2 / size) throw std::bad_alloc();
+        bytes *= size;
+    }
+    bytes = (bytes + kLine - 1) / kLine * kLine;
     float *memory = static_cast<float *>(std::aligned_alloc(kLine, bytes));
     if (!memory) throw std::bad_alloc();
     return Store(memory);
@@ -83,13 +90,14 @@ Network::Network(std::shared_ptr<const Weights> weights, const Room &room)
     context_.resize(tokens * d);
     wide_.resize(tokens * widest(shape_));
     states_.resize(room.max_rows * d);
-    history_ = make_store(layers * room.max_rows * room.max_target_tokens * 2 * d);
+    size_t rows = room.max_rows, slots = room.max_slots, targets = room.max_target_tokens;
+    history_ = make_store({layers, rows, targets, 2 * d});
     source_columns_ = rounded_up(room.max_source_tokens, kLanes);
-    memory_keys_ = make_store(layers * room.max_slots * source_columns_ * d);
-    memory_values_ = make_store(layers * room.max_slots * room.max_source_tokens * d);
-    ancestors_.resize(static_cast<size_t>(room.max_rows) * room.max_target_tokens);
+    memory_keys_ = make_store({layers, slots, source_columns_, d});
+    memory_values_ = make_store({layers, slots, static_cast<size_t>(room.max_source_tokens), d});
+    ancestors_.resize(rows * targets);
     old_ancestors_.resize(ancestors_.size());
-    memory_lengths_.resize(room.max_slots);
+    memory_lengths_.resize(slots);
 }
 
 void Network::normalise(const Norm &norm, const float *x, int rows, float *y) {
@@ -210,6 +218,7 @@ void Network::keep_memory(const ActivationView &on, int layer, int sentences, co
 
 void Network::encode(int sentences, const int64_t *ids, const int32_t *lengths,
                      const int32_t *slots, float *memory) {
+    if (sentences == 0) return;
     PoolScope scope(pool_);
     prepare_threads();
     std::vector<int> starts = starts_of(sentences, lengths);
@@ -293,6 +302,7 @@ void Network::attend_to_memory(const ActivationView &on, int layer, const Fronti
 
 // Call body(view, frontier) for parts that hold whole sentences, each on its own thread.
 void Network::for_parts(int rows, const Frontier &frontier, const PartBody &body) {
+    if (rows == 0) return;
     PoolScope scope(pool_);
     prepare_threads();
     std::vector<int> starts = starts_of(rows, frontier);
@@ -312,6 +322,7 @@ void Network::for_parts(int rows, const Frontier &frontier, const PartBody &body
 }
 
 void Network::step(int rows, const Frontier &frontier) {
+    stepped_rows_ = 0;
     for_parts(rows, frontier, [&](const ActivationView &on, const Frontier &own) {
         step_part(on, own);
     });
@@ -401,6 +412,7 @@ void Network::record_head(const ActivationView &on, int head, const Frontier &fr
 
 void Network::logits(float *out) {
     PoolScope scope(pool_);
+    prepare_threads();
     apply(kernels_, weights_->output, states_.data(), stepped_rows_, scratches_[0], out,
           Activation::kNone, false);
 }
@@ -427,6 +439,7 @@ void Network::rank_block(int block, int thread, int count, const Inputs &inputs,
 
 void Network::rank(int count, float *log_probs, int64_t *tokens) {
     PoolScope scope(pool_);
+    prepare_threads();
     const Linear &layer = weights_->output;
     int rows = stepped_rows_, blocks = (layer.panels + kBlockPanels - 1) / kBlockPanels;
     Inputs inputs = prepare(kernels_, layer, states_.data(), rows, scratches_[0]);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "bounds.h"
 #include "parallel.h"
 #include "parts.h"
 #include "weights.h"
@@ -42,6 +43,12 @@ class Network {
   public:
     // Throws std::bad_alloc if there is no room.
     Network(std::shared_ptr<const Weights> weights, const Room &room);
+
+    // How many hypotheses the last step extended.
+    int stepped_rows() const { return stepped_rows_; }
+
+    // What its other calls may be given.
+    NetworkBounds bounds() const { return {shape_, room_, memory_lengths_}; }
 
     // Compute with so many threads from the next call on.
     void use_threads(int threads) { pool_.use(threads); }

@@ -20,6 +20,7 @@ ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
 _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
     *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
+    "max_positions",
 )
 
 
@@ -94,6 +95,7 @@ def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:
         has_embedding_norm=config.embedding_norm,
         activation=ACTIVATIONS[config.activation],
         is_quantised=is_quantised,
+        max_positions=config.max_positions,
         embedding_scale=config.embedding_scale,
         kernels=kernels,
     )

@@ -34,6 +34,7 @@ struct Utf8 {
     const int64_t *spelled;     // (tokens)
     const bool *is_allowed;     // (states, kSpellings)
     const int64_t *next_state;  // (states, kSpellings)
+    int64_t states, tokens;
 };
 
 // model.decoding.terms.Terms: of the tokens of all terms of a slot (slots, 2 max_length), a token of -1 behind
@@ -48,7 +49,7 @@ struct TermTables {
 };
 
 struct SearchState {
-    int32_t max_beam, max_length, loop_span, longest_loop;
+    int32_t slots, max_beam, max_length, loop_span, longest_loop;
     float needed_token_cost, early_end_cost;
     int64_t eos;
     const SlotIntegers *integers;

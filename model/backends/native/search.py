@@ -35,7 +35,10 @@ class _Hypotheses(Mirrored):
 class _Utf8(Mirrored):
     """`Utf8` of search.h."""
 
-    _fields_ = tuple((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state"))
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state")),
+        *((name, ctypes.c_int64) for name in ("states", "tokens")),
+    )
 
 
 class _TermTables(Mirrored):
@@ -56,7 +59,7 @@ class _SearchState(Mirrored):
     _fields_ = (
         *(
             (name, ctypes.c_int32)
-            for name in ("max_beam", "max_length", "loop_span", "longest_loop")
+            for name in ("slots", "max_beam", "max_length", "loop_span", "longest_loop")
         ),
         *((name, ctypes.c_float) for name in ("needed_token_cost", "early_end_cost")),
         ("eos", ctypes.c_int64),
@@ -90,7 +93,7 @@ class NativeSearch(Search):
         options = (address(table) for table in self.options.tables)
         hypotheses = (_addresses(self.live), _addresses(self.finished))
         others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
-        sizes = (max_beam, max_length, LOOP_SPAN, LONGEST_LOOP)
+        sizes = (n_slots, max_beam, max_length, LOOP_SPAN, LONGEST_LOOP)
         costs = (NEEDED_TOKEN_COST, EARLY_END_COST)
         tables = (address(table) for table in (*others, self.terms.num_terms, self.prefix))
         terms = _TermTables(*(address(table) for table in self.terms.matching_tables))
@@ -161,7 +164,7 @@ class NativeSearch(Search):
             n_slots,
             width,
             address(rows.by_slot),
-            log_probs.size(1),
+            *log_probs.shape,
             *(address(log_probs), address(tokens), address(is_failed), address(needed)),
             address(sources),
         )
@@ -190,7 +193,8 @@ def _arrays(hypotheses: Hypotheses) -> _Arrays:
 def _utf8(tables: Utf8Tables | None) -> _Utf8:
     if tables is None:
         return _Utf8()
-    return _Utf8(*(address(t) for t in (tables.spelled, tables.is_allowed, tables.next_state)))
+    addresses = map(address, (tables.spelled, tables.is_allowed, tables.next_state))
+    return _Utf8(*addresses, len(tables.next_state), len(tables.spelled))
 
 
 def _addresses(hypotheses: Hypotheses) -> _Hypotheses:

@@ -10,7 +10,7 @@
 struct Shape {
     int32_t d_model, n_heads, d_ff, n_encoder_layers, n_decoder_layers;
     int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, has_embedding_norm;
-    int32_t activation, is_quantised;
+    int32_t activation, is_quantised, max_positions;
     float embedding_scale;
     int32_t kernels;  // which of usable_kernels
 };

@@ -1,0 +1,202 @@
+"""No size, id or place that the wrapper is given makes our CPU code read or write elsewhere: it is
+refused, and what is computed afterwards is as before."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.backends.native import NativeNetwork, NativeSearch, PackedModel
+from model.backends.native.network import CompiledPart
+from model.decoding.network_interface import Capacity, RowCandidates, RowTable, WholeHypotheses
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from model.decoding.slot_allocator import BatchView
+from tests.model.backends.test_networks import EXTENT, ROOM, SOURCES, TABLE, steps
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
+
+BEYOND = (-1, 2**31 - 1, -(2**31))
+REFUSED = "got an argument that is out of bounds"
+Change = Callable[[NativeNetwork], object]
+
+
+@pytest.fixture
+def network() -> NativeNetwork:
+    model = tiny_model(positions="learned", shared_embeddings="none")
+    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised=False), ROOM)
+
+
+def step(network: NativeNetwork, **changed: Any) -> None:
+    """A sound step of three rows, but for what is changed."""
+    values: dict[str, Any] = {
+        "tokens": torch.full((3,), BOS),
+        "positions": torch.zeros(3, dtype=torch.int64),
+        "rows": TABLE.rows,
+        "slots": TABLE.slots,
+        **changed,
+    }
+    table = TABLE._replace(rows=values["rows"], slots=values["slots"])
+    network.step(values["tokens"], values["positions"], table, EXTENT)
+
+
+def one_of(values: Sequence[int], bad: int) -> torch.Tensor:
+    """The values with a bad one in the middle."""
+    found = torch.tensor(values)
+    found[1] = bad
+    return found
+
+
+BAD_CALLS: dict[str, Change] = {
+    **{f"a slot {n}": lambda net, n=n: net.encode([0, n], SOURCES) for n in (3, *BEYOND)},
+    **{f"an id {n}": lambda net, n=n: net.encode([0], [[5, n, EOS]]) for n in (13, *BEYOND)},
+    "one slot twice": lambda net: net.encode([1, 1], SOURCES),
+    "an empty sentence": lambda net: net.encode([0, 1], [[], [5, EOS]]),
+    "a long sentence": lambda net: net.encode([0], [[5] * 41]),
+    "more sentences than slots": lambda net: net.encode([0, 1, 2, 0], [[5, EOS]] * 4),
+    **{
+        f"a token {n}": lambda net, n=n: step(net, tokens=one_of([2] * 3, n)) for n in (13, *BEYOND)
+    },
+    **{
+        f"a position {n}": lambda net, n=n: step(net, positions=one_of([0] * 3, n))
+        for n in (40, *BEYOND)
+    },
+    **{f"a row {n}": lambda net, n=n: step(net, rows=one_of([0, 1, 2], n)) for n in (6, *BEYOND)},
+    "a row twice": lambda net: step(net, rows=torch.tensor([0, 0, 1])),
+    **{f"a slot of rows {n}": lambda net, n=n: step(net, slots=one_of([0] * 3, n)) for n in BEYOND},
+    "a slot without a sentence": lambda net: step(net, slots=torch.tensor([0, 0, 2])),
+    "no likeliest token": lambda net: net.rank(0),
+    **{
+        f"a source {n}": lambda net, n=n: net.reorder(one_of([0, 1, 2], n), 1) for n in (3, *BEYOND)
+    },
+    "a long history": lambda net: net.reorder(torch.tensor([1, 0, 2]), 41),
+    "no threads": lambda net: net.use_threads(0),
+    **{f"a head {n}": lambda net, n=n: attend(net, heads=[(n, 0)]) for n in (2, -1, 10**6)},
+    "no head": lambda net: attend(net, heads=[]),
+    "a short row of attention": lambda net: attend(net, longest_source=2),
+    "a member twice": lambda net: decode(net, BatchView([0, 0], [[0, 1], [2, 3]])),
+    "a member that is not there": lambda net: decode(net, BatchView([0, 7], [[0, 1], [2, 3]])),
+    "a member without a sentence": lambda net: decode(net, BatchView([0, 2], [[0, 1], [2, 3]])),
+    "fewer rows than the beam": lambda net: decode(net, BatchView([0, 1], [[0, 1], [2]])),
+    "a row of two members": lambda net: decode(net, BatchView([0, 1], [[0, 1], [1, 2]])),
+}
+
+
+def attend(
+    network: NativeNetwork,
+    heads: Sequence[tuple[int, int]] = ((0, 0),),
+    longest_source: int = 31,
+) -> object:
+    tokens, lengths = torch.full((2, 3), 5), torch.tensor([3, 2])
+    hypotheses = WholeHypotheses([0, 1], [0, 2], tokens, lengths, longest_source)
+    return network.attention(hypotheses, list(heads))
+
+
+def search() -> NativeSearch:
+    found = NativeSearch(3, 2, 40, EOS, filler_id=0)
+    options = DecodingOptions(beam_size=2)
+    found.admit([0, 1], [SourceSentence(source, options) for source in SOURCES], [40, 40], BOS)
+    return found
+
+
+def decode(network: NativeNetwork, view: BatchView) -> int:
+    made = search()  # whose state is an address
+    return network.decode(made.state, CompiledPart(view), 1)
+
+
+@pytest.mark.parametrize("name", BAD_CALLS)
+@torch.inference_mode()
+def test_a_bad_argument_is_refused_and_changes_nothing(network: NativeNetwork, name: str) -> None:
+    expected = steps(network, 4)
+    step(network)
+    with pytest.raises(ValueError, match=REFUSED):
+        BAD_CALLS[name](network)
+    for found, before in zip(steps(network, 4), expected, strict=True):
+        assert torch.equal(found, before)
+
+
+@torch.inference_mode()
+def test_sound_calls_are_answered(network: NativeNetwork) -> None:
+    """The calls that the bad ones are made of."""
+    network.encode([], [])
+    network.encode([0, 1], SOURCES)
+    step(network)
+    network.use_threads(3)  # between a step and its ranking
+    assert network.rank(5).tokens.shape == (3, 5)
+    network.reorder(torch.tensor([1, 0, 2]), 1)
+    attend(network)
+    assert decode(network, BatchView([0, 1], [[0, 1], [2, 3]])) == 0
+
+
+def test_logits_before_the_first_step_are_none(network: NativeNetwork) -> None:
+    assert network.logits().shape == (0, 13)
+    assert network.rank(2).tokens.shape == (0, 2)
+
+
+@pytest.mark.parametrize("kernels", [-1, 8, 2**31 - 1])
+def test_kernels_that_there_are_not_are_refused(kernels: int) -> None:
+    with pytest.raises(ValueError, match=REFUSED):
+        PackedModel(tiny_model(), CONTROL_IDS, False, kernels)
+
+
+@pytest.mark.parametrize("size", [0, -1, 65])
+@pytest.mark.parametrize("name", ["max_source_tokens", "max_target_tokens"])
+def test_a_capacity_beyond_the_positions_is_refused(name: str, size: int) -> None:
+    packed = PackedModel(tiny_model(positions="learned"), CONTROL_IDS, False)
+    with pytest.raises(ValueError, match=REFUSED):
+        NativeNetwork(packed, Capacity(3, 6, 40, 40)._replace(**{name: size}))
+
+
+numbers = st.one_of(st.integers(-2, 14), st.sampled_from(BEYOND))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(numbers, max_size=5),
+    st.lists(st.lists(numbers, max_size=6), max_size=5),
+    st.lists(st.tuples(numbers, numbers, numbers, numbers), max_size=7),
+    st.integers(0, 20),
+)
+def test_any_numbers_are_computed_with_or_refused(
+    slots: list[int], sources: list[list[int]], rows: list[tuple[int, ...]], count: int
+) -> None:
+    network = NativeNetwork(PackedModel(tiny_model(), CONTROL_IDS, is_quantised=True), ROOM)
+    network.encode([0, 1], SOURCES)
+    for call in (
+        lambda: network.encode(slots[: len(sources)], sources[: len(slots)]),
+        lambda: _step_of(network, rows),
+        lambda: network.rank(count),
+        lambda: network.reorder(torch.tensor([row[0] for row in rows], dtype=torch.int64), count),
+    ):
+        with contextlib.suppress(ValueError, OverflowError):
+            call()
+
+
+def _step_of(network: NativeNetwork, rows: list[tuple[int, ...]]) -> None:
+    columns = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4).T.contiguous()
+    table = TABLE._replace(rows=columns[2], slots=columns[3])
+    network.step(columns[0].clone(), columns[1].clone(), table, EXTENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("by_slot", 9), ("by_slot", -1), ("members", 3), ("members", -1), ("needed", 41)],
+)
+def test_an_advance_with_a_bad_number_is_refused(name: str, value: int) -> None:
+    found = search()
+    table = RowTable.of(BatchView([0, 1], [[0, 1], [2, 3]]), [], torch.device("cpu"))
+    offers = RowCandidates(
+        torch.zeros(4, 4), torch.full((4, 4), 5), torch.zeros(4, dtype=torch.bool)
+    )
+    if name in ("by_slot", "members"):
+        getattr(table, name).view(-1)[1] = value
+    else:
+        found.terms.num_terms[0] = 1
+        offers = offers._replace(needed=torch.full((4, 4), value))
+    with pytest.raises(ValueError, match=REFUSED):
+        found.advance(offers, table, 1)
