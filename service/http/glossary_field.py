@@ -8,6 +8,7 @@ from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError, from_json
 
 from service.errors import InvalidField
+from service.http.json_values import count_values
 from service.translation.glossary import (
     MAX_TERM_CHARACTERS,
     MAX_TERMS,
@@ -17,6 +18,8 @@ from service.translation.glossary import (
 )
 
 MAX_NAME_CHARACTERS = 100
+_MOST_VALUES = 4 * MAX_TERMS + 1000
+"""Of a list: each term is an object of two strings and a flag."""
 TERM_TEXT: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": MAX_TERM_CHARACTERS}
 NAME_SCHEMA: dict[str, Any] = {
     "type": "string",
@@ -61,12 +64,20 @@ def _parse(value: object) -> Glossary | str | None:
     if value is None:
         return None
     if isinstance(value, str) and value.startswith("["):
+        if count_values(value.encode(errors="replace"), _MOST_VALUES) > _MOST_VALUES:
+            raise PydanticCustomError(
+                "glossary", f"must be JSON of at most {_MOST_VALUES} values where it is a list"
+            )
         try:
             value = from_json(value)
         except ValueError:
             raise PydanticCustomError("glossary", "must be valid JSON where it is a list") from None
     if isinstance(value, str) and 0 < len(value) <= MAX_NAME_CHARACTERS:
         return value
+    if isinstance(value, str) and value:
+        raise PydanticCustomError(
+            "glossary", f"must be a name of at most {MAX_NAME_CHARACTERS} characters, or a list"
+        )
     if not isinstance(value, list) or not all(map(_is_term, value)):
         raise PydanticCustomError(
             "glossary",

@@ -22,6 +22,7 @@ from service.errors import (
     printable,
     shown,
 )
+from service.http.json_values import count_values
 from service.http.state import Limits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -87,7 +88,7 @@ def parse_json(
     body = body.removeprefix(BOM_UTF8)
     if max_values is None:
         max_values = _MAX_OTHER_VALUES + limits.max_texts
-    num_values = _count_values(body, max_values)
+    num_values = count_values(body, max_values)
     try:
         if num_values <= max_values:
             return from_json(body, allow_inf_nan=False)
@@ -155,22 +156,6 @@ async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> No
         while (await request.receive())["type"] != "http.disconnect":
             pass
     task.cancel()
-
-
-def _count_values(body: bytes, max_values: int) -> int:
-    """Count JSON values by separators outside strings; exact only above `max_values`."""
-    num_values = _count_separators(body)
-    if num_values <= max_values:
-        return num_values
-    unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    num_strings = unescaped.count(b'"') // 2
-    if num_strings > 2 * max_values:  # a value has at most one key
-        return num_strings // 2
-    return _count_separators(b"".join(unescaped.split(b'"')[::2]))
-
-
-def _count_separators(text: bytes) -> int:
-    return 1 + sum(text.count(separator) for separator in (b",", b"[", b"{"))
 
 
 def _unquote(text: bytes) -> str:
