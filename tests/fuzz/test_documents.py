@@ -18,6 +18,12 @@ def test_a_damaged_file_is_refused_or_read(name: str) -> None:
         try_document(name, damaged(name, content, rng))
 
 
+@pytest.mark.parametrize("name", ["comments.md", "commented.md", "deep2.md", "deep3.md"])
+def test_marks_that_nest_or_never_end_are_read_in_time(name: str) -> None:
+    """Each was once read to the end of the text."""
+    assert try_document(name, dict(bombs())[name]) == "read"
+
+
 @pytest.mark.parametrize("suffix", [".docx", ".pptx", ".odt", ".epub", ".xliff", ".ts"])
 def test_a_bomb_is_refused(suffix: str) -> None:
     for name, content in ARCHIVE_BOMBS:

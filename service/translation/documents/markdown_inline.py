@@ -20,18 +20,23 @@ _TARGET = (
     r"""\((?:\s*+(?:<[^<>\n\0]*+>|(?:[^\s()\\\0]++|\\.|\((?:[^\s()\\\0]|\\.)*+\))*+)"""
     r"""(?:\s++(?:"(?:[^"\\\0]|\\.)*+"|'(?:[^'\\\0]|\\.)*+'|\((?:[^()\\\0]|\\.)*+\)))?\s*+)\)"""
 )
+_MOST_LABEL_CHARACTERS = 999
+"""As in CommonMark."""
 _LABEL = r"\[[^\[\]\0]{0,500}+\]"
-_PART = regex.compile(
+_PARTS = (
     r"(?P<code>(?<!`)(?P<ticks>`++)(?:[^`\0]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks))"
     r"|(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<link><(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\0]*+|[\w.+-]++@[\w.-]++)>)"
-    r"|(?P<tag><(?:/?[A-Za-z][\w-]*+(?:\s[^<>\0]*+)?/?|!--(?:[^-\0]|-(?!->))*+--)>)"
+    r"|(?P<tag><(?:/?[A-Za-z][\w-]*+(?:\s[^<>\0]*+)?/?{comment})>)|(?P<comment><!--)"
     r"|(?P<entity>&(?:[A-Za-z]\w{1,31}|\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6});)"
     rf"|(?P<image>!{_LABEL}(?:{_TARGET}|{_LABEL})|\[\^[^\]\s\0]++\])"
     rf"|(?P<open>\[)|(?P<close>\](?P<target>{_TARGET}|{_LABEL})?+)"
     r"|(?P<mark>\*++|_++|~~)"
-    r"|(?P<break>\0)",
-    regex.DOTALL,
+    r"|(?P<break>\0)"
+)
+_PART = regex.compile(_PARTS.replace("{comment}", ""), regex.DOTALL)
+_WITH_COMMENT = regex.compile(
+    _PARTS.replace("{comment}", r"|!--(?:[^-\0]|-(?!->))*+--"), regex.DOTALL
 )
 _NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
 _VOID = frozenset({"br", "hr", "img", "input", "wbr", "source", "area", "col", "embed"})
@@ -61,7 +66,7 @@ class MarkdownText:
         self.inline = InlineText()
         self._codes: list[_Code] = []
         text, breaks = _joined(source, lines)
-        parts = list(_PART.finditer(text))
+        parts = list(_parts(text))
         pairs = _Pairs(text, parts, labels).found
         position, remaining = 0, iter(breaks)
         for number, part in enumerate(parts):
@@ -173,12 +178,17 @@ class _Pairs:
         start = self._close("[")
         if start is None:
             return
-        own = self._text[self._parts[start].end() : part.start()]
         target = part["target"] or ""
+        label = target[1:-1] or self._own_label(self._parts[start].end(), part.start())
         if target.startswith("("):
             self._pair(start, number, part.group())
-        elif normalizeReference(target[1:-1] or own) in self._labels:
-            self._pair(start, number, f"][{target[1:-1] or own}]")
+        elif normalizeReference(label) in self._labels:
+            self._pair(start, number, f"][{label}]")
+
+    def _own_label(self, start: int, end: int) -> str:
+        """What stands between brackets, if it can be a label: nested brackets would be read again
+        and again."""
+        return self._text[start:end] if end - start <= _MOST_LABEL_CHARACTERS else ""
 
     def _tag(self, number: int, tag: str) -> None:
         name = _NAME.match(tag)
@@ -189,6 +199,31 @@ class _Pairs:
             self._open(key, number)
         elif (start := self._close(key)) is not None:
             self._pair(start, number, tag)
+
+
+class _Places:
+    """Where a string stands in a text. To be asked in order: the text is read once."""
+
+    def __init__(self, text: str, wanted: str) -> None:
+        self._text, self._wanted, self._found = text, wanted, -1
+
+    def next(self, position: int) -> int:
+        """The first place from `position` on; the text's length if there is none."""
+        if self._found < position:
+            found = self._text.find(self._wanted, position)
+            self._found = found if found >= 0 else len(self._text)
+        return self._found
+
+
+def _parts(text: str) -> Iterator[regex.Match[str]]:
+    """The parts that are more than text. A comment is read only if it ends before a line's hard
+    break: many that do not end would each be read to the end of the text."""
+    ends, breaks, position = _Places(text, "-->"), _Places(text, "\0"), 0
+    while (part := _PART.search(text, position)) is not None:
+        if part["comment"] and ends.next(part.end()) < breaks.next(part.end()):
+            part = _WITH_COMMENT.match(text, part.start()) or part
+        yield part
+        position = part.end()
 
 
 def _joined(source: str, lines: Sequence[tuple[int, int]]) -> tuple[str, list[str]]:
