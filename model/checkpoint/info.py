@@ -65,6 +65,8 @@ def parse_info(raw: Any) -> CheckpointInfo:
         raise ValueError(f"it must hold one JSON object, got {type(raw).__name__}")
     if raw.get("format") != FORMAT_VERSION or not is_whole_number(raw["format"]):
         raise ValueError(f"format must be {FORMAT_VERSION}, got {shown(raw.get('format'))}")
+    _require_every_option("architecture", raw["architecture"], ModelConfig)
+    _require_every_option("decoding", raw["decoding"], DecodingOptions)
     architecture, pairs = ModelConfig.from_dict(raw["architecture"]), parse_pairs(raw["pairs"])
     return CheckpointInfo(
         name=_parse_name(raw["name"]),
@@ -77,6 +79,15 @@ def parse_info(raw: Any) -> CheckpointInfo:
         alignment_heads=_parse_alignment_heads(raw.get("alignment_heads", []), architecture),
         confidence=_parse_confidence(raw.get("confidence", []), pairs),
     )
+
+
+def _require_every_option(name: str, values: Any, kind: type[Any]) -> None:
+    """Raises ValueError if a table lacks an option: the default would make another model of it."""
+    if not isinstance(values, dict):
+        return  # its own parser says what it must be
+    for option in dataclasses.fields(kind):
+        if option.name not in values:
+            raise ValueError(f"{name} lacks {option.name}")
 
 
 def _parse_name(value: Any) -> str:

@@ -37,12 +37,13 @@ _VALUES: tuple[Any, ...] = (
 
 
 class Mutation(NamedTuple):
-    """A damaged file, and whether SHA256SUMS is made true of it."""
+    """A damaged file, and whether SHA256SUMS is made true of it. `detail`: what was changed."""
 
     kind: str
     file: str
     content: bytes | None
     is_signed: bool
+    detail: str = ""
 
 
 def mutations(directory: Path, seed: int) -> Iterator[Mutation]:
@@ -76,7 +77,8 @@ def _changed_fields(config: bytes, rng: random.Random) -> Iterator[Mutation]:
             raw = json.loads(config)
             _set(raw, keys, value)
             content = json.dumps(raw).encode()
-            yield Mutation("field", "config.json", content, True)
+            change = f"{'.'.join(map(str, keys))}: {'removed' if value is ... else repr(value)}"
+            yield Mutation("field", "config.json", content, True, change)
 
 
 def _changed_headers(weights: bytes, rng: random.Random) -> Iterator[Mutation]:
@@ -91,7 +93,8 @@ def _changed_headers(weights: bytes, rng: random.Random) -> Iterator[Mutation]:
             *(("data_offsets", [0, 0]), ("data_offsets", [0, 2**60]), ("data_offsets", [8, 4])),
         ):
             raw = json.dumps({**header, name: {**header[name], key: value}}).encode()
-            yield Mutation("shape", "model.safetensors", _framed(raw, data), True)
+            change = f"{key} of {name}: {value!r}"
+            yield Mutation("shape", "model.safetensors", _framed(raw, data), True, change)
         raw = json.dumps({other: header[other] for other in header if other != name}).encode()
         yield Mutation("shape", "model.safetensors", _framed(raw, data), True)
 
@@ -142,6 +145,17 @@ def try_mutation(original: Path, scratch: Path, mutation: Mutation, expected: Ch
     return "same model" if is_same else "another model"
 
 
+def difference(original: Path, mutation: Mutation) -> str:
+    """How many bytes differ, and the first of them."""
+    before, after = (original / mutation.file).read_bytes(), mutation.content or b""
+    places = [n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b]
+    if not places:
+        return f"{len(before)} bytes become {len(after)}"
+    first = places[0]
+    span = slice(max(0, first - 8), first + 8)
+    return f"{len(places)} bytes from {first}: {before[span]!r} becomes {after[span]!r}"
+
+
 def _sign(directory: Path) -> None:
     names = sorted(path.name for path in directory.iterdir() if path.name != SUMS)
     sums = [hashlib.sha256((directory / name).read_bytes()).hexdigest() for name in names]
@@ -179,8 +193,9 @@ def run(
         shutil.rmtree(copy)
         signed = "signed again" if mutation.is_signed else "old sums"
         outcomes[mutation.file, signed, outcome] += 1
-        if outcome == "same model":
-            show(f"loads the same model: {mutation.kind} {mutation.file}, {signed}")
+        if outcome != "refused":
+            change = mutation.detail[:80] or difference(original, mutation)
+            show(f"loads {outcome}: {mutation.kind} {mutation.file}, {signed}, {change}")
     return outcomes
 
 

@@ -561,6 +561,18 @@ def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_built
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
 
 
+@pytest.mark.parametrize("table", ["architecture", "decoding"])
+def test_an_option_that_is_missing_is_refused_because_its_default_makes_another_model(
+    saved: Path, table: str
+) -> None:
+    original = json.loads((saved / "config.json").read_text())
+    for option in original[table]:
+        kept = {name: value for name, value in original[table].items() if name != option}
+        edit_config(saved, lambda raw, kept=kept: raw.update({table: kept}))  # type: ignore[misc]
+        with pytest.raises(CheckpointError, match=f"does not describe a model: .*{option}"):
+            load_checkpoint(saved)
+
+
 WRONG = [None, True, 0, -1, 1.5, 10**30, float("nan"), "", "x\ny", [], [[1]], {}, {"a": None}]
 
 
