@@ -1,11 +1,13 @@
-"""An OpenAPI document of every surface: what /openapi.json says, the other APIs' routes, which
-stand outside it, and the links between what creates a thing and what reads or removes it."""
+"""An OpenAPI document of every surface: what /openapi.json says, and the other APIs' routes, which
+stand outside it, with the links between them."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from tests.fuzz.links import add_links
 
 Schema = dict[str, Any]
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
@@ -51,12 +53,10 @@ def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool
         schemes["key"] = {"type": "http", "scheme": "bearer"}
         for path in ("/translate", "/translate/next", "/detect"):
             paths[path]["post"]["security"] = [{"key": []}]
-    _link_glossaries(paths)
-    if is_native:
-        return document
-    codes = [code.upper() for code in ("zh", "en", "de")]
-    paths |= _deepl(codes) | _google() | _files(codes) | _small(codes) | _page()
-    _link(paths)
+    if not is_native:
+        codes = [code.upper() for code in ("zh", "en", "de")]
+        paths |= _deepl(codes) | _google() | _files(codes) | _small(codes) | _page()
+    add_links(paths)
     return document
 
 
@@ -143,7 +143,6 @@ def _deepl(codes: Sequence[str]) -> Schema:
     )
     key = _object(["document_key"], {"document_key": _TEXT})
     stored = _object(["document_id", "document_key"], {})
-    binary: Schema = {"type": "string", "format": "binary"}
     return {
         "/v2/translate": {"post": _operation(text, answer=_object(["translations"], {}))},
         "/v2/languages": {
@@ -172,7 +171,7 @@ def _deepl(codes: Sequence[str]) -> Schema:
         },
         "/v2/document/{document_id}/result": {
             "post": _operation(
-                key, ids=["document_id"], answer=binary, answer_type="application/octet-stream"
+                key, ids=["document_id"], answer={}, answer_type="application/octet-stream"
             )
         },
     }
@@ -257,43 +256,3 @@ def _page() -> Schema:
         "/docs": {"get": _operation(answer=_TEXT, answer_type="text/html")},
         "/openapi.json": {"get": _operation(answer=_OBJECT)},
     }
-
-
-def _link_glossaries(paths: Schema) -> None:
-    for source in (("/glossaries", "post", "201"), ("/glossaries/{name}", "put", "200")):
-        _add_link(paths, source, "/glossaries/{name}", "/name", "name")
-
-
-def _link(paths: Schema) -> None:
-    """Let what one answer names be asked for in the next request."""
-    source = ("/v2/glossaries", "post", "201")
-    for target in ("/v2/glossaries/{glossary_id}", "/v2/glossaries/{glossary_id}/entries"):
-        _add_link(paths, source, target, "/glossary_id", "glossary_id")
-    source = ("/v2/document", "post", "200")
-    for target in ("/v2/document/{document_id}", "/v2/document/{document_id}/result"):
-        body = {"document_key": "$response.body#/document_key"}
-        _add_link(paths, source, target, "/document_id", "document_id", body)
-    url = "/translatedFileUrl#regex:/download_file/(.+)"
-    _add_link(paths, ("/translate_file", "post", "200"), "/download_file/{name}", url, "name")
-
-
-def _add_link(
-    paths: Schema,
-    source: tuple[str, str, str],
-    target: str,
-    pointer: str,
-    name: str,
-    body: Mapping[str, str] | None = None,
-) -> None:
-    """Link every operation of the target, whose parameter stands at the pointer in the answer."""
-    path, method, status = source
-    links = paths[path][method]["responses"][status].setdefault("links", {})
-    for other in paths[target]:
-        reference = target.replace("~", "~0").replace("/", "~1")
-        link: Schema = {
-            "operationRef": f"#/paths/{reference}/{other}",
-            "parameters": {f"path.{name}": f"$response.body#{pointer}"},
-        }
-        if body is not None:
-            link["requestBody"] = dict(body)
-        links[f"{other} {target}"] = link

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.fuzz.cases import Mode, run_cases
+from tests.fuzz.cases import MODES, Mode, run_cases
+from tests.fuzz.links import LABELS
 from tests.fuzz.surfaces import surface_of
 
 SURFACES = {
@@ -20,3 +21,18 @@ def test_no_surface_fails_on_generated_requests(tmp_path: Path) -> None:
     assert outcome.is_fine, outcome.report
     assert not outcome.failures
     assert {surface for surface, _ in outcome.counts} >= {surface_of(path) for path in SURFACES}
+
+
+def test_every_link_between_requests_is_followed(tmp_path: Path) -> None:
+    """What is made is read, replaced, used and removed. Links are followed by chance."""
+    successes: set[str] = set()
+    for seed in range(1, 8):
+        scratch = tmp_path / str(seed)
+        scratch.mkdir()
+        outcome = run_cases(scratch, MODES["links"], examples=3, seed=seed)
+        assert outcome.is_fine, outcome.report
+        assert not outcome.failures
+        successes |= {label for label, status in outcome.links if status < 300}
+        if successes == set(LABELS):
+            return
+    raise AssertionError(set(LABELS) - successes)

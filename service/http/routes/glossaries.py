@@ -97,6 +97,7 @@ _BODY: dict[str, Any] = {
         },
     },
 }
+_NEW: dict[str, Any] = {"model": GlossaryDescription, "description": "Stored under a new name"}
 router = APIRouter()
 
 
@@ -136,7 +137,7 @@ async def get_glossary(name: str, request: Request, state: StateDep) -> Response
     return Response(await asyncio.to_thread(_rendered, found, entries), media_type=JSON)
 
 
-@router.put(_ONE, responses=_ERRORS, openapi_extra=_BODY)
+@router.put(_ONE, responses={**_ERRORS, 201: _NEW}, openapi_extra=_BODY)
 async def put_glossary(
     name: str, request: Request, response: Response, state: StateDep
 ) -> GlossaryDescription:
