@@ -24,7 +24,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint docs docs-serve train bench native-check gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
+.PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
 	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
 	fuzz redis-test soak faults lock audit sbom licences
 
@@ -77,6 +77,9 @@ train: $(TRAINING) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go o
 native-check: ## build the C++ with warnings as errors, and run it under sanitizers (6 minutes; needs g++)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check
 
+native-fuzz: ## call the C++ with hostile sizes, ids and null for FUZZ_MINUTES=5, under sanitizers (needs clang++)
+	$(MAKE) -C tests/native fuzz BUILD=$(CURDIR)/build/native-check SECONDS=$$(($(FUZZ_MINUTES) * 60)) SEED=$(SEED)
+
 gpu-check: ## what only a GPU can tell, in ten minutes, with GPU_PYTHON=python3; figures in build/gpu-check.jsonl
 	PYTHONPATH=$(GPU_SITE) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE)
 
@@ -112,6 +115,8 @@ fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages
 	DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz/test_websocket.py tests/fuzz/test_text.py
 	$(BIN)/python -m tests.fuzz.checkpoint_mutations --mutations $(MUTATIONS) --seed $(SEED)
 	$(BIN)/python -m tests.fuzz.document_mutations --mutations $(MUTATIONS) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz.document_growth --seed $(SEED)
+	$(BIN)/python -m tests.fuzz.long_values
 	$(BIN)/python -m tests.fuzz.markup -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -seed=$(SEED)
 	$(BIN)/python -m tests.fuzz.cases --cases $(CASES) --seed $(SEED)
 

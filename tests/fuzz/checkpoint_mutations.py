@@ -3,7 +3,8 @@
     python -m tests.fuzz.checkpoint_mutations --mutations 1000 --seed 1
 
 Damage with the old SHA256SUMS must be refused, or load the same model. Damage that is signed again
-is another checkpoint: it must be refused by CheckpointError, or load and be usable.
+is another checkpoint: it must be refused by CheckpointError, or load and be usable. Its self-test
+tells some of these from the checkpoint that it was made for.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from model.checking import add_self_test, check_checkpoint
 from model.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from tests.fuzz.limits import time_limit
 from tests.fuzz.mutations import TRUNCATIONS, mutated, truncated
@@ -122,7 +124,8 @@ def _set(raw: Any, keys: Sequence[Any], value: Any) -> None:
 
 
 def try_mutation(original: Path, scratch: Path, mutation: Mutation, expected: Checkpoint) -> str:
-    """Damage a copy and load it -> "refused", "same model" or "another model".
+    """Damage a copy and load it -> "refused", "same model", "other model", or "other model, fails
+    its check" if `dragoman check` refuses it.
 
     Raises AssertionError if a model that is not signed again differs, and whatever loading raises
     besides CheckpointError.
@@ -142,7 +145,13 @@ def try_mutation(original: Path, scratch: Path, mutation: Mutation, expected: Ch
             return "refused"
         is_same = _computed(loaded) == _computed(expected) and loaded.info == expected.info
     assert is_same or mutation.is_signed, f"another model: {mutation.kind} {mutation.file}"
-    return "same model" if is_same else "another model"
+    if is_same:
+        return "same model"
+    try:
+        check_checkpoint(scratch)
+    except CheckpointError:
+        return "other model, fails its check"
+    return "other model"
 
 
 def difference(original: Path, mutation: Mutation) -> str:
@@ -185,6 +194,7 @@ def run(
     tokenizer, original = scratch / "tiny.model", scratch / "original"
     make_tokenizer(tokenizer)
     make_checkpoint(original, tokenizer)
+    add_self_test(original)
     expected = load_checkpoint(original)
     outcomes: Counter[tuple[str, str, str]] = Counter()
     for mutation in itertools.islice(mutations(original, seed), count):
@@ -207,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         outcomes = run(options.mutations, options.seed, print, Path(scratch))
     for (file, signed, outcome), number in sorted(outcomes.items()):
-        print(f"{file:20} {signed:14} {outcome:14} {number:6}")
+        print(f"{file:20} {signed:14} {outcome:30} {number:6}")
     return 0
 
 

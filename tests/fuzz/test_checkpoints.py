@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from model.checking import add_self_test
 from model.checkpoint import Checkpoint, load_checkpoint
 from tests.fuzz.checkpoint_mutations import mutations, try_mutation
 from tests.fuzz.tiny_server import make_checkpoint, make_tokenizer
@@ -18,6 +19,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checkpoint
     scratch = tmp_path_factory.mktemp("checkpoint")
     make_tokenizer(scratch / "tiny.model")
     make_checkpoint(scratch / "original", scratch / "tiny.model")
+    add_self_test(scratch / "original")
     return scratch / "original", load_checkpoint(scratch / "original")
 
 

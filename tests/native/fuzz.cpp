@@ -413,7 +413,7 @@ void step(Input &input, Model &model) {
     size_t size = static_cast<size_t>(std::max(made.rows, 1));
     std::vector<float> logits(size * model.shape.tgt_vocab_size);
     settle(dragoman_logits(model.network, logits.data()), false, "dragoman_logits");
-    if (input.flag()) {
+    if (!input.between(0, 15)) {  // seldom: threads wait for each other where cores are few
         model.num_threads = input.between(1, 3);
         settle(dragoman_use_threads(model.network, model.num_threads), false, "more threads");
     }
