@@ -321,7 +321,7 @@ struct Searches {
     std::vector<SlotFlags> flags;
     std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
     Floats live_log_probs, live_score, finished_log_probs, finished_score;
-    std::vector<int64_t> last, spelling, lengths, status, num_terms, spelled, next_state;
+    std::vector<int64_t> last, spelling, lengths, status, num_terms, prefix, spelled, next_state;
     std::unique_ptr<bool[]> is_stuck, is_allowed;
     SearchState state{};
 
@@ -349,6 +349,7 @@ struct Searches {
         lengths.assign(slots, 0);
         status.assign(slots, kRunning);
         num_terms.assign(slots, 0);
+        prefix.assign(size_t(slots) * length, 0);
         for (int slot = 0; slot < slots; slot++) {
             int64_t beam = random.between(1, beams), limit = random.between(1, length);
             integers.push_back({beam, random.between(1, int(beam)), limit, random.below(5), 0, 0, 0, 0});
@@ -371,6 +372,7 @@ struct Searches {
         state.last = last.data();
         state.spelling = spelling.data();
         state.num_terms = num_terms.data();
+        state.prefix = prefix.data();
         state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), kStates, vocabulary};
         state.length = lengths.data();
         state.status = status.data();

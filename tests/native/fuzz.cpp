@@ -265,7 +265,7 @@ struct Searches {
     std::vector<SlotFlags> flags;
     std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
     std::vector<float> live_log_probs, live_score, finished_log_probs, finished_score;
-    std::vector<int64_t> last, spelling, lengths, status, num_terms, spelled, next_state;
+    std::vector<int64_t> last, spelling, lengths, status, num_terms, prefix, spelled, next_state;
     std::unique_ptr<bool[]> is_stuck, is_allowed;
     SearchState state{};
 
@@ -274,7 +274,9 @@ struct Searches {
           vocabulary(vocabulary_), is_stuck(new bool[slots_]()),
           is_allowed(new bool[kStates * kSpellings]) {
         int64_t all = int64_t{slots} * beams, places = all * length;
-        live_tokens = input.numbers<int64_t>(places, vocabulary, false);
+        live_tokens = input.numbers<int64_t>(places, vocabulary, is_spoilt && input.flag());
+        prefix = input.numbers<int64_t>(int64_t{slots} * length, vocabulary,
+                                        is_spoilt && input.flag());
         finished_tokens = input.numbers<int64_t>(places, vocabulary, false);
         live_length = input.numbers<int64_t>(all, length + 1, is_spoilt);
         finished_length = input.numbers<int64_t>(all, length + 1, is_spoilt);
@@ -296,10 +298,14 @@ struct Searches {
         }
         for (int slot = 0; slot < slots; slot++) {
             int beam = input.between(1, beams);
+            bool has_options = input.flag();
             integers.push_back({beam, input.between(1, beam), input.between(0, length),
-                                input.between(0, 20), 0, 0, 0, input.between(0, length)});
-            numbers.push_back({input.between(-2, 4) * 0.5f, 1, 1, 1});
-            flags.push_back({false, input.flag(), input.flag()});
+                                input.between(0, 20), has_options ? input.between(0, 9) : 0, 7,
+                                has_options ? input.between(0, 4) : 0, input.between(0, length)});
+            numbers.push_back({input.between(-2, 4) * 0.5f, 0.7f * input.between(0, 3),
+                               0.25f * input.between(0, 5),
+                               has_options ? 0.5f * input.between(1, 4) : 1.0f});
+            flags.push_back({has_options && input.flag(), input.flag(), input.flag()});
         }
         if (is_spoilt && input.flag()) spoil_options(input);
         fill(input, is_spoilt);
@@ -308,8 +314,9 @@ struct Searches {
     void spoil_options(Input &input) {
         SlotIntegers &options = integers[input.between(0, slots - 1)];
         int64_t *fields[] = {&options.beam_size, &options.n_best, &options.limit,
-                             &options.lookahead, &options.prefix_length};
-        *fields[input.between(0, 4)] = input.hostile<int64_t>(length);
+                             &options.lookahead, &options.prefix_length, &options.top_k,
+                             &options.ngram_size};
+        *fields[input.between(0, 6)] = input.hostile<int64_t>(length);
     }
 
     void fill(Input &input, bool is_spoilt) {
@@ -333,6 +340,7 @@ struct Searches {
         state.status = status.data();
         state.is_stuck = is_stuck.get();
         state.num_terms = num_terms.data();
+        state.prefix = prefix.data();
         if (input.flag())
             state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), kStates, vocabulary};
         if (!is_spoilt || input.between(0, 3)) return;

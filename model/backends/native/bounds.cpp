@@ -7,6 +7,7 @@
 #include "decode.h"
 #include "linear.h"
 #include "network.h"
+#include "options.h"
 
 namespace {
 
@@ -53,8 +54,7 @@ void require_hypotheses(const SearchState &state, int64_t slot) {
     const int64_t first = slot * state.max_beam;
     require(is_within(state.length[slot], 0, state.max_length));
     for (int64_t k = first; k < first + options.n_best; k++)
-        require(is_within(state.finished.length[k], 0, state.max_length) ||
-                state.finished.score[k] == kNever);
+        require(is_within(state.finished.length[k], 0, state.max_length));
     if (state.utf8.spelled)
         require_below(state.spelling + first, static_cast<int>(options.beam_size),
                       state.utf8.states);
@@ -65,7 +65,7 @@ void require_arrays(const SearchState &state) {
     for (const Hypotheses *all : {&state.live, &state.finished})
         require(all->tokens && all->log_probs && all->score && all->length);
     require(state.integers && state.numbers && state.flags && state.last && state.spelling);
-    require(state.length && state.status && state.is_stuck && state.num_terms);
+    require(state.length && state.status && state.is_stuck && state.num_terms && state.prefix);
     require(!utf8.spelled || (utf8.is_allowed && utf8.next_state));
 }
 
@@ -231,8 +231,14 @@ void NetworkBounds::require_decode(const SearchState &state, const StepTable &ta
 void NetworkBounds::require_next(const SearchState &state, int64_t slot) const {
     require(is_encoded(slot) && state.num_terms[slot] <= 0);
     require(state.length[slot] < room_.max_target_tokens);
-    require_below(state.last + slot * state.max_beam,
-                  static_cast<int>(state.integers[slot].beam_size), shape_.tgt_vocab_size);
+    const int beam = static_cast<int>(state.integers[slot].beam_size);
+    const int64_t vocabulary = shape_.tgt_vocab_size, length = state.length[slot];
+    require_below(state.last + slot * state.max_beam, beam, vocabulary);
+    if (is_forced(state, slot))
+        require(is_below(state.prefix[slot * state.max_length + length], vocabulary));
+    if (!needs_logits(state, slot)) return;
+    for (int64_t k = slot * state.max_beam; k < slot * state.max_beam + beam; k++)
+        require_below(state.live.tokens + k * state.max_length, static_cast<int>(length), vocabulary);
 }
 
 void NetworkBounds::require_reorder(int rows, const int32_t *row, const int64_t *sources,

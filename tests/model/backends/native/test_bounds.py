@@ -23,6 +23,7 @@ from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
 
 BEYOND = (-1, 2**31 - 1, -(2**31))
 REFUSED = "got an argument that is out of bounds"
+VIEW = BatchView([0, 1], [[0, 1], [2, 3]])
 Change = Callable[[NativeNetwork], object]
 
 
@@ -83,8 +84,24 @@ BAD_CALLS: dict[str, Change] = {
     "a member that is not there": lambda net: decode(net, BatchView([0, 7], [[0, 1], [2, 3]])),
     "a member without a sentence": lambda net: decode(net, BatchView([0, 2], [[0, 1], [2, 3]])),
     "fewer rows than the beam": lambda net: decode(net, BatchView([0, 1], [[0, 1], [2]])),
+    "a prefix that is no token": lambda net: decode(net, VIEW, bad_prefix),
+    "a history that is no token": lambda net: decode(net, VIEW, bad_history),
+    "a last token that is none": lambda net: decode(net, VIEW, lambda s: s.last.fill_(99)),
+    "a negative length": lambda net: decode(net, VIEW, lambda s: s.length.fill_(-1)),
+    "a length beyond the room": lambda net: decode(net, VIEW, lambda s: s.length.fill_(40)),
     "a row of two members": lambda net: decode(net, BatchView([0, 1], [[0, 1], [1, 2]])),
 }
+
+
+def bad_prefix(made: NativeSearch) -> None:
+    made.options.prefix_length[0] = 1
+    made.prefix[0] = 99
+
+
+def bad_history(made: NativeSearch) -> None:
+    made.options.ngram_size[0] = 2
+    made.length[0] = 3
+    made.live.tokens[0] = 99
 
 
 def attend(
@@ -104,8 +121,12 @@ def search() -> NativeSearch:
     return found
 
 
-def decode(network: NativeNetwork, view: BatchView) -> int:
+def decode(
+    network: NativeNetwork, view: BatchView, change: Callable[[NativeSearch], object] | None = None
+) -> int:
     made = search()  # whose state is an address
+    if change is not None:
+        change(made)
     return network.decode(made.state, CompiledPart(view), 1)
 
 
