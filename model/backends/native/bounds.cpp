@@ -69,6 +69,20 @@ void require_arrays(const SearchState &state) {
     require(!utf8.spelled || (utf8.is_allowed && utf8.next_state));
 }
 
+// The tokens of one slot's terms, and the terms that they belong to.
+void require_terms(const SearchState &state, int64_t slot, int64_t vocabulary) {
+    const TermTables &tables = state.terms;
+    require(is_within(state.num_terms[slot], 0, state.max_length));
+    if (state.num_terms[slot] == 0) return;
+    require(tables.tokens && tables.term && tables.change && tables.is_first && tables.is_last);
+    require(tables.opens && tables.opens_at_start && tables.count && tables.length);
+    require(tables.start && tables.matched && tables.produced);
+    require(is_below(state.eos, vocabulary));
+    const int64_t first = slot * 2 * state.max_length, end = first + 2 * state.max_length;
+    for (int64_t i = first; i < end && tables.tokens[i] >= 0; i++)
+        require(tables.tokens[i] < vocabulary && is_below(tables.term[i], state.num_terms[slot]));
+}
+
 // No slot that runs has come to its end already.
 void require_running(const SearchState &state, const int64_t *members, int slots) {
     for (int i = 0; i < slots; i++) require(state.length[members[i]] < state.max_length);
@@ -227,9 +241,10 @@ void NetworkBounds::require_decode(const SearchState &state, const StepTable &ta
     require(rows == table.rows);
 }
 
-// What the next step of one slot reads; sentences with terms take their steps in another way.
+// What the next step of one slot reads.
 void NetworkBounds::require_next(const SearchState &state, int64_t slot) const {
-    require(is_encoded(slot) && state.num_terms[slot] <= 0);
+    require(is_encoded(slot));
+    require_terms(state, slot, shape_.tgt_vocab_size);
     require(state.length[slot] < room_.max_target_tokens);
     const int beam = static_cast<int>(state.integers[slot].beam_size);
     const int64_t vocabulary = shape_.tgt_vocab_size, length = state.length[slot];

@@ -132,7 +132,7 @@ class SlotSearch {
         }
         std::stable_sort(all.begin(), all.end(), is_better);
         room_.bank_sizes.assign(width() + 1, 0);
-        for (Candidate &candidate : all) candidate.rank = room_.bank_sizes[candidate.needed]++;
+        for (Candidate &candidate : all) candidate.rank = room_.bank_sizes[std::clamp<int64_t>(candidate.needed, 0, width())]++;
         auto prospect = [&](const Candidate &c) {
             return c.total - state_.needed_token_cost * static_cast<float>(c.needed);
         };
