@@ -1,4 +1,4 @@
-"""Invisible characters, which a model never learned to ignore."""
+"""Invisible characters and unusual spaces, which a model never learned to ignore."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ _INVISIBLE = regex.compile(
 )
 """Byte order marks, soft hyphens, zero width spaces and direction marks; also variation selectors
 and joiners where they have no effect, unlike in emoji and some scripts."""
+
+_SPACES = regex.compile(r"\p{Zs}")
+
+
+def with_plain_spaces(text: str) -> str:
+    """Replace each space that is not U+0020, such as the no-break spaces of French, by one that
+    is."""
+    return text if text.isascii() else _SPACES.sub(" ", text)
 
 
 def without_invisible(text: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from model.files import read_json
-from model.text.invisible import without_invisible
+from model.text.invisible import with_plain_spaces, without_invisible
 from model.text.normalisation import normalise
 from model.text.reserved import reserved_pieces
 from model.text.spans import NOWHERE, Span, char_spans, token_spans
@@ -106,7 +106,8 @@ class Tokenizer:
         """Source ids with tags and eos.
 
         The source language matters only if the layout includes its tag. Invisible characters are
-        removed, unless the tokenizer uses another project's normalisation.
+        removed and every space becomes U+0020, unless the tokenizer uses another project's
+        normalisation.
         """
         (ids,) = self._source.encode([self._cleaned(text)])
         parts = {
@@ -213,7 +214,7 @@ class Tokenizer:
         """The text as sentencepiece gets it."""
         if self._config.normalization == "none":
             return text
-        return normalise(without_invisible(text))
+        return with_plain_spaces(normalise(without_invisible(text)))
 
     def _normalise(self, text: str) -> str:
         return normalise(text) if self._config.normalization == "nfc" else text

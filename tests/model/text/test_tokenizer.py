@@ -138,6 +138,13 @@ def test_what_cannot_be_seen_does_not_reach_the_model(
     assert tiny_tokenizer.encode_source(text, "zh") == tiny_tokenizer.encode_source(seen, "zh")
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u2009", "\u2002", "\u3000"])
+def test_a_model_sees_every_space_as_the_plain_one(tiny_tokenizer: Tokenizer, space: str) -> None:
+    """French text has no-break spaces before ? ! : ; and within « », and manuals before units."""
+    plain = tiny_tokenizer.encode_source("Is it 5 kg ?", "zh")
+    assert tiny_tokenizer.encode_source(f"Is it{space}5{space}kg{space}?", "zh") == plain
+
+
 @pytest.mark.parametrize(
     "text", ["می\u200cخواهم", "क्\u200dष", "❤\ufe0f", "👩\u200d👩", "1\ufe0f\u20e3"]
 )
