@@ -24,6 +24,13 @@ _EMOJI = (
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{_EMOJI})+")
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _WINDOW_CHARACTERS = 2000
+_ABBREVIATION_ENDS = {
+    "fr": regex.compile(
+        r"(?<![\p{L}\p{N}])(?:\p{Lu}|Mr|Mme|Mlle|MM|Dr|Pr|Ste?|art|av|ap|cf|chap|env|ex|fig|n°|pp?"
+        r"|tél|vol)\.[\s-]*$"
+    )
+}
+"""By language, what sentencex takes for the end of a sentence although a name or number follows."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +141,27 @@ def _segment(stretch: str, language: str) -> Iterator[str]:
     start = 0
     while start < len(stretch):
         window = stretch[start : start + _WINDOW_CHARACTERS]
-        sentences: list[str] = segment(language, window)
+        sentences = _without_abbreviation_ends(segment(language, window), language)
         if "".join(sentences) != window:
             sentences = [window]
         is_last = start + len(window) == len(stretch)
         settled = sentences if is_last or len(sentences) == 1 else sentences[:-1]
         yield from settled
         start += sum(map(len, settled))
+
+
+def _without_abbreviation_ends(sentences: list[str], language: str) -> list[str]:
+    """The sentences, each joined to the one before if that only ends with an abbreviation."""
+    ends = _ABBREVIATION_ENDS.get(language.split("-")[0].lower())
+    if ends is None:
+        return sentences
+    joined: list[str] = []
+    for sentence in sentences:
+        if joined and (ends.search(joined[-1][-12:]) or sentence.startswith("-")):
+            joined[-1] += sentence
+        else:
+            joined.append(sentence)
+    return joined
 
 
 def _trim(sentence: str) -> Iterator[Piece]:

@@ -12,11 +12,15 @@ import regex
 CountTokens = Callable[[str], int]
 
 _CLOSING = r"[\p{Pf}\p{Pe}\"'」』]*"
+_SPACED_CLOSING = r"(?:»(?=[\s.,;:!?]|$)\s*)?"
+"""A French closing quotation mark after the space before it; German » stands before a letter."""
 _BOUNDARIES = (
-    regex.compile(rf"(?:[。！？…؟।]|[.!?](?={_CLOSING}\s))+{_CLOSING}\s*"),
+    regex.compile(rf"(?:[。！？…؟।]|[.!?](?={_CLOSING}\s))+{_CLOSING}\s*{_SPACED_CLOSING}"),
     regex.compile(rf"(?:[；：，、،]|[;:,](?={_CLOSING}\s)){_CLOSING}\s*"),
-    regex.compile(r"\s+"),
+    regex.compile(r"(?<!«)\s+"),
 )
+_CONTINUATION = regex.compile(r"[!?;:]|»(?=[\s.,;:!?]|$)")
+"""What no part begins with: French marks, which have a space before them."""
 _GRAPHEME = regex.compile(r"\X")
 _GRAPHEME_WINDOW = 64
 _NEAR_ENOUGH = 0.9
@@ -72,7 +76,8 @@ def _best_boundary(text: str, start: int, end: int) -> int:
         return len(text)
     middle = start + (end - start) // 2
     for pattern in _BOUNDARIES:
-        cut = max((m.end() for m in pattern.finditer(text, middle, end)), default=0)
+        ends = (m.end() for m in pattern.finditer(text, middle, end))
+        cut = max((cut for cut in ends if not _CONTINUATION.match(text, cut)), default=0)
         if cut > start:
             return cut
     return _grapheme_boundary(text, start, end)
