@@ -1,4 +1,4 @@
-"""Numbers in words: English, German and Chinese.
+"""Numbers in words: English, German, Chinese and French.
 
 A word gives the values that it may stand for. Whether it must be translated as a number is another
 matter: `a`, `second` and `十分` need not.
@@ -11,39 +11,36 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.french_numbers import FRENCH_NUMBERS, FRENCH_SCALES, split_words
 
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-_EN_UNITS = _words(
+_EN_UNITS = split_words(
     """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
     fifteen sixteen seventeen eighteen nineteen
     """
 )
-_EN_TENS = _words(
+_EN_TENS = split_words(
     """
     twenty thirty forty fifty sixty seventy eighty ninety
     """
 )
-_DE_UNITS = _words(
+_DE_UNITS = split_words(
     """
     null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn
     fünfzehn sechzehn siebzehn achtzehn neunzehn
     """
 )
-_DE_TENS = _words(
+_DE_TENS = split_words(
     """
     zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig
     """
 )
-_EN_ORDINALS = _words(
+_EN_ORDINALS = split_words(
     """
     first second third fourth fifth sixth seventh eighth ninth tenth
     """
 )
-_DE_ORDINALS = _words(
+_DE_ORDINALS = split_words(
     """
     erst zweit dritt viert fünft sechst siebt acht neunt zehnt
     """
@@ -57,12 +54,13 @@ _MONTHS = (
     ("june", "jun", "juni"),
     ("july", "jul", "juli"),
     ("august", "aug"),
-    ("september", "sep", "sept"),
+    ("september", "sep"),
     ("october", "oct", "oktober", "okt"),
     ("november", "nov"),
     ("december", "dec", "dezember", "dez"),
 )
 _SIMPLE = {
+    **FRENCH_NUMBERS,
     **{word: value for value, word in enumerate(_EN_UNITS)},
     **{word: 20 + 10 * place for place, word in enumerate(_EN_TENS)},
     **{word: value + 1 for value, word in enumerate(_EN_ORDINALS)},
@@ -98,6 +96,7 @@ _SIMPLE = {
     "noon": 12,
 }
 SCALES = {
+    **FRENCH_SCALES,
     "hundred": 10**2,
     "hundreds": 10**2,
     "hundert": 10**2,
@@ -126,7 +125,8 @@ SCALES = {
     "億": 10**8,
 }
 """Words after a number that multiply it."""
-_WORD = regex.compile(r"[A-Za-zÄÖÜäöüß]++")
+_WORD = regex.compile(r"quatre-vingts?+(?!\p{Latin})|[A-Za-zÀ-ÖØ-öø-ÿ]++", regex.IGNORECASE)
+_AND = frozenset({"and", "et"})
 _DE_LARGE = regex.compile(
     r"(?:(?P<thousands>\w*?)tausend)?(?:(?P<hundreds>[a-zäöüß]*?)hundert)?(?:und)?(?P<rest>\w*)"
 )
@@ -174,9 +174,11 @@ def _latin(text: str) -> Iterator[NumberWords]:
                 whole, part = whole + part, 0
         elif value is not None:
             yield NumberWords(*match.span(), value, is_certain=False)
+            if word == "sept":  # seven in French, September in English
+                yield NumberWords(*match.span(), 9, is_certain=False)
             start = match.start() if start < 0 else start
             part += value
-        elif word != "and" or start < 0:
+        elif word not in _AND or start < 0:
             if start >= 0:
                 yield NumberWords(start, end, whole + part, is_certain=False)
             start, end, whole, part = -1, -1, 0, 0

@@ -23,6 +23,13 @@ from service.translation.checks.numbers import find_numbers, unmatched
         *(("dreihundertfünfundzwanzig", "325"), ("zwanzigtausend", "20,000")),
         *(("the 1990s", "90er Jahre"), ("20世纪90年代", "the 1990s"), ("１２", "12")),
         *(("2 cats", "two cats"), ("12 eggs", "ein Dutzend Eier"), ("the second", "der 2.")),
+        *(("3 books", "trois livres"), ("80 km", "quatre-vingts kilomètres"), ("1,000", "1 000")),
+        *(
+            ("3 May", "le 3 mai"),
+            ("5/2", "5 février"),
+            ("at 3 p.m.", "à 15 h"),
+            ("71", "soixante et onze"),
+        ),
         *(("千万不要", "never"), ("十分好", "very good"), ("三四个", "three or four")),
         *(("五十千米", "50 kilometres"), ("COVID-19", "Covid-19"), ("MP3", "ein Lied")),
         *(
@@ -74,6 +81,9 @@ def test_another_value_does_not(
             ("三万五千", 35000),
             ("两亿", 2 * 10**8),
         ),
+        *(("quatre-vingt-dix-sept", 97), ("soixante et onze", 71), ("Quatre-Vingts", 80)),
+        *(("deux mille vingt-quatre", 2024), ("mille neuf cent", 1900), ("trois cents", 300)),
+        *(("deux millions", 2_000_000), ("février", 2), ("première", 1), ("nonante-neuf", 99)),
         *(("siebzehnhundert", 1700), ("one million two hundred thousand", 1_200_000)),
     ],
 )
