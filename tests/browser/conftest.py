@@ -98,7 +98,7 @@ def site(make_site: Callable[..., Site]) -> Site:
 
 @pytest.fixture(scope="session")
 def bundled_site() -> Iterator[Site]:
-    """A server with the bundled models."""
+    """A server with two of the bundled models."""
     paths = [CHECKPOINTS / "en-de", CHECKPOINTS / "zh-en"]
     site = Site({"model": paths, "device": "cpu", "threads": 1}, has_real_models=True)
     site.start()

@@ -15,6 +15,7 @@ from service.offline import OfflineOptions, OfflineTranslator
 
 ROOT = Path(__file__).parents[2]
 ALLOWED_FAULTS = {"zh-en": 2, "en-de": 4}
+"""By bundled model; the lines of other models wait until there is one."""
 ALLOWED_MISTRANSLATIONS = {"zh-en": 15, "en-de": 18}
 CJK, HALF_WIDTH, FULL_WIDTH = r"[\u4e00-\u9fff]", r"[,.?!;](?:\s|$)", r"[，。？！；]"
 LOOP = re.compile(r"(.{2,}?)\1{4,}", re.DOTALL)
@@ -33,7 +34,16 @@ def _lines(name: str) -> list[str]:
     return (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").splitlines()
 
 
-LINES, FIRST_WORDS = _lines("awkward.tsv"), _lines("first_words.tsv")
+def _model_of(line: str) -> str:
+    languages = set(line.split("\t")[:2])
+    return next(name for name in ("zh-en", "en-de", "en-fr") if languages == set(name.split("-")))
+
+
+def _lines_of_models(name: str) -> list[str]:
+    return [line for line in _lines(name) if _model_of(line) in ALLOWED_FAULTS]
+
+
+LINES, FIRST_WORDS = _lines_of_models("awkward.tsv"), _lines_of_models("first_words.tsv")
 
 
 Translators = dict[str, OfflineTranslator]
@@ -56,10 +66,6 @@ def holds(rule: str, source: str, target: str) -> bool:
     if name in ("copies", "contains"):
         return wanted in target
     return RULES[rule](source, target)
-
-
-def _model_of(line: str) -> str:
-    return "en-de" if "de" in line.split("\t")[:2] else "zh-en"
 
 
 def faults(translators: Translators, line: str) -> list[str]:
@@ -114,11 +120,11 @@ ODD_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("model", ["zh-en", "en-de"])
+@pytest.mark.parametrize("model", ALLOWED_FAULTS)
 def test_no_text_is_an_error_and_none_spoils_a_list(model: str) -> None:
     options = OfflineOptions("cpu", "int8", max_slots=8, beam_size=1, max_source_tokens=16)
     texts = [*ODD_TEXTS, *(unicodedata.normalize("NFD", text) for text in ODD_TEXTS), "Good."]
-    source, target = model.split("-") if model == "en-de" else ("en", "zh")
+    source, target = ("en", "zh") if model == "zh-en" else model.split("-")
     with OfflineTranslator([ROOT / "checkpoints" / model], options) as small:
         found = small.translate_all(texts, source, target)
         assert found[-1] == small.translate("Good.", source, target)
@@ -131,11 +137,12 @@ def test_there_are_enough_lines_and_they_are_different() -> None:
 
 
 def bare(text: str) -> str:
-    return text.strip(FINAL_MARKS).casefold()
+    """Without final marks, case, and the kind of the apostrophes."""
+    return text.strip(FINAL_MARKS).replace("’", "'").casefold()
 
 
 def mistranslation(translators: Translators, line: str) -> str | None:
-    """The translation if it is none that the line allows, marks and case aside."""
+    """The translation if it is none that the line allows, marks, apostrophes and case aside."""
     source, target, text, allowed = line.split("\t")
     translation = translators[_model_of(line)].translate(text, source, target)
     is_allowed = bare(translation) in map(bare, allowed.split("|"))

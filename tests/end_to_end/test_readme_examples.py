@@ -18,12 +18,11 @@ import pytest
 
 from service.app import create_app
 from service.loading import load_models
-from service.settings import Settings
+from service.settings import BUNDLED, Settings
 from tests.service.served import Served, served
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh-CN.md")
-MODELS = (ROOT / "checkpoints/zh-en", ROOT / "checkpoints/en-de")
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -92,7 +91,7 @@ def assert_same_stream(got: list[dict[str, Any]], shown: list[dict[str, Any]]) -
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    settings = Settings(model=MODELS)
+    settings = Settings(model=BUNDLED)
     with served(create_app(settings, load_models(settings))) as server:
         yield server
 

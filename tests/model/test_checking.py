@@ -14,6 +14,7 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto
 from torch import Tensor
 
 from model import checking
+from model.bundled import BUNDLED_NAMES
 from model.checking import TOLERANCE, add_self_test, check_checkpoint
 from model.checkpoint import CheckpointError, load_checkpoint, open_checkpoint
 from model.network.config import ModelConfig
@@ -27,8 +28,8 @@ from tests.model.test_checkpoint import (
     unlist,
 )
 
-BUNDLED = [Path("checkpoints/zh-en"), Path("checkpoints/en-de")]
-NUM_PARAMETERS = {"zh-en": 12_287_744, "en-de": 12_287_744}
+BUNDLED = [Path("checkpoints") / name for name in BUNDLED_NAMES]
+NUM_PARAMETERS = dict.fromkeys(BUNDLED_NAMES, 12_287_744)
 QUERY, KEY = (f"decoder.0.memory_attention.{part}_proj.weight" for part in "qk")
 NORM = "encoder_norm.weight"
 Edit = Callable[[dict[str, Tensor]], Any]

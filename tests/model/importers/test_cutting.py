@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.bundled import BUNDLED_NAMES
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
@@ -18,7 +19,7 @@ from service.translation.language.segmentation import cut_text
 from tests.model.importers.originals import Corpus, pieces_of
 
 ROOT = Path(__file__).parents[3]
-BUNDLED = ["zh-en", "en-de"]
+BUNDLED = list(BUNDLED_NAMES)
 ANYTHING = st.characters(exclude_categories=["Cs"])
 ODD = st.sampled_from(
     "a ﷺ﷽𝔘\u0301\u0315\u200d\ufe0f\ufeff\u3164ཀཱུ㌖ﬃ½क्ष།。. \t\x00\U000e0100\U0010ffff"

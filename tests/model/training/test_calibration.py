@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from model.bundled import BUNDLED_NAMES
 from model.checkpoint import read_info, verify_sums
 from model.training.calibration import calibrate
 from model.training.recipe import RecipeError
@@ -61,7 +62,7 @@ def test_chosen_heads_are_stored_and_no_worse_than_the_default(
 
 
 def test_the_bundled_models_are_calibrated() -> None:
-    for name in ("zh-en", "en-de"):
+    for name in BUNDLED_NAMES:
         info = read_info(Path("checkpoints") / name)
         assert info.alignment_heads
         assert set(info.confidence) == set(info.pairs)
