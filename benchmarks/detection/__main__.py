@@ -4,8 +4,8 @@
 
 prints the share that is right among en, de, zh and fr by kind of text (whole segments of one to
 three words, or as many Chinese characters as six; beginnings and single words of longer ones; the
-file tests/data/first_words.tsv), beside fastText alone; the expected calibration error over ten bins;
-what texts in other languages get; and the time of a detection.
+file tests/data/first_words.tsv), beside fastText alone; the expected calibration error over ten
+bins; what texts in other languages get; and the time of a detection.
 """
 
 from __future__ import annotations
