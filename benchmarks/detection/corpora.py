@@ -1,16 +1,14 @@
-"""Texts in English, German, Chinese, French and other languages, by the corpora's splits.
+"""Texts in English, German, Chinese and other languages, by the corpora's splits.
 
 Counted are corpora whose licences ask for no more than their name: Tatoeba (CC BY 2.0),
 SuttaCentral (CC0), the PHP manual (CC BY 3.0), technical tutorials (CC BY, Apache 2.0, MIT), 3AM
-(MIT), ConvLab dialogues (Apache 2.0), manuals of GNOME and tldr (CC BY). Other languages are
-names of languages, territories, months, days and units in Unicode's CLDR, as Babel has them
-(Unicode licence). Of the pairs of English and French only the French side is read.
+(MIT), ConvLab dialogues (Apache 2.0). Other languages are French (Tatoeba, CC BY 2.0) and the
+names of languages, months, days and units in Unicode's CLDR, as Babel has them (Unicode licence).
 """
 
 from __future__ import annotations
 
 import collections
-import functools
 import gzip
 import random
 from collections.abc import Iterable, Iterator
@@ -24,13 +22,8 @@ from babel.units import get_unit_name
 COUNTED = (
     *("tatoeba-en-de", "tatoeba-zh-en", "suttacentral-en-de", "php-en-de", "php-zh-en"),
     *("techtut-en-de", "3am-zh-en", "dialog-zh-en"),
-    *("tatoeba-en-fr", "techtut-en-fr", "techdocs-en-fr"),
 )
-_MEASURED = (
-    *(*COUNTED, "web-en-de", "web-zh-en", "web-en-fr", "dialog-en-de", "games-en-de"),
-    *("games-en-fr", "techdocs-zh-en"),
-)
-LANGUAGES = ("en", "de", "zh", "fr")
+_MEASURED = (*COUNTED, "web-en-de", "web-zh-en", "dialog-en-de", "games-en-de", "techdocs-zh-en")
 OTHER = "other"
 _CLDR = {
     "train": ("es", "nl", "sv", "pl", "tr", "ro", "ja", "hu"),
@@ -54,7 +47,7 @@ class Text(NamedTuple):
 
 
 def sentences(data: Path, split: str, names: Iterable[str] = COUNTED) -> Iterator[Text]:
-    """Every side of every pair of the corpora, but only French of English and French."""
+    """Every side of every pair of the corpora."""
     for name in names:
         languages = name.split("-")[-2:]
         (path,) = (data / name).glob(f"{split}.*.tsv.gz")
@@ -63,42 +56,21 @@ def sentences(data: Path, split: str, names: Iterable[str] = COUNTED) -> Iterato
                 sides = line.rstrip("\n").split("\t")
                 if sides[0].lower() != sides[1].lower():
                     for language, text in zip(languages, sides, strict=True):
-                        if language == "fr" or "fr" not in languages:
-                            yield Text(text, language, name)
+                        known = language if language in ("en", "de", "zh") else OTHER
+                        yield Text(text, known, name)
 
 
 def foreign_names(split: str) -> Iterator[Text]:
-    """Common names in the CLDR languages of the split that the table's languages do not have."""
+    """Common names in the CLDR languages of the split that English and German do not have."""
+    known = {name.lower() for code in ("en", "de") for name in _names(code)}
     for code in _CLDR[split]:
-        yield from _unknown(_common_names(Locale.parse(code)), f"cldr-{code}")
+        for name in dict.fromkeys(_names(code)):
+            if name.lower() not in known:
+                yield Text(name, OTHER, f"cldr-{code}")
 
 
-def many_foreign_names(split: str) -> Iterator[Text]:
-    """Also the names of all languages and territories, for counting trigrams."""
-    for code in _CLDR[split]:
-        locale = Locale.parse(code)
-        names = [*_common_names(locale), *locale.languages.values(), *locale.territories.values()]
-        yield from _unknown(names, f"cldr-{code}")
-
-
-def _unknown(names: Iterable[str], origin: str) -> Iterator[Text]:
-    for name in dict.fromkeys(names):
-        if name.lower() not in _known_names():
-            yield Text(name, OTHER, origin)
-
-
-@functools.cache
-def _known_names() -> frozenset[str]:
-    locales = [Locale.parse(code) for code in LANGUAGES]
-    return frozenset(
-        name.lower()
-        for locale in locales
-        for names in (_common_names(locale), locale.languages.values(), locale.territories.values())
-        for name in names
-    )
-
-
-def _common_names(locale: Locale) -> list[str]:
+def _names(code: str) -> list[str]:
+    locale = Locale.parse(code)
     return [
         *(locale.languages[other] for other in _COMMON),
         *locale.months["stand-alone"]["wide"].values(),
@@ -118,7 +90,9 @@ def short_texts(data: Path, split: str, seed: int = 1) -> Iterator[Text]:
 
 
 def _candidates(data: Path, split: str, chosen: random.Random) -> Iterator[Text]:
-    for text, language, _ in sentences(data, split, _MEASURED):
+    for text, language, origin in sentences(data, split, (*_MEASURED, "tatoeba-en-fr")):
+        if origin == "tatoeba-en-fr" and language != OTHER:
+            continue
         parts = [match.span() for match in _WORD.finditer(text)]
         most = 6 if language == "zh" else 3
         if 0 < sum(text[a].isalnum() for a, _ in parts) <= most:

@@ -65,7 +65,7 @@ def test_probabilities_sum_to_one(text: str) -> None:
 
 def test_the_table_of_the_package_is_small_and_complete() -> None:
     table = ShortTexts.load()
-    assert list(table.languages) == ["en", "de", "zh", "fr"]
+    assert list(table.languages) == ["en", "de", "zh"]
     assert len(table.weights) == 4 + len(table.languages)
     assert all(len(row) == len(table.languages) for row in table.words.values())
     assert all(len(row) == len(table.languages) + 1 for row in table.trigrams.values())
