@@ -16,10 +16,11 @@ from model.backends import cuda_graphs as graphs
 from model.backends.cuda_recording import Recorded
 from model.backends.recorded_shapes import RecordedShape, UsualSentences, usual_shapes
 from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Capacity, RowTable, StepShape
+from model.decoding.network_interface import BatchRows, Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
 from model.decoding.sentence import SourceSentence
+from model.decoding.slot_allocator import BatchView
 from model.decoding.slot_options import Features
 from model.decoding.step import Outcome, Step
 from model.decoding.utf8 import Utf8Tables
@@ -139,8 +140,8 @@ def test_an_h200_full_of_a_model_has_no_more_shapes_than_are_kept() -> None:
 
 
 def test_a_wider_beam_than_usual_is_recorded_when_it_comes_again() -> None:
-    table = RowTable(torch.zeros(1, 7), *[torch.arange(7)] * 5)
-    shape = RecordedShape.of(table, StepShape(1, 1), PLAIN, Capacity(8, 32, 32, 48), [1, 4])
+    batch = BatchRows(BatchView([0], [list(range(7))]), list(range(7)), torch.device("cpu"))
+    shape = RecordedShape.of(batch, StepShape(1, 1), PLAIN, Capacity(8, 32, 32, 48), [1, 4])
     assert (shape.width, shape.n_slots, shape.n_rows) == (7, 1, 8)
 
 

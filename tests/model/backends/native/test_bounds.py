@@ -19,7 +19,7 @@ from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import BatchView
 from tests.model.backends.test_networks import EXTENT, ROOM, SOURCES, TABLE, steps
-from tests.model.network.reference import BOS, CONTROL_IDS, EOS, tiny_model
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, tiny_model
 
 BEYOND = (-1, 2**31 - 1, -(2**31))
 REFUSED = "got an argument that is out of bounds"
@@ -54,12 +54,12 @@ def one_of(values: Sequence[int], bad: int) -> torch.Tensor:
 
 
 BAD_CALLS: dict[str, Change] = {
-    **{f"a slot {n}": lambda net, n=n: net.encode([0, n], SOURCES) for n in (3, *BEYOND)},
-    **{f"an id {n}": lambda net, n=n: net.encode([0], [[5, n, EOS]]) for n in (13, *BEYOND)},
-    "one slot twice": lambda net: net.encode([1, 1], SOURCES),
-    "an empty sentence": lambda net: net.encode([0, 1], [[], [5, EOS]]),
-    "a long sentence": lambda net: net.encode([0], [[5] * 41]),
-    "more sentences than slots": lambda net: net.encode([0, 1, 2, 0], [[5, EOS]] * 4),
+    **{f"a slot {n}": lambda net, n=n: encode(net, [0, n], SOURCES) for n in (3, *BEYOND)},
+    **{f"an id {n}": lambda net, n=n: encode(net, [0], [[5, n, EOS]]) for n in (13, *BEYOND)},
+    "one slot twice": lambda net: encode(net, [1, 1], SOURCES),
+    "an empty sentence": lambda net: encode(net, [0, 1], [[], [5, EOS]]),
+    "a long sentence": lambda net: encode(net, [0], [[5] * 41]),
+    "more sentences than slots": lambda net: encode(net, [0, 1, 2, 0], [[5, EOS]] * 4),
     **{
         f"a token {n}": lambda net, n=n: step(net, tokens=one_of([2] * 3, n)) for n in (13, *BEYOND)
     },
@@ -144,8 +144,8 @@ def test_a_bad_argument_is_refused_and_changes_nothing(network: NativeNetwork, n
 @torch.inference_mode()
 def test_sound_calls_are_answered(network: NativeNetwork) -> None:
     """The calls that the bad ones are made of."""
-    network.encode([], [])
-    network.encode([0, 1], SOURCES)
+    encode(network, [], [])
+    encode(network, [0, 1], SOURCES)
     step(network)
     network.use_threads(3)  # between a step and its ranking
     assert network.rank(5).tokens.shape == (3, 5)
@@ -187,7 +187,7 @@ def test_any_numbers_are_computed_with_or_refused(
     slots: list[int], sources: list[list[int]], rows: list[tuple[int, ...]], count: int
 ) -> None:
     network = NativeNetwork(PackedModel(tiny_model(), CONTROL_IDS, is_quantised=True), ROOM)
-    network.encode([0, 1], SOURCES)
+    encode(network, [0, 1], SOURCES)
     for call in (
         lambda: network.encode(slots[: len(sources)], sources[: len(slots)]),
         lambda: _step_of(network, rows),
