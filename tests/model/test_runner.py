@@ -18,6 +18,8 @@ from model.backends.torch_cache import MemoryCache, RowCache, StepRows
 from model.decoding.network_interface import Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
+from model.decoding.transfer import Transfer
+from model.network.layers import KV
 from model.offline import translate_all
 from model.runner import Runner
 from tests.model.backends.test_networks import TABLE
@@ -77,7 +79,8 @@ def test_cached_steps_give_the_logits_of_one_full_pass(variant: dict[str, object
     tgt = torch.tensor([[BOS, 5, 6, 7, 8], [BOS, 9, 9, 4, 11], [BOS, 12, 4, 6, 10]])
     rows, memory = RowCache(config, 3, 8, like), MemoryCache(config, 2, 8, like)
     with torch.inference_mode():
-        encoded = model.project_memory(model.encode(src))
+        by_layer = model.project_memory(model.encode(src))
+        encoded = KV(*(torch.stack(parts) for parts in zip(*by_layer, strict=True)))
         memory.store(torch.tensor([0, 1]), encoded, torch.tensor([4, 6]))
         expected = model(src[[0, 0, 1]], tgt)
         for t in range(5):
@@ -258,9 +261,9 @@ def test_the_encoder_runs_once_a_sentence(monkeypatch: pytest.MonkeyPatch) -> No
     encoded: list[int] = []
     encode = runner._network.encode
 
-    def counting(slots: list[int], sources: list[list[int]]) -> None:
+    def counting(slots: list[int], sources: list[list[int]], transfer: Transfer) -> None:
         encoded.extend(map(len, sources))
-        encode(slots, sources)
+        encode(slots, sources, transfer)
 
     monkeypatch.setattr(runner._network, "encode", counting)
     sentences = mixed_sentences(9, seed=5)
@@ -404,12 +407,11 @@ def test_an_idle_runner_steps_to_nothing() -> None:
     [
         (SourceSentence([], DecodingOptions()), "1 to 32 source tokens, got 0"),
         (SourceSentence([5] * 33, DecodingOptions()), "1 to 32 source tokens, got 33"),
-        (SourceSentence([5], DecodingOptions(beam_size=9)), "no room"),
+        (SourceSentence([5], DecodingOptions(beam_size=8)), "no room"),
     ],
 )
 def test_what_cannot_be_admitted_is_refused_whole(sentence: SourceSentence, message: str) -> None:
-    runner: Runner = tiny_runner(tiny_model(), max_slots=4, max_rows=8)
-    runner.max_beam_size = 16
+    runner = tiny_runner(tiny_model(), max_slots=4, max_rows=8)
     with pytest.raises(ValueError, match=message):
         runner.admit([SourceSentence([5, EOS], DecodingOptions(beam_size=1)), sentence])
     assert (runner.num_free_slots, runner.num_free_rows) == (4, 8)
@@ -418,7 +420,7 @@ def test_what_cannot_be_admitted_is_refused_whole(sentence: SourceSentence, mess
 def test_a_failure_while_encoding_gives_everything_back(monkeypatch: pytest.MonkeyPatch) -> None:
     runner = tiny_runner(tiny_model(), max_slots=4, max_rows=8)
 
-    def out_of_memory(slots: list[int], sources: list[list[int]]) -> None:
+    def out_of_memory(*_: object) -> None:
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patch:

@@ -19,7 +19,7 @@ from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import BatchView
 from tests.model.backends.test_networks import EXTENT, ROOM, SOURCES, TABLE, steps
-from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, tiny_model
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, start, tiny_model
 
 BEYOND = (-1, 2**31 - 1, -(2**31))
 REFUSED = "got an argument that is out of bounds"
@@ -117,7 +117,7 @@ def attend(
 def search() -> NativeSearch:
     found = NativeSearch(3, 2, 40, EOS, filler_id=0)
     options = DecodingOptions(beam_size=2)
-    found.admit([0, 1], [SourceSentence(source, options) for source in SOURCES], [40, 40], BOS)
+    start(found, [SourceSentence(source, options) for source in SOURCES], [40, 40])
     return found
 
 
@@ -189,7 +189,7 @@ def test_any_numbers_are_computed_with_or_refused(
     network = NativeNetwork(PackedModel(tiny_model(), CONTROL_IDS, is_quantised=True), ROOM)
     encode(network, [0, 1], SOURCES)
     for call in (
-        lambda: network.encode(slots[: len(sources)], sources[: len(slots)]),
+        lambda: encode(network, slots[: len(sources)], sources[: len(slots)]),
         lambda: _step_of(network, rows),
         lambda: network.rank(count),
         lambda: network.reorder(torch.tensor([row[0] for row in rows], dtype=torch.int64), count),
