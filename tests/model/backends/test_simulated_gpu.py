@@ -97,6 +97,6 @@ def test_a_crowd_on_a_simulated_gpu_translates_as_alone(
             assert ids == [*crowd.results[i].hypotheses[0].ids, EOS][: len(ids)]
     assert recorder.num_replays > num_warm
     assert isinstance(encoder, RecordedEncoder)
-    assert encoder.num_recorded > 4
+    assert encoder.num_recorded > (0 if failing else 4)
     assert recorder.num_failed == 0 or failing
     assert stream.most_queued > 50
