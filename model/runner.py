@@ -112,6 +112,8 @@ class Runner:
             return self._admit(sentences)
 
     def _admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
+        if not sentences:
+            return []
         limits = [self._limits.target_limit(sentence) for sentence in sentences]
         self._check_room(sentences)
         handles = self._batch.add(sentences, limits)
