@@ -261,10 +261,10 @@ class Bench:
             loop.step(_NUM_WORKERS)
             took = time.thread_time() - started
             host.append(took - sum(call.seconds for call in runner.calls[num_calls:]))
-            for request, update in loop.take_updates():
+            for task, update in loop.take_updates():
                 if update.outcome is None:
                     continue
-                task = request.tasks[update.index]
+                request = task.request
                 loads[places.pop(task)] -= task.num_rows
                 request.num_unsettled -= 1
                 if not request.num_unsettled:

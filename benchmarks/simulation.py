@@ -180,8 +180,8 @@ class Simulation:
             while waiting and waiting[-1].seconds <= self.runner.now:
                 self.add(waiting.pop())
             self.batch_loop.step(1)
-            for request, update in self.batch_loop.take_updates():
-                served = self._requests[request]
+            for task, update in self.batch_loop.take_updates():
+                served = self._requests[task.request]
                 served.num_open -= update.outcome is not None
                 served.ended = self.runner.now
                 if not served.num_open and (following := next_of(served)):

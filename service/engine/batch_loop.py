@@ -30,7 +30,7 @@ from service.errors import Draining, ServiceError, TranslationFailed
 from service.observability.metrics import ModelMetrics
 
 _logger = logging.getLogger(__name__)
-Updates = list[tuple[EngineRequest, Update]]
+Updates = list[tuple[SentenceTask, Update]]
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class BatchLoop:
         self._observe_step(taken, started, time.monotonic())
         for handle, ids in result.streamed.items():
             task = self._running[handle]
-            self._updates.append((task.request, Update(task.index, ids)))
+            self._updates.append((task, Update(task.index, ids)))
         return result.finished
 
     def _observe_step(self, taken: list[SentenceTask] | None, started: float, ended: float) -> None:
@@ -297,7 +297,7 @@ class BatchLoop:
 
     def _answer(self, task: SentenceTask, outcome: SentenceOutcome) -> None:
         task.outcome = outcome
-        self._updates.append((task.request, Update(task.index, outcome=outcome)))
+        self._updates.append((task, Update(task.index, outcome=outcome)))
         self._close([task])
 
     def _close(self, tasks: Collection[SentenceTask]) -> None:

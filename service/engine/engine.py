@@ -211,16 +211,18 @@ class Engine:
         if deadline_seconds is not None:
             request.ends_seconds = request.arrived_seconds + deadline_seconds
         timer_seconds = loop.time() + (deadline_seconds or 0.0)
-        await self._submit(request, sentences, is_admitted)
         with contextlib.ExitStack() as at_end:
+            at_end.callback(request.tasks.clear)  # which refer to the request
+            await self._submit(request, sentences, is_admitted)
+            at_end.callback(self._cancel_unsettled, request)
             if deadline_seconds is not None:
                 timer = loop.call_at(timer_seconds, self._expire, request)
                 at_end.callback(timer.cancel)
-            try:
-                yield request
-            finally:
-                if request.num_unsettled:
-                    self._cancel(request)
+            yield request
+
+    def _cancel_unsettled(self, request: EngineRequest) -> None:
+        if request.num_unsettled:
+            self._cancel(request)
 
     async def _submit(
         self, request: EngineRequest, sentences: Sequence[SourceSentence], is_admitted: bool

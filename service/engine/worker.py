@@ -183,11 +183,10 @@ class Worker:
 
     def _publish(self, updates: Updates) -> None:
         """Publish all updates of one step. Runs on the event loop."""
-        for request, update in updates:
-            task = request.tasks[update.index]
+        for task, update in updates:
             if update.outcome is not None:
                 self._close([task])
-            (task.publish or request.receive)(update)
+            (task.publish or task.request.receive)(update)
 
     def _make_batch_loop(self, runner: Runner) -> BatchLoop:
         self.num_refused_paths = len(runner.refused_paths)

@@ -85,8 +85,9 @@ class HttpProtocol(EarlyProtocol):
         return num_connections(self.client[0], self.connections) > most
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._input.drop()
+        self._input.end()
         super().connection_lost(exc)
+        self._let_go()
 
     def data_received(self, data: bytes) -> None:
         self._input.push(data)
@@ -158,8 +159,17 @@ class HttpProtocol(EarlyProtocol):
         if not all(value.isascii() for _, value in self.headers):
             self._refuse(InvalidHttp("the headers of a websocket's handshake must be ASCII"))
             return
-        self._input.drop()
+        self._input.end()
         super().handle_websocket_upgrade()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Drop what refers to this protocol: reference counting then frees both, where a cycle
+        would stay until the garbage collector comes, after thousands of connections."""
+        self.pipeline.clear()
+        self.parser = None  # type: ignore[assignment]
+        self.cycle = None  # type: ignore[assignment]
+        self.scope = None  # type: ignore[assignment]
 
     def _begin_part(self, *, is_head: bool) -> None:
         self._is_in_head = is_head

@@ -12,6 +12,20 @@ _REST_SECONDS = 0.004
 _logger = logging.getLogger(__name__)
 
 
+def _no_bytes() -> int:
+    return 0
+
+
+def _ignore(_: bytes) -> None: ...
+
+
+def _is_never() -> bool:
+    return False
+
+
+def _do_nothing() -> None: ...
+
+
 class PacedInput:
     """Passes received bytes to `parse` in pieces, for a few milliseconds at a time and only while
     `is_wanted()`. Pauses the transport while bytes are buffered.
@@ -58,6 +72,13 @@ class PacedInput:
         self._pending = b""
         if self._turn is not None:
             self._turn.cancel()
+
+    def end(self) -> None:
+        """Drop the input, and let go of the protocol that owns it: reference counting frees both,
+        where a cycle would stay until the garbage collector comes."""
+        self.drop()
+        self._piece_bytes, self._parse = _no_bytes, _ignore
+        self._is_wanted, self._on_exhausted = _is_never, _do_nothing
 
     def _parse_for_a_turn(self) -> None:
         self._turn = None

@@ -104,7 +104,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._sends = SendWatch(self.transport, self.limits.send_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._input.drop()
+        self._input.end()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

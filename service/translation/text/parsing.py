@@ -27,17 +27,17 @@ class Parser:
     ) -> None:
         self._tokenizer, self._work = tokenizer, work
         self._encoder, self._max_tokens = encoder, max_tokens
-        self._cutter = FlowCutter(work.source, work.target, self._cut)
 
     def parse(self, text: str) -> Document:
         """The text's document. Between a language and itself nothing is translated."""
         if self._work.source == self._work.target:
             return Document([text])
+        cutter = FlowCutter(self._work.source, self._work.target, self._cut)
         if is_written_as_html(text, self._work.format):
-            return Document(self._cutter.items(take_apart(text, self._work.keep)))
+            return Document(cutter.items(take_apart(text, self._work.keep)))
         joins_lines = self._work.split_sentences is not True
         flow = text_flow(text, self._work.keep, joins_lines, is_spaced(self._work.source))
-        return Document(self._cutter.items([flow]))
+        return Document(cutter.items([flow]))
 
     def carry(self, sentence: MarkedSentence, text: str) -> CarriedText | None:
         """A text of the sentence for the network; None if it has too many kept strings."""

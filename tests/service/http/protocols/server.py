@@ -4,17 +4,19 @@
 
 LIMITS are of WireLimits and SETTINGS of Settings, as JSON. GET /longest-turn says how many seconds
 of CPU the event loop has spent between two turns at most since it was asked last; other load does
-not count.
+not count. GET /garbage collects it, and says how many objects of which types it was.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 
 from fastapi import FastAPI
@@ -72,6 +74,16 @@ def _watched(app: FastAPI) -> FastAPI:
     async def longest_turn() -> float:
         seconds, watch.longest_seconds = watch.longest_seconds, 0.0
         return seconds
+
+    @app.get("/garbage")
+    async def garbage() -> dict[str, int]:
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        found = Counter(type(thing).__name__ for thing in gc.garbage)
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.collect()
+        return found
 
     return app
 
