@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
-        self._fail(Hangup("the server closed the connection without an answer"))
+        self._fail(Hangup(f"the server closed the connection without an answer ({exc!r})"))
 
     def _fail(self, error: Exception) -> None:
         for future in (self._answer, self._begun):
