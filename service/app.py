@@ -22,6 +22,7 @@ from service.http.access.key_store import KeyStore
 from service.http.access.keys import ClientLimits
 from service.http.access.middleware import AccessMiddleware
 from service.http.access.windows import MinuteWindows
+from service.http.body_budget import BodyBudget
 from service.http.early_refusals import EarlyRefusals
 from service.http.engine_view import EngineView
 from service.http.error_handlers import install_error_handlers
@@ -175,6 +176,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         FileTranslator(dispatcher, settings.max_document_characters),
         _make_access(settings),
         _make_suggested(settings, dispatcher),
+        BodyBudget(settings.max_bodies_bytes),
         glossaries,
     )
 

@@ -145,6 +145,12 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         1_048_576, ge=1024, le=2**31, description="Bytes of a request's body."
     )
+    max_bodies_bytes: int = Field(
+        268_435_456,
+        ge=1024,
+        le=2**40,
+        description="Bytes of all bodies together that are being received; more get 503.",
+    )
     max_document_bytes: int = Field(
         10_485_760, ge=1024, le=2**31, description="Bytes of a file to translate."
     )

@@ -23,7 +23,7 @@ from service.errors import (
     shown,
 )
 from service.http.json_values import count_values
-from service.http.state import Limits
+from service.http.state import Limits, server_state
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART, NO_BODY = "multipart/form-data", ""
@@ -44,19 +44,32 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
 
 
 async def body_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
-    """The body's chunks as they arrive. Raises BodyTooLarge or ClientGone."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > max_bytes:
-        raise BodyTooLarge(f"the body has {announced[:20]} bytes, at most {max_bytes} are allowed")
+    """The body's chunks as they arrive.
+
+    Raises BodyTooLarge, ClientGone, or Overloaded (too many bodies are being received).
+    """
     size = 0
-    try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > max_bytes:
-                raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
-            yield chunk
-    except ClientDisconnect:
-        raise ClientGone("the client disconnected while it sent the body") from None
+    with server_state(request).bodies.hold(_expected_bytes(request, max_bytes)):
+        try:
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > max_bytes:
+                    raise BodyTooLarge(
+                        f"the body has more than the {max_bytes} bytes that are allowed"
+                    )
+                yield chunk
+        except ClientDisconnect:
+            raise ClientGone("the client disconnected while it sent the body") from None
+
+
+def _expected_bytes(request: Request, max_bytes: int) -> int:
+    """How large the body says that it is, or may be. Raises BodyTooLarge."""
+    announced = request.headers.get("content-length", "")
+    if not announced.isdecimal():
+        return max_bytes if "transfer-encoding" in request.headers else 0
+    if int(announced[:20]) > max_bytes:
+        raise BodyTooLarge(f"the body has {announced[:20]} bytes, at most {max_bytes} are allowed")
+    return int(announced)
 
 
 def media_type_of(request: Request, allowed: Sequence[str]) -> str:

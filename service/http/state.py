@@ -14,6 +14,7 @@ from service.errors import InvalidField, NotOffered, TextTooLong, TooManyTexts
 from service.glossaries import GlossaryStore
 from service.http.access.access import Access
 from service.http.access.caller import Caller
+from service.http.body_budget import BodyBudget
 from service.http.file_store import FileStore
 from service.http.origins import AllowedOrigins
 from service.http.request_log import RequestLog
@@ -84,6 +85,7 @@ class ServerState:
     file_translator: FileTranslator
     access: Access
     suggested: SuggestedTranslations
+    bodies: BodyBudget
     glossaries: GlossaryStore | None = None
 
     async def admit(
