@@ -25,8 +25,8 @@ _logger = logging.getLogger(__name__)
 _YOUNG_OBJECTS = 10_000
 _ACCEPTED_AT_ONCE = 16
 _BACKLOG = 65_535
-"""Connections that wait to be accepted; the system's own limit (net.core.somaxconn) is lower. Beyond
-it the system drops what clients believe to be connections, and they are reset much later."""
+"""Connections that wait to be accepted; the system's own limit (net.core.somaxconn) is lower.
+Beyond it the system drops what clients believe to be connections, and they are reset much later."""
 _TICKS_PER_SECOND = 10  # uvicorn's
 _TICKS_PER_TRIM = 60 * _TICKS_PER_SECOND
 _SHUTDOWN_SECONDS = 5

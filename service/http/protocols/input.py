@@ -93,20 +93,21 @@ class PacedInput:
             self._pause_or_resume()
 
     def _parse_pieces(self, ends_seconds: float) -> None:
-        while self._has_pending and self._is_wanted():
+        while self.has_pending and self._is_wanted():
             piece = self._pending[self._position : self._position + self._piece_bytes()]
             self._position += len(piece)
             self._parse(piece)
-            if self._has_pending and time.perf_counter() > ends_seconds:
+            if self.has_pending and time.perf_counter() > ends_seconds:
                 self._turn = self._loop.call_later(_REST_SECONDS, self._parse_for_a_turn)
                 return
 
     @property
-    def _has_pending(self) -> bool:
+    def has_pending(self) -> bool:
+        """Whether received bytes wait to be parsed."""
         return self._position < len(self._pending)
 
     def _pause_or_resume(self) -> None:
-        if self._has_pending or not self._is_wanted():
+        if self.has_pending or not self._is_wanted():
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()

@@ -20,6 +20,8 @@ from service.http.protocols.output import SendWatch
 from service.http.routes.websocket import SERVER_LEAVES
 
 _PIECE_BYTES = 512  # 85 empty frames
+_LAST_SECONDS = 1.0
+"""After the time for a pong is over."""
 
 
 class FrameBudget:
@@ -90,6 +92,8 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.logger = uvicorn_logger
         self.conn = BoundedConnection(self.limits, config.ws_max_size)
+        self._heard_seconds = 0.0
+        self._is_overdue = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -108,7 +112,22 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._heard_seconds = self.loop.time()
         self._input.push(data)
+
+    def keepalive_timeout(self) -> None:
+        """Close the connection only if nothing came since the ping: its answer may wait behind
+        messages that a busy app has not received. What a stalled event loop has not read yet gets
+        another second."""
+        if self._input.has_pending or self._heard_seconds >= self.ping_sent_at:
+            self._is_overdue = False
+            self.pending_ping_payload = None
+            self.schedule_ping()
+        elif not self._is_overdue:
+            self._is_overdue = True
+            self.pong_timer = self.loop.call_later(_LAST_SECONDS, self.keepalive_timeout)
+        else:
+            super().keepalive_timeout()
 
     def check(self, now_seconds: float) -> None:
         """End the connection if the client does not read; called about every second."""
