@@ -78,8 +78,14 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         app.include_router(api_reference.make_router())
     if settings.page:
         app.include_router(page.make_router(state.limits, _engine_numbers(state, settings)))
-    app.openapi()  # cached: building it in a request would block the event loop
     return app
+
+
+def build_document(app: FastAPI) -> None:
+    """Build the OpenAPI document, which the app keeps, if it is served. This takes a tenth of a
+    second, and would block the event loop in a request."""
+    if app.openapi_url is not None:
+        app.openapi()
 
 
 async def drain(app: FastAPI, limit_seconds: float) -> None:

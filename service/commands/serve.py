@@ -56,7 +56,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     end_at_once_on_sigterm()
     settings = _read_settings({name: value for name, value in flags.items() if value})
     with importing():
-        from service.app import create_app, drain
+        from service.app import build_document, create_app, drain
         from service.loading import StartupError, load_models
         from service.observability.logs import configure_logs
         from service.server import Server, uvicorn_config
@@ -70,6 +70,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
         app = create_app(settings, models)
     except StartupError as error:
         fail(str(error))
+    build_document(app)
     config = uvicorn_config(
         app,
         settings.max_body_bytes,

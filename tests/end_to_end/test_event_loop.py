@@ -10,6 +10,7 @@ import gc
 import json
 import math
 import random
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,9 +18,13 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
+from fastapi import FastAPI
 
-from service.app import create_app
+from service.app import build_document, create_app
+from service.commands.group import dragoman
 from service.loading import load_models
+from service.server import Server
 from service.settings import Settings
 from tests.service.fakes import until
 from tests.service.served import Served, served
@@ -110,7 +115,9 @@ def probe(server: Served) -> Iterator[LoopProbe]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     database = tmp_path_factory.mktemp("database") / "server.db"
     settings = Settings(device="cpu", max_characters=MOST, cache_bytes=0, database=database)
-    with served(create_app(settings, load_models(settings))) as server:
+    app = create_app(settings, load_models(settings))
+    build_document(app)
+    with served(app) as server:
         with httpx.Client(base_url=server.url, timeout=600) as client:
             for target in ("en", "zh"):  # imports and caches of the first requests
                 given = {"q": ["你好", "hello"], "source": "auto", "target": target}
@@ -262,6 +269,24 @@ def test_what_describes_the_server_keeps_the_event_loop_free(
         assert httpx.get(server.url + path).status_code == 200
 
     assert 0 < probe.least(request) <= MAX_MILLISECONDS
+
+
+@pytest.mark.parametrize("has_docs", [True, False])
+def test_a_served_document_is_built_before_the_server_runs(
+    has_docs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apps: list[FastAPI] = []
+
+    def run(server: Server, sockets: list[socket.socket]) -> None:
+        apps.append(server.config.app)
+        for listener in sockets:
+            listener.close()
+
+    monkeypatch.setattr(Server, "run", run)
+    arguments = ["serve", "--model", "en-de", "--port", "0", "--device", "cpu"]
+    started = CliRunner().invoke(dragoman, [*arguments, "--api-docs", str(has_docs)])
+    assert started.exit_code == 0, started.output
+    assert (apps[0].openapi_schema is not None) == has_docs
 
 
 TERMS = [{"source": f"term {i}", "target": f"Wort {i}"} for i in range(10_000)]

@@ -8,6 +8,7 @@ fitted on dev texts.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import math
@@ -51,8 +52,9 @@ class ShortTexts:
     weights: Sequence[float]
 
     @classmethod
+    @functools.cache
     def load(cls) -> ShortTexts:
-        """The table of this package."""
+        """The table of this package, read once."""
         packed = resources.files("service.translation.language").joinpath(FILE).read_bytes()
         table: dict[str, Any] = json.loads(gzip.decompress(packed))
         return cls(**table)

@@ -94,8 +94,12 @@ def pieces_of(model: Path) -> list[str]:
     return [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
 
 
+STEPS = 200
+"""Of training, after which sentences end, and differ."""
+
+
 def train_briefly(
-    build: Callable[[], Any], pairs: list[tuple[list[int], list[int]]], steps: int = 200
+    build: Callable[[], Any], pairs: list[tuple[list[int], list[int]]], steps: int = STEPS
 ) -> Any:
     """A model that has learned a little: its sentences end, and differ, as random ones do not.
 
@@ -109,6 +113,8 @@ def train_briefly(
                 parameter.add_(torch.randn_like(parameter) * 0.1)
         if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.normal_(std=0.3)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # steps of microseconds: a second thread would only wait
     pad = model.config.pad_token_id
     optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
     for step in range(steps):
@@ -119,6 +125,7 @@ def train_briefly(
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
+    torch.set_num_threads(threads)
     return model.eval()
 
 
@@ -136,7 +143,7 @@ class Original(NamedTuple):
     tokenizer: Any
 
 
-def marian(directory: Path, corpus: Corpus, tags: Sequence[str]) -> Original:
+def marian(directory: Path, corpus: Corpus, tags: Sequence[str], steps: int = STEPS) -> Original:
     """English to Chinese. With tags the target language is asked for, the first in training."""
     from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
@@ -156,7 +163,7 @@ def marian(directory: Path, corpus: Corpus, tags: Sequence[str]) -> Original:
         (tokenizer(tag + source).input_ids, tokenizer(text_target=target).input_ids)
         for source, target in corpus.pairs
     ]
-    return _save(directory, train_briefly(lambda: MarianMTModel(config), pairs), tokenizer)
+    return _save(directory, train_briefly(lambda: MarianMTModel(config), pairs, steps), tokenizer)
 
 
 def write_marian_tokenizer(
@@ -176,7 +183,7 @@ def write_marian_tokenizer(
     return len(pieces)
 
 
-def m2m_100(directory: Path, corpus: Corpus) -> Original:
+def m2m_100(directory: Path, corpus: Corpus, steps: int = STEPS) -> Original:
     """M2M-100's layout: its vocabulary file, a hundred tags and a few pieces to fill up."""
     from transformers import M2M100Tokenizer
 
@@ -187,17 +194,17 @@ def m2m_100(directory: Path, corpus: Corpus) -> Original:
     files = (directory / "vocab.json", directory / "sentencepiece.bpe.model")
     tokenizer = M2M100Tokenizer(*map(str, files), src_lang="en", tgt_lang="zh")
     tokenizer.save_pretrained(directory)
-    return _m2m_model(directory, corpus, tokenizer, len(pieces) + 100 + 8)
+    return _m2m_model(directory, corpus, tokenizer, len(pieces) + 100 + 8, steps)
 
 
-def nllb(directory: Path, corpus: Corpus) -> Original:
+def nllb(directory: Path, corpus: Corpus, steps: int = STEPS) -> Original:
     """NLLB-200's layout: sentencepiece of the BPE kind, language codes after its pieces."""
     from transformers import NllbTokenizer
 
     write_nllb_tokenizer(directory, corpus)
     languages = {"src_lang": "eng_Latn", "tgt_lang": "zho_Hans"}
     tokenizer = NllbTokenizer.from_pretrained(directory, **languages)
-    return _m2m_model(directory, corpus, tokenizer, len(tokenizer) + 2)
+    return _m2m_model(directory, corpus, tokenizer, len(tokenizer) + 2, steps)
 
 
 def write_nllb_tokenizer(directory: Path, corpus: Corpus) -> None:
@@ -214,7 +221,7 @@ def write_nllb_tokenizer(directory: Path, corpus: Corpus) -> None:
     write_json(directory / "tokenizer_config.json", settings)
 
 
-def mbart(directory: Path, corpus: Corpus) -> Original:
+def mbart(directory: Path, corpus: Corpus, steps: int = 300) -> Original:
     """mBART-50's layout."""
     from transformers import MBart50Tokenizer, MBartConfig, MBartForConditionalGeneration
 
@@ -233,7 +240,7 @@ def mbart(directory: Path, corpus: Corpus) -> Original:
         forced_bos_token_id=None,
     )
     pairs = tagged_pairs(corpus, tokenizer)
-    model = train_briefly(lambda: MBartForConditionalGeneration(config), pairs, steps=300)
+    model = train_briefly(lambda: MBartForConditionalGeneration(config), pairs, steps)
     return _save(directory, model, tokenizer)
 
 
@@ -245,15 +252,16 @@ def tagged_pairs(corpus: Corpus, tokenizer: Any) -> list[tuple[list[int], list[i
     ]
 
 
-def _m2m_model(directory: Path, corpus: Corpus, tokenizer: Any, vocab_size: int) -> Original:
+def _m2m_model(
+    directory: Path, corpus: Corpus, tokenizer: Any, vocab_size: int, steps: int
+) -> Original:
     from transformers import M2M100Config, M2M100ForConditionalGeneration
 
     config = M2M100Config(
         **SIZES, vocab_size=vocab_size, activation_function="relu", decoder_start_token_id=2
     )
-    model = train_briefly(
-        lambda: M2M100ForConditionalGeneration(config), tagged_pairs(corpus, tokenizer)
-    )
+    pairs = tagged_pairs(corpus, tokenizer)
+    model = train_briefly(lambda: M2M100ForConditionalGeneration(config), pairs, steps)
     return _save(directory, model, tokenizer)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
 
+from model.checking import check_checkpoint
 from model.checkpoint import Checkpoint
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
@@ -153,3 +156,8 @@ def test_a_translation_reads_as_the_originals(
         text = "".join([stream.push(token) for token in ids]) + stream.flush()
         assert text == ours.tokenizer.decode(ids)
         assert text == original.tokenizer.decode(text_ids)
+
+
+def test_an_imported_model_has_a_self_test(imported_root: Path) -> None:
+    for directory in imported_root.iterdir():
+        assert check_checkpoint(directory).num_sentences > 0

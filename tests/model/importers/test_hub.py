@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 from model.checkpoint import read_info
-from tests.model.importers.originals import Original
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB_ID = "someone/opus-mt-en-zh"
@@ -92,9 +91,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(tmp_path: Path, originals: dict[str, Original]) -> Iterator[Hub]:
+def hub(tmp_path: Path, untrained: dict[str, Path]) -> Iterator[Hub]:
     """A model with a file that no import needs."""
-    directory = shutil.copytree(originals["marian"].directory, tmp_path / "model")
+    directory = shutil.copytree(untrained["marian"], tmp_path / "model")
     (directory / "unneeded.bin").write_bytes(b"x" * 100)
     server = Hub(directory)
     thread = threading.Thread(target=server.serve_forever)
