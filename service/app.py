@@ -33,7 +33,7 @@ from service.http.middleware import RequestMiddleware
 from service.http.origins import AllowedOrigins
 from service.http.protocols.early import EARLY_REFUSALS
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
-from service.http.route_table import ACCESS_PATHS, ENDPOINTS, install_routes
+from service.http.route_table import ACCESS_PATHS, ENDPOINTS, DescribedApp, install_routes
 from service.http.routes import api_reference, page
 from service.http.security_headers import SecurityHeadersMiddleware
 from service.http.state import Limits, ServerState
@@ -59,7 +59,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     Raises StartupError.
     """
     state = _wire(settings, models)
-    app = FastAPI(
+    app = DescribedApp(
         title="Dragoman",
         docs_url=None,  # FastAPI's pages load scripts of another host
         redoc_url=None,

@@ -1,10 +1,11 @@
-"""OpenAPI description of POST /translate, whose body FastAPI does not parse: fields with this
-server's limits, languages and models, content types, and the body of every status."""
+"""OpenAPI description of keys, of errors, and of POST /translate, whose body FastAPI does not
+parse: fields with this server's limits, languages and models, content types, the body of every
+status."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from service.errors import (
@@ -24,6 +25,7 @@ from service.errors import (
     UnknownFile,
     UnsupportedMediaType,
 )
+from service.http.access.credentials import GOOGLE_HEADER, KEY_FIELDS
 from service.http.answers import TranslateResponse
 from service.http.error_formats import ErrorBody
 from service.http.fields import value_schema
@@ -78,6 +80,40 @@ def describe_translate(
         "parameters": [*_query(fields), _PREFER],
         "responses": _responses(),
     }
+
+
+KEY_SCHEMES: dict[str, Schema] = {
+    "Bearer": {"type": "http", "scheme": "bearer", "description": "A key, as `Bearer KEY`."},
+    "DeepL": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "A key as DeepL's clients send it: `DeepL-Auth-Key KEY`.",
+    },
+    "Google": {
+        "type": "apiKey",
+        "in": "header",
+        "name": GOOGLE_HEADER,
+        "description": "A key as Google's clients send it.",
+    },
+    "LibreTranslate": {
+        "type": "apiKey",
+        "in": "query",
+        "name": KEY_FIELDS[0],
+        "description": "A key as LibreTranslate's clients send it; also a field of the body, "
+        "where the route has the field.",
+    },
+}
+"""The ways to send a key to any route that may need one."""
+
+
+def describe_keys(document: Schema, is_open: Callable[[str], bool], *, is_required: bool) -> None:
+    """Add the ways to send a key, to every operation whose path is not open."""
+    document.setdefault("components", {})["securitySchemes"] = KEY_SCHEMES
+    ways: list[Schema] = [{name: []} for name in KEY_SCHEMES]
+    for path, operations in document["paths"].items():
+        for operation in operations.values() if not is_open(path) else ():
+            operation["security"] = ways if is_required else [*ways, {}]
 
 
 ANYWHERE = (RequestTimeout.status, HeadTooLarge.status, ServiceError.status, NotReady.status)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
@@ -12,6 +14,7 @@ from service.http.openapi import (
     WITH_ACCESS,
     WITH_ENGINE,
     describe_errors,
+    describe_keys,
     describe_translate,
 )
 from service.http.routes import (
@@ -73,28 +76,52 @@ ACCESS_PATHS = AccessPaths(
 )
 """All other paths need a key if one is required, also those that do not exist."""
 _ROUTERS = (
-    *(websocket.router, languages.router, health.router, metrics.router),
-    *(frontend.router, files.router, immersive.router, deeplx.router),
+    *(websocket.router, files.router, immersive.router, deeplx.router),
     *(deepl_translate.router, deepl_languages.router, deepl_glossaries.router),
-    *(documents.router, glossaries.router, google.router),
+    *(documents.router, google.router),
 )
+"""The routes that stand outside the OpenAPI document: of other APIs, and the websocket."""
+
+
+class DescribedApp(FastAPI):
+    """An app whose OpenAPI document says how keys are sent, if the server reads keys."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            access = self.state.server.access
+            document = super().openapi()
+            if access.ring is not None:
+                describe_keys(document, ACCESS_PATHS.is_open, is_required=access.is_key_required)
+        assert self.openapi_schema is not None
+        return self.openapi_schema
 
 
 def install_routes(app: FastAPI, state: ServerState) -> None:
     """Add every route to the app, and describe the errors that do not depend on its fields."""
     # Matches before the router's route, which only documents it: FastAPI's dispatch costs more.
     app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
-    description = describe_translate(state.limits, state.dispatcher.languages, list(state.engines))
-    routers = [
-        translate.make_router(description),
-        next_words.make_router(state.limits, state.dispatcher.languages),
-        detect.make_router(state.limits.max_characters),
-        suggest.make_router(is_on=state.suggested.store is not None),
-        *_ROUTERS,
-        *([frontend.spec_router] if app.openapi_url is not None else []),
-    ]
-    for router in routers:
-        app.include_router(router, responses=describe_errors(*_common_statuses(router)))
+    codes = state.dispatcher.languages
+    description = describe_translate(state.limits, codes, list(state.engines))
+    groups: dict[str | None, list[APIRouter]] = {
+        "Translation": [
+            translate.make_router(description),
+            next_words.make_router(state.limits, codes),
+            detect.make_router(state.limits.max_characters),
+            languages.router,
+        ],
+        "Glossaries": [glossaries.router],
+        "LibreTranslate": [
+            suggest.make_router(is_on=state.suggested.store is not None),
+            frontend.router,
+            *([frontend.spec_router] if app.openapi_url is not None else []),
+        ],
+        "Operation": [health.router, metrics.router],
+        None: list(_ROUTERS),
+    }
+    for tag, routers in groups.items():
+        for router in routers:
+            responses = describe_errors(*_common_statuses(router))
+            app.include_router(router, tags=[tag] if tag else None, responses=responses)
 
 
 def _common_statuses(router: APIRouter) -> list[int]:

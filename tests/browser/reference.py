@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from service.http.access.key_store import KeyStore
+from service.http.access.keys import KeyOptions
 from tests.browser.conftest import Site
 
 GROUND = "getComputedStyle(document.documentElement).backgroundColor"
@@ -35,15 +40,37 @@ def test_every_operation_is_shown_and_no_other_host_is_asked(
 
 def test_an_operation_is_tried_out(page: Page, site: Site) -> None:
     open_reference(page, site)
-    operation = page.locator("[id='operations-default-translate_translate_post']")
+    assert "200" in try_out(page)
+    answer = page.locator(".live-responses-table .response").first
+    expect(answer.locator(".highlight-code").first).to_contain_text("A BIG DOG")
+
+
+def try_out(page: Page) -> str:
+    """Send a text to /translate -> the status that is shown."""
+    operation = page.locator("[id='operations-Translation-translate_translate_post']")
     operation.locator(".opblock-summary-control").click()
     operation.locator(".try-out__btn").click()
     fields = {"q": "a big dog", "source": "en", "target": "de"}
     operation.locator("textarea").first.fill(json.dumps(fields))
     operation.locator("button.execute").click()
     answer = operation.locator(".live-responses-table .response").first
-    expect(answer.locator(".response-col_status")).to_contain_text("200")
-    expect(answer.locator(".highlight-code").first).to_contain_text("A BIG DOG")
+    return answer.locator(".response-col_status").inner_text()
+
+
+def test_a_key_that_is_entered_once_is_sent(
+    make_site: Callable[..., Site], page: Page, tmp_path: Path
+) -> None:
+    database = tmp_path / "server.db"
+    with closing(KeyStore(database)) as store:
+        key = store.create(KeyOptions())[0]
+    site = make_site(api_keys="required", database=database)
+    open_reference(page, site)
+    page.locator(".auth-wrapper .authorize").click()
+    form = page.locator(".auth-container").filter(has=page.locator("code", has_text="Bearer")).first
+    form.locator("input").fill(key)
+    form.locator("button.authorize").click()
+    page.locator(".modal-ux .btn-done").first.click()
+    assert "200" in try_out(page)
 
 
 def test_the_colours_are_those_that_were_chosen_on_the_page(page: Page, site: Site) -> None:

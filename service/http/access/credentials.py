@@ -13,7 +13,7 @@ from service.http.error_formats import GOOGLE
 KEY_FIELDS = ("api_key", "auth_key")
 """LibreTranslate's field, and DeepL's old one."""
 _SCHEMES = ("bearer", "deepl-auth-key")
-_GOOGLE_HEADER, _GOOGLE_FIELD = "x-goog-api-key", "key"
+GOOGLE_HEADER, _GOOGLE_FIELD = "X-Goog-Api-Key", "key"
 
 
 def key_of_head(scope: Scope) -> str | None:
@@ -22,7 +22,7 @@ def key_of_head(scope: Scope) -> str | None:
     scheme, _, given = headers.get("authorization", "").strip().partition(" ")
     if scheme.lower() in _SCHEMES and given.strip():
         return given.strip()
-    return headers.get(_GOOGLE_HEADER) or _key_of_query(scope)
+    return headers.get(GOOGLE_HEADER) or _key_of_query(scope)
 
 
 def key_of_fields(values: object) -> str | None:
