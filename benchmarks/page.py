@@ -1,5 +1,5 @@
 """The page in Chromium: first paint and size, a keystroke to its first new word at half load, and
-what watching the lanes costs the server. Server, load and browser share the machine, so it must be
+what watching the batches costs the server. Server, load and browser share the machine, so it must be
 quiet: the load averages are printed.
 
     python -m benchmarks.page                    # two minutes
@@ -40,7 +40,7 @@ _PAINT = """() => new Promise((resolve) => setTimeout(() => {
 }, 500))"""
 _PACE_MILLISECONDS = 120.0, 400.0  # between two keys
 _NUM_WATCHERS = 10  # because one is lost in the noise
-_LANES_SECONDS, _NUMBERS_SECONDS = 0.25, 2.0  # as service/web/parts has them
+_BATCHES_SECONDS, _NUMBERS_SECONDS = 0.25, 2.0  # as service/web/parts has them
 
 
 def first_paints(browser: Browser, count: int) -> list[tuple[float, ...]]:
@@ -106,7 +106,7 @@ def _type(page: Page, texts: list[str], seconds: float) -> None:
 
 
 def watch(seconds: float) -> None:
-    """Read the lanes and numbers as often as so many open pages do."""
+    """Read the batches and numbers as often as so many open pages do."""
     with httpx.Client(base_url=URL) as client:
         ends = time.monotonic() + seconds
         next_numbers = 0.0
@@ -115,7 +115,7 @@ def watch(seconds: float) -> None:
             if now >= next_numbers:
                 client.get("/page/engine.txt")
                 next_numbers = now + _NUMBERS_SECONDS / _NUM_WATCHERS
-            time.sleep(_LANES_SECONDS / _NUM_WATCHERS)
+            time.sleep(_BATCHES_SECONDS / _NUM_WATCHERS)
 
 
 def cost_of_watching(pid: int, rate: float, seconds: float, repeats: int) -> list[float]:

@@ -140,4 +140,4 @@ def test_where_a_proxy_protects_the_engine_the_page_says_so(
     visit(page, bundled_site)
     open_tab(page, "engine")
     expect(page.locator("#no-engine")).to_contain_text("does not show its numbers")
-    expect(page.locator(".lanes")).to_be_hidden()
+    expect(page.locator(".batches")).to_be_hidden()

@@ -474,29 +474,29 @@ def test_a_model_that_cannot_be_inspected_says_why(
     expect(page.locator("#panel-model")).to_contain_text("too large")
 
 
-# The engine's lanes
+# The engine's batches
 
 
-def test_the_lanes_show_who_runs_and_who_left(page: Page, site: Site) -> None:
+def test_the_batches_show_who_runs_and_who_left(page: Page, site: Site) -> None:
     visit(page, site)
     open_tab(page, "engine")
-    told = page.locator(".lanes .note")
+    told = page.locator(".batches .note")
     expect(told).to_have_text("0 running, 0 of them set aside, 0 waiting")
     site.runner.gate.clear()
     write(page, "hold me\nand me")
     expect(told).to_contain_text("2 running")
-    expect(page.locator(".lanes canvas")).to_have_attribute("aria-label", re.compile("2 running"))
+    expect(page.locator(".batches canvas")).to_have_attribute("aria-label", re.compile("2 running"))
     site.runner.gate.set()
     expect(told).to_contain_text("0 running")
     painted = page.evaluate(
-        """() => { const c = document.querySelector('.lanes canvas');
+        """() => { const c = document.querySelector('.batches canvas');
           return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v); }"""
     )
     assert painted
     expect(page.locator("#panel-engine a")).to_have_attribute("href", "metrics")
 
 
-def test_the_lanes_are_asked_only_while_someone_looks(page: Page, site: Site) -> None:
+def test_the_batches_are_asked_only_while_someone_looks(page: Page, site: Site) -> None:
     asked: list[str] = []
     page.on("request", lambda r: asked.append(r.url) if r.url.endswith("engine.json") else None)
     visit(page, site)

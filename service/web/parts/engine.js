@@ -2,7 +2,7 @@
 
 import { byId, make } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
-import { Lanes } from "./lanes.js";
+import { Batches } from "./batches.js";
 
 /** @typedef {{name: string, labels: Record<string, string>, value: number}} Sample */
 /** @typedef {{seconds: number, tokens: number}} Reading */
@@ -45,7 +45,7 @@ export class EnginePanel {
   #none = make("p", { class: "empty", id: "no-engine", role: "status", hidden: "" });
   #lead = make("p", { class: "lead" });
   #link = make("a", { href: "metrics" });
-  #lanes = new Lanes();
+  #batches = new Batches();
   #timer = 0;
   #isOpen = false;
   /** @type {Map<string, Reading[]>} */
@@ -53,7 +53,7 @@ export class EnginePanel {
 
   constructor() {
     const panel = byId("panel-engine", HTMLElement);
-    panel.replaceChildren(this.#lead, this.#none, this.#lanes.root, this.#root, make("p", {}, this.#link));
+    panel.replaceChildren(this.#lead, this.#none, this.#batches.root, this.#root, make("p", {}, this.#link));
     document.addEventListener("visibilitychange", () => this.#begin());
   }
 
@@ -62,7 +62,7 @@ export class EnginePanel {
     this.#isOpen = isOpen;
     this.#lead.textContent = t("engineLead");
     this.#link.textContent = t("metricsLink");
-    this.#lanes.open(isOpen);
+    this.#batches.open(isOpen);
     this.#begin();
   }
 
@@ -81,7 +81,7 @@ export class EnginePanel {
     }
     const models = samples.filter((s) => s.name === "model_info");
     this.#none.hidden = models.length > 0;
-    this.#link.hidden = this.#lanes.root.hidden = !models.length;
+    this.#link.hidden = this.#batches.root.hidden = !models.length;
     this.#none.textContent = models.length ? "" : t("engineMissing");
     this.#root.replaceChildren(...models.map((model) => this.#model(model, samples)));
     clearTimeout(this.#timer);

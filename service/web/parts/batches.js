@@ -1,4 +1,4 @@
-// The running batches as lanes: each sentence is a bar from where it joins to where it leaves.
+// The running batches over time: each sentence is a bar from where it joins to where it leaves.
 
 import { make } from "../dom.js";
 import { number, t } from "../i18n.js";
@@ -7,17 +7,17 @@ import { colours, prepared } from "./heat_map.js";
 /**
  * @typedef {[number: number, rows: number, tokens: number, steps: number, joined: number, left: number | null]} Numbers times in the server's milliseconds
  * @typedef {{now: number, models: Record<string, Numbers[][]>, waiting: Record<string, number>}} View
- * @typedef {{lane: number, rows: number, steps: number, joined: number, left: number | null, stops: [number, number][], seen: number}} Bar
+ * @typedef {{place: number, rows: number, steps: number, joined: number, left: number | null, stops: [number, number][], seen: number}} Bar
  *   times in the server's milliseconds; stops: when it was set aside
  */
 
 const PERIOD_MILLISECONDS = 250;
 const SPAN_MILLISECONDS = 12_000;
-const LANE_HEIGHT = 9, LEAST_LANES = 8, MOST_LANES = 64, LABEL_HEIGHT = 18;
+const BAR_HEIGHT = 9, LEAST_PLACES = 8, MOST_PLACES = 64, LABEL_HEIGHT = 18;
 const RETRY_MILLISECONDS = 3000;
 
-export class Lanes {
-  root = make("div", { class: "lanes" });
+export class Batches {
+  root = make("div", { class: "batches" });
   #timer = 0;
   #isOpen = false;
   /** @type {Map<string, Map<string, Bar>>} by model, then by worker and number */
@@ -63,8 +63,8 @@ export class Lanes {
     const bars = this.#bars.get(model) ?? new Map();
     this.#bars.set(model, bars);
     const { now } = view;
-    workers.forEach((lanes, worker) => {
-      for (const numbers of lanes) note(bars, `${worker}:${numbers[0]}:${numbers[4]}`, numbers, now);
+    workers.forEach((entries, worker) => {
+      for (const numbers of entries) note(bars, `${worker}:${numbers[0]}:${numbers[4]}`, numbers, now);
     });
     for (const [key, bar] of bars) {
       if (bar.left === null && bar.seen < now) bar.left = bar.seen;
@@ -83,11 +83,11 @@ export class Lanes {
     const { canvas, told } = this.#picture(model);
     const running = [...bars.values()].filter(({ left }) => left === null);
     const aside = running.filter(({ stops }) => isAside(stops, now)).length;
-    const text = t("lanesTold", { running: number(running.length), aside: number(aside), waiting: number(waiting) });
+    const text = t("batchTold", { running: number(running.length), aside: number(aside), waiting: number(waiting) });
     told.textContent = text;
     canvas.setAttribute("aria-label", `${model}: ${text}`);
-    const count = Math.min(MOST_LANES, Math.max(LEAST_LANES, ...[...bars.values()].map(({ lane }) => lane + 1)));
-    const width = Math.max(200, this.root.clientWidth - 36), height = count * LANE_HEIGHT + LABEL_HEIGHT;
+    const count = Math.min(MOST_PLACES, Math.max(LEAST_PLACES, ...[...bars.values()].map(({ place }) => place + 1)));
+    const width = Math.max(200, this.root.clientWidth - 36), height = count * BAR_HEIGHT + LABEL_HEIGHT;
     const context = prepared(canvas, width, height);
     const { accent, muted, line } = colours();
     const xOf = (/** @type {number} */ time) => Math.max(0, width - ((now - time) / SPAN_MILLISECONDS) * width);
@@ -103,14 +103,14 @@ export class Lanes {
       context.fillText(t("secondsAgo", { seconds: number(second) }), x + 3, height - 4);
     }
     for (const bar of bars.values()) {
-      if (bar.lane >= MOST_LANES) continue;
-      const left = xOf(bar.joined), right = xOf(bar.left ?? now), y = bar.lane * LANE_HEIGHT + 1;
+      if (bar.place >= MOST_PLACES) continue;
+      const left = xOf(bar.joined), right = xOf(bar.left ?? now), y = bar.place * BAR_HEIGHT + 1;
       context.fillStyle = accent;
       context.globalAlpha = bar.left === null ? 1 : 0.6;
-      context.fillRect(left, y, Math.max(2, right - left - 1), LANE_HEIGHT - 2);
+      context.fillRect(left, y, Math.max(2, right - left - 1), BAR_HEIGHT - 2);
       for (const [from, to] of bar.stops) {
         context.globalAlpha = 1;
-        context.clearRect(xOf(from), y + 2, Math.max(1, xOf(to) - xOf(from)), LANE_HEIGHT - 6);
+        context.clearRect(xOf(from), y + 2, Math.max(1, xOf(to) - xOf(from)), BAR_HEIGHT - 6);
       }
       context.globalAlpha = 1;
     }
@@ -122,7 +122,7 @@ export class Lanes {
     if (known) return known;
     const canvas = make("canvas", { role: "img" });
     const told = make("p", { class: "note" });
-    this.root.append(make("article", { class: "model" }, make("h3", {}, model, make("span", {}, t("lanes"))), canvas, told));
+    this.root.append(make("article", { class: "model" }, make("h3", {}, model, make("span", {}, t("batchSpan"))), canvas, told));
     const made = { canvas, told };
     this.#pictures.set(model, made);
     return made;
@@ -139,7 +139,7 @@ export class Lanes {
 function note(bars, key, [, rows, , steps, joined, left], now) {
   const bar = bars.get(key);
   if (!bar) {
-    bars.set(key, { lane: freeLane(bars, joined), rows, steps, joined, left, stops: [], seen: now });
+    bars.set(key, { place: freePlace(bars, joined), rows, steps, joined, left, stops: [], seen: now });
     return;
   }
   if (steps && steps === bar.steps && left === null) bar.stops.push([bar.seen, now]);
@@ -147,15 +147,15 @@ function note(bars, key, [, rows, , steps, joined, left], now) {
 }
 
 /**
- * The first lane that no sentence is on since it joined.
+ * The first place from above that no sentence has since it joined.
  * @param {Map<string, Bar>} bars
  * @param {number} joined
  */
-function freeLane(bars, joined) {
-  const taken = new Set([...bars.values()].filter(({ left }) => left === null || left > joined).map(({ lane }) => lane));
-  let lane = 0;
-  while (taken.has(lane)) lane += 1;
-  return lane;
+function freePlace(bars, joined) {
+  const taken = new Set([...bars.values()].filter(({ left }) => left === null || left > joined).map(({ place }) => place));
+  let place = 0;
+  while (taken.has(place)) place += 1;
+  return place;
 }
 
 /**
