@@ -1,6 +1,6 @@
 """The page in Chromium: first paint and size, a keystroke to its first new word at half load, and
-what watching the batches costs the server. Server, load and browser share the machine, so it must be
-quiet: the load averages are printed.
+what watching the batches costs the server. Server, load and browser share the machine, so it must
+be quiet: the load averages are printed.
 
     python -m benchmarks.page                    # two minutes
     python -m benchmarks.page --only keystrokes  # one minute

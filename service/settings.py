@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import ipaddress
 import re
-import tomllib
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,16 +31,15 @@ from pydantic_settings import (
     InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
-    SecretsSettingsSource,
     SettingsConfigDict,
     SettingsError,
 )
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
+from service.setting_files import read_secrets, read_toml
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
-_MOST_FILE_BYTES = 2**20
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
 DEVICE_PATTERN = r"^(auto|cpu|cuda(:\d{1,3}(,\d{1,3})*)?)$"
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
@@ -309,10 +307,9 @@ class Settings(BaseSettings):
         given = env_settings() | init_settings()
         files: list[PydanticBaseSettingsSource] = []
         if (directory := given.get("secrets_dir")) and Path(directory).is_dir():
-            _require_small(Path(directory))
-            files.append(_Secrets(settings_cls, directory))
+            files.append(read_secrets(settings_cls, Path(directory)))
         if (config := given.get("config")) and Path(config).is_file():
-            files.append(InitSettingsSource(settings_cls, _read_toml(Path(config))))
+            files.append(InitSettingsSource(settings_cls, read_toml(Path(config))))
         return init_settings, env_settings, *files
 
     @field_validator("cors_origins")
@@ -358,38 +355,6 @@ class Settings(BaseSettings):
                 f"got {self.max_beam_size}"
             )
         return self
-
-
-class _Secrets(SecretsSettingsSource):
-    """Secrets read without a byte order mark."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        value, key, is_complex = super().get_field_value(field, field_name)
-        is_text = isinstance(value, str)
-        return value.removeprefix("\ufeff").strip() if is_text else value, key, is_complex
-
-
-def _require_small(directory: Path) -> None:
-    for file in directory.iterdir():
-        is_ours = file.name.lower().startswith("dragoman_")
-        if is_ours and file.is_file() and file.stat().st_size > _MOST_FILE_BYTES:
-            raise ValueError(f"setting secrets_dir: {file} is too large to be a secret")
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    """Raises ValueError."""
-    with path.open("rb") as file:
-        content = file.read(_MOST_FILE_BYTES + 1)
-    if len(content) > _MOST_FILE_BYTES:
-        raise ValueError(f"setting config: {path} is too large for a file of settings")
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"setting config: {path} is not UTF-8: byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"setting config: {path} is not TOML: {error}") from error
-    except RecursionError as error:
-        raise ValueError(f"setting config: {path} is nested too deeply") from error
 
 
 _Settings = TypeVar("_Settings", bound=Settings)
