@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from model.decoding.beam_allocation import allot, survivors
 from model.decoding.hypotheses import Candidates, extend, keep
 from model.decoding.logits_processors import (
     LOOP_SPAN,
@@ -22,7 +23,7 @@ from model.decoding.network_interface import RowCandidates, RowTable, likeliest
 from model.decoding.sampling import gumbel_at, sample
 from model.decoding.search_state import SearchState, Status
 from model.decoding.slot_options import Features
-from model.decoding.terms import RowState, allot, survivors
+from model.decoding.terms import RowState
 
 _NEVER = float("-inf")
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.backends.native.library import Mirrored, address, required_library
+from model.decoding.beam_allocation import NEEDED_TOKEN_COST
 from model.decoding.hypotheses import Hypotheses, spelled_out
 from model.decoding.logits_processors import LONGEST_LOOP, LOOP_SPAN
 from model.decoding.network_interface import RowCandidates, RowTable
@@ -19,7 +20,7 @@ from model.decoding.search import Search
 from model.decoding.search_state import Status
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import option_rows
-from model.decoding.terms import EARLY_END_COST, NEEDED_TOKEN_COST
+from model.decoding.terms import EARLY_END_COST
 from model.decoding.transfer import Pending, Ready, Transfer
 from model.decoding.utf8 import Utf8Tables
 

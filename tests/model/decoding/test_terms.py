@@ -6,14 +6,12 @@ import random
 from collections.abc import Sequence
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence, Term, TermForm
-from model.decoding.terms import allot
 from model.offline import translate_all
 from model.runner import Runner
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
@@ -240,9 +238,3 @@ def test_two_hundred_terms_fit_a_long_sentence() -> None:
         SOURCE, DecodingOptions(beam_size=4, max_length=230), terms=tuple(wanted)
     )
     assert has_all(run_to_end(runner, [sentence])[0].hypotheses[0], wanted)
-
-
-def test_each_bank_gets_its_best_before_any_gets_its_second() -> None:
-    totals = torch.tensor([[-1.0, -1.1, -1.2, -3.9, -9.0, float("-inf")]])
-    needed = torch.tensor([[2, 2, 2, 1, 0, 0]])
-    assert allot(totals, needed, 5).tolist() == [[3, 0, 4, 1, 2]]
