@@ -23,6 +23,7 @@ from service.http.access.keys import ClientLimits
 from service.http.access.middleware import AccessMiddleware
 from service.http.access.windows import MinuteWindows
 from service.http.body_budget import BodyBudget
+from service.http.direct_routes import DirectRoutes
 from service.http.early_refusals import EarlyRefusals
 from service.http.engine_view import EngineView
 from service.http.error_handlers import install_error_handlers
@@ -33,7 +34,13 @@ from service.http.middleware import RequestMiddleware
 from service.http.origins import AllowedOrigins
 from service.http.protocols.early import EARLY_REFUSALS
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
-from service.http.route_table import ACCESS_PATHS, ENDPOINTS, DescribedApp, install_routes
+from service.http.route_table import (
+    ACCESS_PATHS,
+    DIRECT_ENDPOINTS,
+    ENDPOINTS,
+    DescribedApp,
+    install_routes,
+)
 from service.http.routes import api_reference, page
 from service.http.security_headers import SecurityHeadersMiddleware
 from service.http.state import Limits, ServerState
@@ -124,6 +131,7 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
 
 def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> None:
     """The last one sees a request first."""
+    app.add_middleware(DirectRoutes, endpoints=DIRECT_ENDPOINTS, metrics=state.metrics)
     app.add_middleware(
         AccessMiddleware, access=state.access, paths=ACCESS_PATHS, metrics=state.metrics
     )

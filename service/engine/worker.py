@@ -25,6 +25,7 @@ from service.engine.batch_loop import BatchLoop, Updates
 from service.engine.interfaces import Runner
 from service.engine.scheduler import Scheduler
 from service.engine.sentence_task import EngineRequest, SentenceTask
+from service.engine.thread_priority import lower_own_priority
 from service.errors import NotReady
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
@@ -196,6 +197,7 @@ class Worker:
 
     def _run(self) -> None:
         """Run the thread: serve until stopped; after a crash, rebuild and serve again."""
+        lower_own_priority()
         while not self._serve() and self._rebuild():
             pass
 

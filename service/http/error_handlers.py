@@ -63,14 +63,19 @@ def error_response(error: ServiceError, request_id: str, path: str) -> Response:
     return _json(path, Failure.of(error, request_id), headers)
 
 
+def refused(request: Request, error: ServiceError, metrics: Metrics) -> Response:
+    """The response to a request whose route raised this error; counts rejections."""
+    if error.is_rejection:
+        metrics.count_rejected(error.code)
+    return error_response(error, request.state.request_id, request.scope["path"])
+
+
 def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
     """Answer every error of the app's routes in the format of its API."""
 
     async def on_service_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, ServiceError)
-        if error.is_rejection:
-            metrics.count_rejected(error.code)
-        return error_response(error, request.state.request_id, request.scope["path"])
+        return refused(request, error, metrics)
 
     async def on_http_exception(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -75,6 +75,8 @@ ACCESS_PATHS = AccessPaths(
     key_in_body_prefixes=(documents.PATH + "/",),
 )
 """All other paths need a key if one is required, also those that do not exist."""
+DIRECT_ENDPOINTS = {translate.PATH: translate.translate}
+"""Called by DirectRoutes; the routers' routes document them."""
 _ROUTERS = (
     *(websocket.router, files.router, immersive.router, deeplx.router),
     *(deepl_translate.router, deepl_languages.router, deepl_glossaries.router),
@@ -98,8 +100,6 @@ class DescribedApp(FastAPI):
 
 def install_routes(app: FastAPI, state: ServerState) -> None:
     """Add every route to the app, and describe the errors that do not depend on its fields."""
-    # Matches before the router's route, which only documents it: FastAPI's dispatch costs more.
-    app.add_route(translate.PATH, translate.translate, ["POST"], include_in_schema=False)
     codes = state.dispatcher.languages
     description = describe_translate(state.limits, codes, list(state.engines))
     groups: dict[str | None, list[APIRouter]] = {

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from service.errors import HeadTooLarge, InvalidHttp, RequestTimeout, ServiceError
@@ -18,6 +19,7 @@ from service.http.error_handlers import error_of, error_response
 from service.http.protocols.connections import is_proxy, num_connections
 from service.http.protocols.early import EarlyProtocol, http_answer
 from service.http.protocols.input import PacedInput
+from service.http.protocols.joined import JoinedWrites
 from service.http.protocols.limits import WireLimits
 from service.http.protocols.output import SendWatch
 from service.http.protocols.received import BufferedReceiver, ReadBuffer
@@ -170,6 +172,12 @@ class HttpProtocol(EarlyProtocol):
         self.parser = None  # type: ignore[assignment]
         self.cycle = None  # type: ignore[assignment]
         self.scope = None  # type: ignore[assignment]
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if cycle.scope["method"] != "HEAD":  # whose answer has nothing to join
+            written: Any = JoinedWrites(self.transport, self.loop)
+            cycle.transport = written
+        super()._start_asgi_task(cycle, app)
 
     def _begin_part(self, *, is_head: bool) -> None:
         self._is_in_head = is_head
