@@ -159,10 +159,10 @@ class Engine:
         self.require_ready()
         self.admission.require_room(num_sentences, num_tokens)
 
-    def refusal(self) -> ServiceError | None:
-        """Return the error that one more sentence would raise now, or None."""
+    def refusal(self, num_sentences: int = 1) -> ServiceError | None:
+        """Return the error that so many more sentences would raise now, or None."""
         try:
-            self.require_room(1)
+            self.require_room(num_sentences)
         except ServiceError as error:
             return error
         return None

@@ -5,6 +5,7 @@ A refusal of the middleware costs several times as much: a task, the ASGI messag
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from service.errors import ClientGone, ServiceError
@@ -39,26 +40,43 @@ class EarlyRefusal:
 
 
 class EarlyRefusals:
-    """Decides which requests are refused before they are read, and counts them like the others."""
+    """Decides which requests are refused before they are read, and counts them like the others.
+
+    The event loop reads all connections that have something before it starts the requests. So those
+    that it has let in and not started yet count as waiting: the app would refuse them otherwise.
+    """
 
     def __init__(
         self,
         paths: frozenset[str],
         request_log: RequestLog,
         metrics: Metrics,
-        refusal: Callable[[], ServiceError | None],
+        refusal: Callable[[int], ServiceError | None],
     ) -> None:
-        """`paths`: whose POST needs the engines. `refusal`: the error that rejects one now."""
+        """`paths`: whose POST needs the engines. `refusal`: the error that rejects so many now."""
         self._paths, self._request_log = paths, request_log
         self._metrics, self._refusal = metrics, refusal
+        self._num_let_in = 0
 
     def find(self, path: str, given_id: str) -> EarlyRefusal | None:
         """The refusal of a POST to this path, or None if it is to be read."""
-        error = self._refusal() if path in self._paths else None
+        if path not in self._paths:
+            return None
+        error = self._refusal(self._num_let_in + 1)
         if error is None:
+            self._let_in()
             return None
         self._metrics.count_rejected(error.code)
         return EarlyRefusal(error, path, RequestRecord(sane_id(given_id), "POST", path))
+
+    def _let_in(self) -> None:
+        """Count the request until the event loop starts it."""
+        if not self._num_let_in:
+            asyncio.get_running_loop().call_soon(self._forget_let_in)
+        self._num_let_in += 1
+
+    def _forget_let_in(self) -> None:
+        self._num_let_in = 0
 
     def enter(self, refusal: EarlyRefusal) -> None:
         """Count the request, which is over."""

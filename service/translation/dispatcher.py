@@ -64,9 +64,9 @@ class Dispatcher:
             for source in self.languages
         }
 
-    def refusal(self) -> ServiceError | None:
-        """An error if no model can accept another sentence now, else None."""
-        refusals = [translator.engine.refusal() for translator in self._translators]
+    def refusal(self, num_sentences: int = 1) -> ServiceError | None:
+        """An error if no model can accept so many more sentences now, else None."""
+        refusals = [translator.engine.refusal(num_sentences) for translator in self._translators]
         return refusals[0] if all(refusals) else None
 
     def known_language(self, field: str, code: str) -> str:

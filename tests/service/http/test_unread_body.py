@@ -47,7 +47,7 @@ def server(runner: FakeRunner) -> Iterator[Served]:
 @pytest.fixture
 def full(server: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """A server that refuses work before it reads it."""
-    refuse = lambda _: Overloaded("full")  # noqa: E731
+    refuse = lambda *_: Overloaded("full")  # noqa: E731
     monkeypatch.setattr("service.engine.engine.Engine.refusal", refuse)
     return server
 

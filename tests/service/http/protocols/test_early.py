@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from service.app import create_app
 from service.errors import Overloaded
+from service.http.middleware import RequestMiddleware
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.http.protocols.wire import read_to_end
@@ -23,6 +25,7 @@ BODY = json.dumps({"q": "Hi.", "source": "en", "target": "de"}).encode()
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
 REJECTED = 'dragoman_requests_total{endpoint="/translate",outcome="rejected"}'
 CANCELLED = 'dragoman_requests_total{endpoint="/translate",outcome="cancelled"}'
+WAITING = 'dragoman_waiting{model="fake"}'
 REASON = 'dragoman_rejected_total{reason="overloaded"}'
 
 
@@ -30,7 +33,7 @@ REASON = 'dragoman_rejected_total{reason="overloaded"}'
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server without room."""
     app = create_app(Settings(cors_origins=["https://a.example"]), [fake_model(FakeRunner())])
-    monkeypatch.setattr("service.engine.engine.Engine.refusal", lambda _: Overloaded("full"))
+    monkeypatch.setattr("service.engine.engine.Engine.refusal", lambda *_: Overloaded("full"))
     with served(app) as server:
         yield server
 
@@ -160,6 +163,51 @@ def test_requests_are_read_again_as_soon_as_there_is_room(
     with server.connect() as client:
         client.sendall(post())
         assert read_answer(client)[0].status == 503
-        monkeypatch.setattr("service.engine.engine.Engine.refusal", lambda _: None)
+        monkeypatch.setattr("service.engine.engine.Engine.refusal", lambda *_: None)
         client.sendall(post())
         assert read_answer(client)[1] == {"translatedText": "HI."}
+
+
+def test_of_requests_read_together_only_those_with_room_reach_the_app(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One translates and one waits: of twenty more, three of the four places are left."""
+    runner, begun = FakeRunner(max_slots=1), []
+    runner.gate.clear()
+    original = RequestMiddleware.__call__
+
+    async def noted(self: RequestMiddleware, scope: Any, receive: Any, send: Any) -> None:
+        begun.append(scope["path"])
+        await original(self, scope, receive, send)
+
+    app = create_app(Settings(max_waiting_sentences=4, cache_bytes=0), [fake_model(runner)])
+    with served(app) as server, contextlib.ExitStack() as connections:
+        clients = [connections.enter_context(server.connect()) for _ in range(22)]
+        for number, client in enumerate(clients[:2]):
+            client.sendall(post())
+            until(lambda number=number: server.count(WAITING) == number)
+        for client in clients[2:]:
+            client.sendall(LIVE)
+            read_answer(client)
+        monkeypatch.setattr(RequestMiddleware, "__call__", noted)
+        _send_in_one_turn(server, clients[2:])
+        until(lambda: server.count(REASON) == 17)
+        assert begun == ["/translate"] * 3
+        runner.gate.set()
+        statuses = [read_answer(client)[0].status for client in clients]
+    assert sorted(statuses) == [200] * 5 + [503] * 17
+
+
+def _send_in_one_turn(server: Served, clients: list[socket.socket]) -> None:
+    """Each sends a request while the event loop is held, so that it reads them together."""
+    is_held, is_sent = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        is_held.set()
+        is_sent.wait()
+
+    server.loop.call_soon_threadsafe(hold)
+    is_held.wait()
+    for client in clients:
+        client.sendall(post())
+    is_sent.set()
