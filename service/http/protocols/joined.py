@@ -15,15 +15,15 @@ class JoinedWrites:
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._loop = transport, loop
         self._held: bytes | None = None
-        self._turn: asyncio.Handle | None = None
+        self._has_begun = False
 
     def write(self, data: bytes) -> None:
         if self._held is not None:
             held, self._held = self._held, None
             self._transport.write(held + data)
-        elif self._turn is None:
-            self._held = data
-            self._turn = self._loop.call_soon(self._send_held)
+        elif not self._has_begun:
+            self._held, self._has_begun = data, True
+            self._loop.call_soon(self._send_held)
         else:
             self._transport.write(data)
 

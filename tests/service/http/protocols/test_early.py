@@ -183,15 +183,16 @@ def test_of_requests_read_together_only_those_with_room_reach_the_app(
     app = create_app(Settings(max_waiting_sentences=4, cache_bytes=0), [fake_model(runner)])
     with served(app) as server, contextlib.ExitStack() as connections:
         clients = [connections.enter_context(server.connect()) for _ in range(22)]
-        for number, client in enumerate(clients[:2]):
-            client.sendall(post())
-            until(lambda number=number: server.count(WAITING) == number)
+        clients[0].sendall(post())
+        until(runner.is_stepping.is_set)
+        clients[1].sendall(post())
+        until(lambda: server.count(WAITING) == 1)
         for client in clients[2:]:
             client.sendall(LIVE)
             read_answer(client)
         monkeypatch.setattr(RequestMiddleware, "__call__", noted)
         _send_in_one_turn(server, clients[2:])
-        until(lambda: server.count(REASON) == 17)
+        until(lambda: server.count(REASON) == 17 and len(begun) >= 3)
         assert begun == ["/translate"] * 3
         runner.gate.set()
         statuses = [read_answer(client)[0].status for client in clients]
