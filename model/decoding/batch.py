@@ -127,6 +127,11 @@ class RunningBatch:
             self._needs.enter(state.features, len(state.source.ids))
             self._all = None
 
+    def streamed_among(self, handles: Sequence[int]) -> list[tuple[int, RunningSentence]]:
+        """Those of these sentences that run and are streamed, each with its place among them."""
+        running = enumerate(map(self._running.get, handles))
+        return [(place, state) for place, state in running if state and state.features.has_streams]
+
     def compact(self) -> Compaction:
         """Prepare a step -> the copies that it needs first."""
         return self._slots.compact()

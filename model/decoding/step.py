@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.hypotheses import HostTable
 from model.decoding.network_interface import BatchRows, Network, RowCandidates, RowTable, StepShape
 from model.decoding.search import Search
 from model.decoding.search_state import Status
@@ -37,7 +38,7 @@ class Progress(NamedTuple):
 
     ended: list[tuple[int, Status]]
     stable: Sequence[int] = ()
-    tokens: HostTable | None = None
+    tokens: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -46,7 +47,9 @@ class Progress(NamedTuple):
         """From the tensors of an outcome on the host."""
         codes = status.numpy()
         ended = [(place, Status(codes[place])) for place in codes.nonzero()[0].tolist()]
-        return cls(ended, () if stable is None else stable.tolist(), tokens)
+        if stable is None or tokens is None:
+            return cls(ended)
+        return cls(ended, stable.tolist(), tokens.numpy())
 
 
 class Step:

@@ -69,12 +69,13 @@ class Terms:
         def zeros(*shape: int, dtype: torch.dtype = torch.int64) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
-        self._tokens = zeros(n_slots, size) - 1
-        self._term, self._change = zeros(n_slots, size), zeros(n_slots, size)
-        self._is_first, self._is_last, self._opens, self._opens_at_start = (
-            zeros(n_slots, size, dtype=torch.bool) for _ in range(4)
-        )
-        self._count, self._length = zeros(n_slots, max_length), zeros(n_slots, max_length)
+        self._numbers = zeros(3, n_slots, size)
+        self._tokens, self._term, self._change = self._numbers
+        self._tokens.fill_(-1)
+        self._flags = zeros(4, n_slots, size, dtype=torch.bool)
+        self._is_first, self._is_last, self._opens, self._opens_at_start = self._flags
+        self._uses = zeros(2, n_slots, max_length)
+        self._count, self._length = self._uses
         self._start, self.num_terms = zeros(n_slots), zeros(n_slots)
         self._matched = zeros(n_slots, max_beam, size, dtype=torch.bool)
         self._produced = zeros(n_slots, max_beam, max_length)
@@ -119,11 +120,12 @@ class Terms:
         """Write the terms of B slots. numbers (3, B): slot, tokens of the prefix, terms; forms
         (7, B, F): `_columns`; uses (2, B, G): `_uses`."""
         slots, starts, counts = numbers
-        for table, values in zip(self._term_tables, forms, strict=True):
-            table.index_fill_(0, slots, -1 if table is self._tokens else 0)
-            table[:, : values.size(1)].index_copy_(0, slots, values.to(table.dtype))
-        for table, values in zip((self._count, self._length), uses, strict=True):
-            table[:, : values.size(1)].index_copy_(0, slots, values)
+        self._tokens.index_fill_(0, slots, -1)
+        self._numbers[1:].index_fill_(1, slots, 0)
+        self._flags.index_fill_(1, slots, False)
+        halves = (self._numbers, forms[:3]), (self._flags, forms[3:].bool()), (self._uses, uses)
+        for table, values in halves:
+            table[..., : values.size(2)].index_copy_(1, slots, values)
         self._start.index_copy_(0, slots, starts)
         self.num_terms.index_copy_(0, slots, counts)
         self._produced.index_fill_(0, slots, 0)
