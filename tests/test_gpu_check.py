@@ -69,6 +69,11 @@ def check_kinds(figure: dict[str, Any]) -> None:
     assert not figure.get("wrong_streams")
 
 
+def check_encoder(figure: dict[str, Any]) -> None:
+    assert figure.get("recorded", 0) == 0
+    assert figure.get("most_difference", 0) < 1e-5
+
+
 def check_service(figure: dict[str, Any]) -> None:
     assert set(figure["answers"]) == {"200"}
 
@@ -82,6 +87,7 @@ def check_service_kinds(figure: dict[str, Any]) -> None:
 
 CHECKS = {
     "kinds": check_kinds,
+    "encoder": check_encoder,
     "service": check_service,
     "service kinds": check_service_kinds,
     "tests": lambda figure: check_equal(figure["exit_status"], 0),

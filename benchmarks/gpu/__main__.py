@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import torch
 
-from benchmarks.gpu import kinds, service, soundness, speed
+from benchmarks.gpu import encoder, kinds, service, soundness, speed
 from benchmarks.gpu.figures import OUT_VARIABLE, note
 
 
@@ -35,15 +35,16 @@ PARTS = {
     "tests": Part(soundness.tests, 60),
     "kinds": Part(kinds.kinds, 40),
     "encode": Part(speed.encode, 25),
-    "recording": Part(speed.recording, 45),
-    "replay": Part(speed.replay, 60),
+    "encoder": Part(encoder.encoder, 25),
+    "recording": Part(speed.recording, 40),
+    "replay": Part(speed.replay, 50),
     "throughput": Part(speed.throughput, 45),
     "profile": Part(speed.profile, 25),
     "service": Part(service.service, 75),
     "two-models": Part(soundness.two_models, 45),
     "poisoned": Part(soundness.poisoned, 20),
     "crowd": Part(soundness.crowd, 50),
-    "soak": Part(soundness.soak, 30),
+    "soak": Part(soundness.soak, 20),
     "lost-device": Part(soundness.lost_device, 40),
 }
 

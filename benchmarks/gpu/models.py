@@ -42,7 +42,7 @@ def random_model(config: ModelConfig, device: str, seed: int = 0) -> Transformer
     torch.manual_seed(seed)
     model = Transformer(config)
     initialise(model, "xavier")
-    return model.to(device)
+    return model.to(device).eval()
 
 
 def runner_of(
