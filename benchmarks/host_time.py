@@ -36,6 +36,7 @@ from model.runner import Runner
 
 CONFIG = ModelConfig(32000, 32000, 8, 1, 8, 1, 1, max_positions=256)
 MEAN_TOKENS = 26
+LONGEST = 128
 _WIDTH = 4
 """Rows of a slot where beams differ, on average."""
 
@@ -130,8 +131,8 @@ def make_runner(slots: int, kind: Kind) -> Runner:
         [0, 1, 2],
         max_slots=slots,
         max_rows=slots * kind.rows_a_slot,
-        max_source_tokens=128,
-        max_target_tokens=128,
+        max_source_tokens=LONGEST,
+        max_target_tokens=LONGEST,
         max_beam_size=max(kind.beams),
         backend="graphs",
     )
@@ -176,7 +177,7 @@ def measure(slots: int, kind: Kind, count: int) -> HostCost:
         runner._compact()  # as a step begins, so that slots are final
         compacted = time.thread_time()
         for handle in handles:
-            life = MEAN_TOKENS if kind.is_equal else max(3, int(rng.lognormvariate(3.1, 0.5)))
+            life = MEAN_TOKENS if kind.is_equal else _life(rng)
             ends.setdefault(num_steps + life, []).append(handle)
         _mark(runner, step, ends.pop(num_steps, []))
         stepped = time.thread_time()
@@ -185,6 +186,11 @@ def measure(slots: int, kind: Kind, count: int) -> HostCost:
         spent_admitting += admitted - started
         num_steps += 1
     return HostCost(taken / num_steps, spent_admitting / num_steps, first)
+
+
+def _life(rng: random.Random) -> int:
+    """Steps of a sentence; with those until its end is read, no more than its table has tokens."""
+    return min(LONGEST - 4, max(3, int(rng.lognormvariate(3.1, 0.5))))
 
 
 def _next(runner: Runner, waiting: deque[SourceSentence]) -> list[SourceSentence]:
