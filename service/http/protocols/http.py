@@ -89,7 +89,7 @@ class HttpProtocol(EarlyProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._input.end()
         super().connection_lost(exc)
-        self._let_go()
+        self._forget_requests()
 
     def data_received(self, data: bytes) -> None:
         self._input.push(data)
@@ -148,6 +148,8 @@ class HttpProtocol(EarlyProtocol):
         if not self._is_in_message:
             self._since_seconds = time.monotonic()
         super().on_response_complete()
+        if self._is_idle:
+            self._forget_requests()
 
     def send_400_response(self, msg: str) -> None:
         """Called when the parser or a method that it calls fails."""
@@ -163,15 +165,17 @@ class HttpProtocol(EarlyProtocol):
             return
         self._input.end()
         super().handle_websocket_upgrade()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        """Drop what refers to this protocol: reference counting then frees both, where a cycle
-        would stay until the garbage collector comes, after thousands of connections."""
-        self.pipeline.clear()
         self.parser = None  # type: ignore[assignment]
+        self._forget_requests()
+
+    def _forget_requests(self) -> None:
+        """Drop the requests, which refer to this protocol: an idle connection needs none, and those
+        of one that has ended would stay until the garbage collector comes, after thousands of
+        connections."""
+        self.pipeline.clear()
         self.cycle = None  # type: ignore[assignment]
         self.scope = None  # type: ignore[assignment]
+        self.headers = []
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if cycle.scope["method"] != "HEAD":  # whose answer has nothing to join
