@@ -23,7 +23,7 @@ from service.signals import end_at_once
 
 _logger = logging.getLogger(__name__)
 _YOUNG_OBJECTS = 10_000
-_ACCEPTED_AT_ONCE = 16
+_ACCEPTED_AT_ONCE = 64
 _BACKLOG = 65_535
 """Connections that wait to be accepted; the system's own limit (net.core.somaxconn) is lower.
 Beyond it the system drops what clients believe to be connections, and they are reset much later."""

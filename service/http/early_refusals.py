@@ -1,15 +1,15 @@
-"""Refuse work by a request's head alone, while no engine has room.
+"""Refuse work by a request's head alone, while no engine or the event loop has room.
 
 A refusal of the middleware costs several times as much: a task, the ASGI messages and the body.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
-from service.errors import ClientGone, ServiceError
+from service.errors import ClientGone, Overloaded, ServiceError
 from service.http.error_handlers import error_response
+from service.http.loop_turns import LoopTurns
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, RequestRecord, sane_id
 from service.http.security_headers import SECURITY_HEADERS
 from service.observability.metrics import Metrics
@@ -56,27 +56,20 @@ class EarlyRefusals:
         """`paths`: whose POST needs the engines. `refusal`: the error that rejects so many now."""
         self._paths, self._request_log = paths, request_log
         self._metrics, self._refusal = metrics, refusal
-        self._num_let_in = 0
+        self._turns = LoopTurns()
 
     def find(self, path: str, given_id: str) -> EarlyRefusal | None:
         """The refusal of a POST to this path, or None if it is to be read."""
         if path not in self._paths:
             return None
-        error = self._refusal(self._num_let_in + 1)
+        error = self._refusal(self._turns.num_let_in + 1)
+        if error is None and self._turns.is_full():
+            error = Overloaded("more requests come than the server can read; try again later")
         if error is None:
-            self._let_in()
+            self._turns.let_in()
             return None
         self._metrics.count_rejected(error.code)
         return EarlyRefusal(error, path, RequestRecord(sane_id(given_id), "POST", path))
-
-    def _let_in(self) -> None:
-        """Count the request until the event loop starts it."""
-        if not self._num_let_in:
-            asyncio.get_running_loop().call_soon(self._forget_let_in)
-        self._num_let_in += 1
-
-    def _forget_let_in(self) -> None:
-        self._num_let_in = 0
 
     def enter(self, refusal: EarlyRefusal) -> None:
         """Count the request, which is over."""
