@@ -187,6 +187,10 @@ class OfflineTranslator:
             return future.result()
         except ServiceError as error:
             raise ValueError(str(error)) from error
+        except RuntimeError as error:
+            if isinstance(error.__context__, KeyboardInterrupt):  # it came as a lock was taken
+                raise error.__context__ from None
+            raise
 
     async def _start(self) -> None:
         for engine in self._engines.values():

@@ -212,7 +212,7 @@ class Engine:
             request.ends_seconds = request.arrived_seconds + deadline_seconds
         timer_seconds = loop.time() + (deadline_seconds or 0.0)
         with contextlib.ExitStack() as at_end:
-            at_end.callback(request.tasks.clear)  # which refer to the request
+            at_end.callback(request.free)
             await self._submit(request, sentences, is_admitted)
             at_end.callback(self._cancel_unsettled, request)
             if deadline_seconds is not None:

@@ -22,8 +22,9 @@ from service.errors import (
     printable,
     shown,
 )
+from service.http.body_budget import BodyBudget
 from service.http.json_values import count_values
-from service.http.state import Limits, server_state
+from service.http.state import Limits
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART, NO_BODY = "multipart/form-data", ""
@@ -49,7 +50,8 @@ async def body_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
     Raises BodyTooLarge, ClientGone, or Overloaded (too many bodies are being received).
     """
     size = 0
-    with server_state(request).bodies.hold(_expected_bytes(request, max_bytes)):
+    budget: BodyBudget = request.app.state.server.bodies
+    with budget.hold(_expected_bytes(request, max_bytes)):
         try:
             async for chunk in request.stream():
                 size += len(chunk)

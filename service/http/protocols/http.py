@@ -148,8 +148,7 @@ class HttpProtocol(EarlyProtocol):
         if not self._is_in_message:
             self._since_seconds = time.monotonic()
         super().on_response_complete()
-        if self._is_idle:
-            self._forget_requests()
+        self.loop.call_soon(self._forget_if_idle)  # freeing a long text takes milliseconds
 
     def send_400_response(self, msg: str) -> None:
         """Called when the parser or a method that it calls fails."""
@@ -167,6 +166,10 @@ class HttpProtocol(EarlyProtocol):
         super().handle_websocket_upgrade()
         self.parser = None  # type: ignore[assignment]
         self._forget_requests()
+
+    def _forget_if_idle(self) -> None:
+        if self._is_idle:
+            self._forget_requests()
 
     def _forget_requests(self) -> None:
         """Drop the requests, which refer to this protocol: an idle connection needs none, and those

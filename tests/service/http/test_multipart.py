@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import BodyTooLarge, ClientGone, InvalidText, ServiceError
+from service.http.body_budget import BodyBudget
 from service.http.multipart import MultipartForm, SentFile, read_multipart
 from service.http.state import Limits
 
@@ -38,7 +40,9 @@ def request_with(chunks: Sequence[bytes], kind: bytes = KIND) -> Request:
         return next(messages, {"type": "http.disconnect"})
 
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind)]}
-    return Request(scope, receive)
+    bodies = SimpleNamespace(bodies=BodyBudget(LIMITS.max_body_bytes))
+    app = SimpleNamespace(state=SimpleNamespace(server=bodies))
+    return Request({**scope, "app": app}, receive)
 
 
 def read(*chunks: bytes, kind: bytes = KIND, limits: Limits = LIMITS) -> MultipartForm:

@@ -201,4 +201,4 @@ async def test_what_cannot_be_translated_is_refused(work: FileJob, error: type[E
     async with running() as wired:
         with pytest.raises(error):
             await wired.files.translate(work)
-        assert wired.dispatcher.num_in_progress == 0
+        await eventually(lambda: wired.dispatcher.num_in_progress == 0)

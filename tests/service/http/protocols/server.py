@@ -22,7 +22,7 @@ from collections.abc import AsyncGenerator, Sequence
 from fastapi import FastAPI
 
 from model.decoding.sentence import StepResult
-from service.app import create_app, drain
+from service.app import build_document, create_app, drain
 from service.http.protocols.http import HttpProtocol
 from service.http.protocols.limits import WireLimits
 from service.http.protocols.websocket import WebSocketProtocol
@@ -98,6 +98,7 @@ def main(limits: WireLimits, step_seconds: float, settings: Settings) -> None:
     Http.limits = WebSocket.limits = limits
     configure_logs("debug", "json")
     app = _watched(create_app(settings, [fake_model(SlowRunner(step_seconds))]))
+    build_document(app)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         sys.stdout.write(f"{listener.getsockname()[1]}\n")
