@@ -39,7 +39,7 @@ PAGES = [
     ("en", "de", "<b>Two young girls</b> are playing <i>in the garden</i>.", "<i>im Garten</i>"),
     ("en", "de", "I do not like <a href=x><i>cold</i> water</a>.", None),
     ("en", "de", "My <b><i>little</i> brother</b> has a &quot;dog&quot;.", "<i>kleines</i>"),
-    ("de", "en", "Das <b>kleine Mädchen</b> spielt mit <i>dem Hund</i>.", "<b>small girl</b>"),
+    ("de", "en", "Das <b>kleine Mädchen</b> spielt mit <i>dem Hund</i>.", "<b>little girl</b>"),
     ("de", "en", "Ich habe <a href='b'>das Buch</a> gestern <u>gelesen</u>.", "<u>read</u>"),
     ("en", "zh", "The <a href='/h'>old house</a> is <b>very big</b>.", "<a href='/h'>老房子</a>"),
     ("en", "zh", "I love <b>you</b> and <i>your sister</i>.", "<b>你</b>"),

@@ -63,15 +63,8 @@ class HttpProtocol(EarlyProtocol):
         self, transport: asyncio.Transport
     ) -> None:
         super().connection_made(transport)
-        self._input = PacedInput(
-            transport,
-            self.loop,
-            self._piece_bytes,
-            self._parse,
-            self._is_wanted,
-            self._refuse_exhausted,
-        )
-        transport.set_protocol(BufferedReceiver(self, self.read_buffer, self._refuse_exhausted))
+        self._input = PacedInput(transport, self.loop, self)
+        transport.set_protocol(BufferedReceiver(self, self.read_buffer))
         self._sends = SendWatch(transport, self.limits.send_seconds)
         self.flow = _PacedFlow(transport, self._input)
         if self._is_one_too_many():
@@ -101,7 +94,7 @@ class HttpProtocol(EarlyProtocol):
             self.transport.abort()
         elif self._is_refused:
             return
-        elif not self._is_wanted():
+        elif not self.is_wanted():
             self._since_seconds = now_seconds
         elif self._is_in_message and seconds > self.limits.receive_seconds:
             part = "head" if self._is_in_head else "body"
@@ -148,13 +141,14 @@ class HttpProtocol(EarlyProtocol):
         if not self._is_in_message:
             self._since_seconds = time.monotonic()
         super().on_response_complete()
+        self._unset_keepalive_if_required()  # a timer of each connection; `check` does its work
         self.loop.call_soon(self._forget_if_idle)  # freeing a long text takes milliseconds
 
     def send_400_response(self, msg: str) -> None:
         """Called when the parser or a method that it calls fails."""
         failure = sys.exception()
         if failure is not None and isinstance(failure.__context__, MemoryError):
-            self._refuse_exhausted()
+            self.refuse_exhausted()
             return
         self._refuse(self._error or InvalidHttp("this is not a valid HTTP/1.1 request"))
 
@@ -196,21 +190,21 @@ class HttpProtocol(EarlyProtocol):
         """Whether no request and no answer is in progress."""
         return not self._is_in_message and (self.cycle is None or self.cycle.response_complete)
 
-    def _is_wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether the next request may be parsed, or the app accepts more of the body."""
         if self.pipeline or self.transport.is_closing():
             return False
         cycle = self.cycle
         return cycle is None or cycle.response_complete or len(cycle.body) <= HIGH_WATER_LIMIT
 
-    def _piece_bytes(self) -> int:
+    def piece_bytes(self) -> int:
         """The next piece's size: the rest of a sized body, up to HIGH_WATER_LIMIT."""
         if self._is_in_head:
             return _PIECE_BYTES
         left = self._announced_bytes - self._num_body_bytes
         return max(_PIECE_BYTES, min(left, HIGH_WATER_LIMIT))
 
-    def _parse(self, piece: bytes) -> None:
+    def parse(self, piece: bytes) -> None:
         num_body_bytes = self._num_body_bytes
         super().data_received(piece)
         if self._is_refused or self.transport.is_closing():
@@ -240,12 +234,11 @@ class HttpProtocol(EarlyProtocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self._unset_keepalive_if_required()
         self.transport.write(self._answer(error, request_id))
         self.transport.write_eof()
         self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
 
-    def _refuse_exhausted(self) -> None:
+    def refuse_exhausted(self) -> None:
         """Refuse a request that there is no memory for. What is buffered of it is freed first, so
         that there is memory for the answer."""
         if self._is_refused:
@@ -284,7 +277,7 @@ class _PacedFlow(FlowControl):
         self._input = paced
 
     def pause_reading(self) -> None:
-        """Do nothing: PacedInput checks `is_wanted()`."""
+        """Do nothing: PacedInput asks `is_wanted()`."""
 
     def resume_reading(self) -> None:
         self._input.wake()

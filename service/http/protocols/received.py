@@ -7,7 +7,6 @@ memory for them. So the client would get no answer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Protocol
 
 _READ_BYTES = 256 * 1024
@@ -22,6 +21,10 @@ class Receiver(Protocol):
     def pause_writing(self) -> None: ...
     def resume_writing(self) -> None: ...
 
+    def refuse_exhausted(self) -> None:
+        """Called if there is no memory for the bytes."""
+        ...
+
 
 class ReadBuffer:
     """What all connections of an event loop read into, one after the other."""
@@ -31,15 +34,10 @@ class ReadBuffer:
 
 
 class BufferedReceiver(asyncio.BufferedProtocol):
-    """Reads into a shared buffer, and hands the bytes and all events to a protocol.
+    """Reads into a shared buffer, and hands the bytes and all events to a protocol."""
 
-    Calls `on_exhausted` if there is no memory for them.
-    """
-
-    def __init__(
-        self, receiver: Receiver, buffer: ReadBuffer, on_exhausted: Callable[[], None]
-    ) -> None:
-        self._receiver, self._view, self._on_exhausted = receiver, buffer.view, on_exhausted
+    def __init__(self, receiver: Receiver, buffer: ReadBuffer) -> None:
+        self._receiver, self._view = receiver, buffer.view
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._view
@@ -48,7 +46,7 @@ class BufferedReceiver(asyncio.BufferedProtocol):
         try:
             self._receiver.data_received(bytes(self._view[:nbytes]))
         except MemoryError:
-            self._on_exhausted()
+            self._receiver.refuse_exhausted()
 
     def eof_received(self) -> bool | None:
         return self._receiver.eof_received()

@@ -97,14 +97,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._input = PacedInput(
-            self.transport,
-            self.loop,
-            lambda: _PIECE_BYTES,
-            self._parse,
-            self._is_wanted,
-            self._close_exhausted,
-        )
+        self._input = PacedInput(self.transport, self.loop, self)
         self._sends = SendWatch(self.transport, self.limits.send_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -180,17 +173,21 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         if self.close_sent:
             self._input.wake()
 
-    def _is_wanted(self) -> bool:
+    def piece_bytes(self) -> int:
+        return _PIECE_BYTES
+
+    def is_wanted(self) -> bool:
+        """Whether the app has received the last message."""
         return self.close_sent or self.queue.empty()
 
-    def _parse(self, piece: bytes) -> None:
+    def parse(self, piece: bytes) -> None:
         super().data_received(piece)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             self.handshake_complete = self.close_sent = True
             self._input.drop()
             self._end_with(b"".join(self.conn.data_to_send()) or self._bad_request())
 
-    def _close_exhausted(self) -> None:
+    def refuse_exhausted(self) -> None:
         """Close a connection that there is no memory to parse."""
         self._input.drop()
         if not self.handshake_complete:

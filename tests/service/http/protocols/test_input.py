@@ -34,9 +34,19 @@ class Parser:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, milliseconds: float = 0.0) -> None:
         self.pieces: list[bytes] = []
-        self.is_wanted = True
+        self.wants_more = True
+        self.num_exhausted = 0
         self._milliseconds, self._seconds = milliseconds, 0.0
         monkeypatch.setattr("service.http.protocols.input.time.perf_counter", lambda: self._seconds)
+
+    def piece_bytes(self) -> int:
+        return PIECE
+
+    def is_wanted(self) -> bool:
+        return self.wants_more
+
+    def refuse_exhausted(self) -> None:
+        self.num_exhausted += 1
 
     def parse(self, piece: bytes) -> None:
         self._seconds += self._milliseconds / 1000
@@ -46,19 +56,10 @@ class Parser:
 def run(
     parser: Parser,
     scenario: Callable[[PacedInput, Transport], Any],
-    parse: Any = None,
-    on_exhausted: Callable[[], None] = lambda: None,
 ) -> None:
     async def start() -> None:
         transport = Transport()
-        paced = PacedInput(
-            cast(Any, transport),
-            asyncio.get_running_loop(),
-            lambda: PIECE,
-            parse or parser.parse,
-            lambda: parser.is_wanted,
-            on_exhausted,
-        )
+        paced = PacedInput(cast(Any, transport), asyncio.get_running_loop(), parser)
         await scenario(paced, transport)
 
     asyncio.run(start())
@@ -105,13 +106,13 @@ def test_nothing_is_parsed_or_read_while_no_more_is_wanted(monkeypatch: pytest.M
     parser = Parser(monkeypatch)
 
     async def scenario(paced: PacedInput, transport: Transport) -> None:
-        parser.is_wanted = False
+        parser.wants_more = False
         paced.push(b"x" * 15)
         paced.wake()
         await asyncio.sleep(0.01)
         assert parser.pieces == []
         assert not transport.is_reading
-        parser.is_wanted = True
+        parser.wants_more = True
         paced.wake()
         await asyncio.sleep(0)
         assert b"".join(parser.pieces) == b"x" * 15
@@ -138,28 +139,30 @@ def test_dropped_input_is_read_and_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_parser_that_breaks_ends_the_connection_and_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def break_down(piece: bytes) -> None:
-        raise RuntimeError("broken")
+    class Broken(Parser):
+        def parse(self, piece: bytes) -> None:
+            raise RuntimeError("broken")
 
     async def scenario(paced: PacedInput, transport: Transport) -> None:
         paced.push(b"x")
         assert transport.is_aborted
 
-    run(Parser(monkeypatch), scenario, break_down)
+    run(Broken(monkeypatch), scenario)
     assert "parsing failed" in caplog.text
 
 
 def test_a_parser_without_memory_is_not_taken_for_a_broken_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[None] = []
+    class Exhausted(Parser):
+        def parse(self, piece: bytes) -> None:
+            raise MemoryError
 
-    def parse(_: bytes) -> None:
-        raise MemoryError
+    parser = Exhausted(monkeypatch)
 
     async def scenario(paced: PacedInput, transport: Transport) -> None:
         paced.push(b"abc")
-        assert len(told) == 1
+        assert parser.num_exhausted == 1
         assert not transport.is_aborted
 
-    run(Parser(monkeypatch), scenario, parse, lambda: told.append(None))
+    run(parser, scenario)

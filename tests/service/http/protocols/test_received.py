@@ -103,7 +103,7 @@ def exhaust_parser(protocol: Any, transport: Transport) -> None:
     def no_memory(_: bytes) -> None:
         raise MemoryError
 
-    protocol._input._parse = no_memory
+    protocol.parse = no_memory
     transport.receive(b"x" * 500)
 
 
@@ -133,10 +133,13 @@ def test_connections_that_read_into_one_buffer_get_their_own_bytes() -> None:
     class Echo(asyncio.Protocol):
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             self.transport = cast(asyncio.Transport, transport)
-            self.transport.set_protocol(BufferedReceiver(self, buffer, self.transport.abort))
+            self.transport.set_protocol(BufferedReceiver(self, buffer))
 
         def data_received(self, data: bytes) -> None:
             self.transport.write(data)
+
+        def refuse_exhausted(self) -> None:
+            self.transport.abort()
 
     buffer = ReadBuffer(100)
 
