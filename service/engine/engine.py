@@ -233,7 +233,7 @@ class Engine:
             is_admitted = True
         try:
             for start in range(0, len(sentences), _MAX_PART):
-                if start:
+                if len(sentences) > _MAX_PART:
                     await asyncio.sleep(0)
                 self._submit_part(request, sentences[start : start + _MAX_PART], is_admitted)
         except (asyncio.CancelledError, NotReady):

@@ -83,11 +83,11 @@ async def render_piece(
 
 async def render_answer(
     wanted: TranslateRequest, translations: list[TranslationResult], pool: TextPool
-) -> str:
+) -> bytes:
     """The answer of a request that is not streamed."""
     return await pool.run(
         _cost_of_answer(wanted, translations),
-        lambda: render(TranslateResponse.of(wanted, translations)),
+        lambda: render(TranslateResponse.of(wanted, translations)).encode(),
     )
 
 

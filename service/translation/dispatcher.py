@@ -97,7 +97,7 @@ class Dispatcher:
         self._pool.require_room(cost)
         samples = (sample_of(text, text_format) for text in texts)
         return await self._pool.run(
-            cost, lambda: [self._detector.detect(sample, codes, expected) for sample in samples]
+            cost, lambda: self._detector.detect_all(samples, codes, expected)
         )
 
     async def detect_source(self, job: TranslationJob) -> str:

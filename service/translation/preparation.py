@@ -28,6 +28,12 @@ class PreparedTexts:
     planned: Sequence[PlannedSentence]
     sentences: Sequence[SourceSentence]
 
+    @property
+    def parts(self) -> list[Sequence[object]]:
+        """All of which there is one for each sentence."""
+        units = [document.sentences for document in self.documents]
+        return [self.documents, *units, self.planned, self.sentences]
+
 
 class Preparation:
     """Prepares the texts of one model. It has no state, so that any thread may call it."""

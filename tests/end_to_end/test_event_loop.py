@@ -24,7 +24,7 @@ from fastapi import FastAPI
 from service.app import build_document, create_app
 from service.commands.group import dragoman
 from service.loading import load_models
-from service.server import Server
+from service.server import Server, spare_what_stays
 from service.settings import Settings
 from tests.service.fakes import until
 from tests.service.served import Served, served
@@ -122,10 +122,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             for target in ("en", "zh"):  # imports and caches of the first requests
                 given = {"q": ["你好", "hello"], "source": "auto", "target": target}
                 client.post("/translate", json={**given, "details": True})
-        gc.collect()
-        gc.freeze()  # as service.server does: start-up's objects are not scanned
         thresholds = gc.get_threshold()
-        gc.set_threshold(10_000)
+        spare_what_stays()
         yield server
         gc.set_threshold(*thresholds)
         gc.unfreeze()
