@@ -15,7 +15,7 @@ from model.decoding.sentence import Finished, SourceSentence
 from model.runner import Runner
 from tests.model.backends.simulated_gpu import Stream, network_of, record_on, simulated_gpu
 from tests.model.backends.test_overflow import bad_sentence, overflowing_model
-from tests.model.network.reference import EOS, run_to_end, tiny_runner
+from tests.model.network.reference import EOS, tiny_runner
 from tests.model.test_runner import mixed_sentences
 
 NUM_SENTENCES = 14
@@ -27,31 +27,38 @@ def some_sentences(seed: int, rng: random.Random) -> list[SourceSentence]:
         bad_sentence("encoder", rng.choice([1, 4])) if rng.random() < 0.15 else sentence
         for sentence in mixed_sentences(NUM_SENTENCES, seed)
     ]
-    return [dataclasses.replace(s, is_streamed=i % 3 == 0) for i, s in enumerate(sentences)]
+    return [dataclasses.replace(s, is_streamed=i % 3 > 0) for i, s in enumerate(sentences)]
 
 
 class Crowd:
     """Sentences that join and leave a runner at random, and what becomes of them."""
 
-    def __init__(self, runner: Runner, sentences: list[SourceSentence], rng: random.Random) -> None:
-        self._runner, self._sentences, self._rng = runner, sentences, rng
+    def __init__(
+        self,
+        runner: Runner,
+        sentences: list[SourceSentence],
+        rng: random.Random,
+        leaving: float = 0.1,
+    ) -> None:
+        """`leaving`: how often one is cancelled after a step, 0 to 1."""
+        self._runner, self._sentences, self._rng, self._leaving = runner, sentences, rng, leaving
         self._waiting = list(range(len(sentences)))
         self._running: dict[int, int] = {}
         self.results: dict[int, Finished] = {}
-        self.streamed: dict[int, list[int]] = {}
+        self.streamed: list[list[int]] = [[] for _ in sentences]
 
     def run(self) -> None:
         while self._waiting or self._running:
             self._admit()
             result = self._runner.step()
             for handle, ids in result.streamed.items():
-                self.streamed.setdefault(self._running[handle], []).extend(ids)
+                self.streamed[self._running[handle]].extend(ids)
             for finished in result.finished:
                 self.results[self._running.pop(finished.handle)] = finished
-            if self._running and self._rng.random() < 0.1:
+            if self._running and self._rng.random() < self._leaving:
                 handle = self._rng.choice(sorted(self._running))
                 self._runner.release(handle)
-                self.streamed.pop(self._running.pop(handle), None)
+                self._running.pop(handle)
 
     def _admit(self) -> None:
         runner = self._runner
@@ -67,6 +74,31 @@ def outcome_of(finished: Finished) -> str | list[list[int]]:
     return finished.error or [hypothesis.ids for hypothesis in finished.hypotheses]
 
 
+def one_after_the_other(runner: Runner, sentences: list[SourceSentence]) -> Crowd:
+    """None is cancelled. `runner` has one slot."""
+    crowd = Crowd(runner, sentences, random.Random(0), leaving=0.0)
+    crowd.run()
+    return crowd
+
+
+def check_streams(crowd: Crowd, alone: Crowd, sentences: list[SourceSentence]) -> None:
+    """Each stream tells the tokens that it tells alone, and all of a greedy translation; a
+    cancelled one may end early. The last may be the end of the sentence."""
+    for i, told in enumerate(crowd.streamed):
+        if not alone.results[i].hypotheses:
+            continue
+        best, expected = alone.results[i].hypotheses[0].ids, _without_end(alone.streamed[i])
+        assert told == [*best, EOS][: len(told)]
+        found = _without_end(told)
+        assert found == (expected if i in crowd.results else expected[: len(found)])
+        if sentences[i].is_streamed and sentences[i].options.beam_size == 1:
+            assert expected == best
+
+
+def _without_end(ids: list[int]) -> list[int]:
+    return ids[:-1] if ids[-1:] == [EOS] else ids
+
+
 @pytest.mark.parametrize("failing", [0.0, 0.4])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_crowd_on_a_simulated_gpu_translates_as_alone(
@@ -75,7 +107,7 @@ def test_a_crowd_on_a_simulated_gpu_translates_as_alone(
     rng = random.Random(seed)
     model, sentences = overflowing_model("encoder"), some_sentences(seed, rng)
     one = tiny_runner(model, max_slots=1, max_rows=7, backend="native")
-    alone = [outcome_of(run_to_end(one, [sentence])[0]) for sentence in sentences]
+    alone = one_after_the_other(one, sentences)
     stream = Stream(seed, eagerness=rng.choice([0.0, 0.01, 0.05]))
 
     def make_runner() -> Runner:
@@ -90,11 +122,10 @@ def test_a_crowd_on_a_simulated_gpu_translates_as_alone(
         crowd.run()
         encoder = network_of(runner)._encoder
     assert {i: outcome_of(finished) for i, finished in crowd.results.items()} == {
-        i: alone[i] for i in crowd.results
+        i: outcome_of(alone.results[i]) for i in crowd.results
     }
-    for i, ids in crowd.streamed.items():
-        if crowd.results[i].hypotheses:
-            assert ids == [*crowd.results[i].hypotheses[0].ids, EOS][: len(ids)]
+    check_streams(crowd, alone, sentences)
+    assert sum(map(len, crowd.streamed)) > 10
     assert recorder.num_replays > num_warm
     assert isinstance(encoder, RecordedEncoder)
     assert encoder.num_recorded > (0 if failing else 4)
