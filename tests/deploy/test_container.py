@@ -70,6 +70,14 @@ def test_every_variable_of_the_server_is_a_setting(compose: dict[str, Any]) -> N
     assert {name.lower() for name in named} <= set(Settings.model_fields)
 
 
+def test_a_server_that_is_given_a_gpu_does_not_serve_without_it(compose: dict[str, Any]) -> None:
+    """Where PyTorch cannot use the GPU, auto would serve on the CPU."""
+    server = compose["dragoman"]
+    reserved = server.get("deploy", {}).get("resources", {}).get("reservations", {})
+    device = server.get("environment", {}).get("DRAGOMAN_DEVICE")
+    assert device == ("cuda" if "devices" in reserved else None)
+
+
 def test_stopping_waits_until_the_server_has_drained(compose: dict[str, Any]) -> None:
     server = compose["dragoman"]
     drain = float(server["environment"]["DRAGOMAN_DRAIN_SECONDS"])

@@ -18,6 +18,7 @@ from typing import Any, get_args
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from model import files
 from model.backends.selection import Backend
@@ -226,6 +227,31 @@ def test_weights_stored_in_float16_load_as_float32(
     loaded = load_checkpoint(saved).model.weights
     for name, weight in weights.items():
         assert torch.equal(loaded[name], weight.half().float())
+
+
+class Arrivals(TorchDispatchMode):
+    """Notes the types of the tensors that are copied to a device."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self._device = device
+        self.dtypes: list[torch.dtype] = []
+
+    def __torch_dispatch__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = function(*args, **(kwargs or {}))
+        if function is torch.ops.aten._to_copy.default and args[0].device != out.device:
+            assert out.device.type == self._device
+            self.dtypes.append(out.dtype)
+        return out
+
+
+def test_weights_reach_the_device_in_the_precision_that_they_are_used_in(saved: Path) -> None:
+    """A GPU that has room for float16 may have none for float32."""
+    stored = open_checkpoint(saved).model
+    with Arrivals("meta") as arrivals:
+        stored.on("meta").load(torch.float16)
+    assert len(arrivals.dtypes) >= len(stored.weights)
+    assert set(arrivals.dtypes) == {torch.float16}
 
 
 def test_whoever_may_read_the_description_may_read_the_weights(saved: Path) -> None:

@@ -9,9 +9,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch._subclasses import FakeTensorMode
 
 from model.decoding import transfer
-from model.decoding.transfer import Transfer
+from model.decoding.transfer import DeviceToHost, Transfer
 
 CPU = torch.device("cpu")
 ARRAYS: list[NDArray[Any]] = [
@@ -66,3 +67,30 @@ def test_what_changes_after_it_was_added_is_the_callers_to_avoid_but_not_after_t
 def test_nothing_to_send_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "to_device", None)
     Transfer(CPU).run()
+
+
+class Event:
+    """Of CUDA: one that blocks lets the host's core sleep, others use it up."""
+
+    def __init__(self, blocking: bool = False) -> None:
+        self.calls = ["sleep" if blocking else "spin"]
+
+    def record(self) -> None:
+        self.calls.append("record")
+
+    def synchronize(self) -> None:
+        self.calls.append("wait")
+
+
+def test_a_core_sleeps_while_it_waits_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[Event] = []
+
+    def made(blocking: bool = False) -> Event:
+        events.append(Event(blocking))
+        return events[-1]
+
+    monkeypatch.setattr(torch.cuda, "Event", made)
+    with FakeTensorMode():
+        found = DeviceToHost([torch.zeros(2, device="cuda")], lambda copy: copy).wait()
+    assert found.device == CPU
+    assert [event.calls for event in events] == [["sleep", "record", "wait"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,6 +38,16 @@ def test_a_run_may_start_from_a_checkpoint_of_its_own_architecture(
     other = replace(recipe, model={**recipe.model, "d_ff": 64})
     with pytest.raises(RecipeError, match="its d_ff is 32, the recipe's 64"):
         Trainer(other, tmp_path / "third", "cpu")
+
+
+def test_training_on_a_gpu_computes_as_serving_does(
+    make_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    """Also where there is no GPU, so that the run cannot start."""
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    with contextlib.suppress(RuntimeError, AssertionError, ValueError):
+        Trainer(make_recipe(max_steps=1), tmp_path / "run", "cuda")
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
 
 
 def test_word_vectors_are_where_training_starts(
