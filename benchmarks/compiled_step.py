@@ -18,6 +18,7 @@ from torch._inductor.utils import run_and_get_code
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.slot_options import Features
 from model.decoding.step import Step
 from model.network.config import ModelConfig
@@ -35,7 +36,9 @@ def step_of(width: int) -> tuple[Step, RowTable]:
     """A step of eight slots of the bundled models' shape, as it is recorded, and its rows."""
     rows, places = SLOTS * width, torch.arange(SLOTS * width)
     network = EagerNetwork(Transformer(CONFIG), [0, 1, 2], Capacity(SLOTS, rows, 128, 256), True)
-    search = Search(SLOTS, width, 256, CONFIG.eos_id, 0, torch.device("cpu"))
+    search = Search(
+        SearchSizes(SLOTS, width, 256), SearchTokens(CONFIG.eos_id, 0), torch.device("cpu")
+    )
     columns = (places // width, places % width, places[:SLOTS].clone(), places, places[:0])
     return Step(network, search), RowTable(places.view(SLOTS, width), *columns)
 

@@ -24,6 +24,7 @@ from model.backends.torch_eager import EagerNetwork
 from model.checkpoint import StoredModel
 from model.decoding.network_interface import Capacity, Network, Precision
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
 from model.network.transformer import Transformer
@@ -129,25 +130,20 @@ def make_step(
     the native backend. Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
-    sizes = (
-        capacity.max_slots,
-        max_beam,
-        capacity.max_target_tokens,
-        model.config.eos_id,
-        control_ids[0],
-    )
+    sizes = SearchSizes(capacity.max_slots, max_beam, capacity.max_target_tokens)
+    tokens = SearchTokens(model.config.eos_id, control_ids[0])
     shared = prepare(model, control_ids, precision, backend)
     generated = {i: byte for i, byte in byte_ids.items() if i not in control_ids}
     vocab_size, device = model.config.tgt_vocab_size, model.device
     utf8 = Utf8Tables.of(generated, vocab_size, device) if generated else None
     if isinstance(shared, PackedModel):
         network = NativeNetwork(shared, capacity)
-        own_search = NativeSearch(*sizes, utf8)
+        own_search = NativeSearch(sizes, tokens, utf8)
         return network, own_search, NativeStep(network, own_search)
     is_recorded = backend == "graphs"
     network_class = fused_network(fast_paths)
     eager = _eager_network(network_class, shared, control_ids, capacity, is_recorded)
-    search = fused_search(fast_paths)(*sizes, eager.device, utf8)
+    search = fused_search(fast_paths)(sizes, tokens, eager.device, utf8)
     recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
     if RECORDED_ENCODER in fast_paths:
         eager.record_encodings(recorder)

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.decoding.search_sizes import SearchSizes
 from model.decoding.sentence import Hypothesis
 
 HostTable = Tensor | NDArray[np.generic]
@@ -36,10 +37,8 @@ class Hypotheses:
         return self.tokens, self.log_probs, self.score, self.length
 
     @classmethod
-    def empty(
-        cls, n_slots: int, max_beam: int, max_length: int, device: torch.device
-    ) -> Hypotheses:
-        shape = (n_slots, max_beam, max_length)
+    def empty(cls, sizes: SearchSizes, device: torch.device) -> Hypotheses:
+        shape = (sizes.n_slots, sizes.max_beam, sizes.max_length)
         return cls(
             tokens=torch.zeros(shape, dtype=torch.int64, device=device),
             log_probs=torch.zeros(shape, device=device),

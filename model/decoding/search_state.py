@@ -12,6 +12,7 @@ from torch import Tensor
 
 from model.decoding.hypotheses import Hypotheses, spelled_out
 from model.decoding.network_interface import RowTable
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import SlotOptions, option_tables
 from model.decoding.terms import Terms
@@ -34,24 +35,21 @@ class SearchState:
 
     def __init__(
         self,
-        n_slots: int,
-        max_beam: int,
-        max_length: int,
-        eos_id: int,
-        filler_id: int,
+        sizes: SearchSizes,
+        tokens: SearchTokens,
         device: torch.device,
         utf8: Utf8Tables | None = None,
     ) -> None:
-        """`filler_id`: a token whose logit is always -inf. `utf8`: None if the vocabulary has no
-        byte tokens."""
-        self.eos_id, self.filler_id = eos_id, filler_id
+        """`utf8`: None if the vocabulary has no byte tokens."""
+        n_slots = sizes.n_slots
+        self.eos_id, self.filler_id = tokens.eos_id, tokens.filler_id
         self.utf8 = utf8
         self.options = SlotOptions(n_slots, device)
-        self.terms = Terms(n_slots, max_beam, max_length, eos_id, filler_id, device)
-        self.prefix = torch.full((n_slots, max_length), filler_id, device=device)
-        self.live = Hypotheses.empty(n_slots, max_beam, max_length, device)
-        self.finished = Hypotheses.empty(n_slots, max_beam, max_length, device)
-        self.last = torch.zeros(n_slots, max_beam, dtype=torch.int64, device=device)
+        self.terms = Terms(sizes, tokens, device)
+        self.prefix = torch.full((n_slots, sizes.max_length), self.filler_id, device=device)
+        self.live = Hypotheses.empty(sizes, device)
+        self.finished = Hypotheses.empty(sizes, device)
+        self.last = torch.zeros(n_slots, sizes.max_beam, dtype=torch.int64, device=device)
         self.spelling = torch.zeros_like(self.last)
         self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
         self.status = torch.zeros_like(self.length)

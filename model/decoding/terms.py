@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.decoding.network_interface import RowCandidates, RowTable
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence, Term
 from model.decoding.transfer import Transfer
 
@@ -51,20 +52,11 @@ class RowState(NamedTuple):
 class Terms:
     """The terms of each slot as tables, and which of them each hypothesis has produced."""
 
-    def __init__(
-        self,
-        n_slots: int,
-        max_beam: int,
-        max_length: int,
-        eos_id: int,
-        filler_id: int,
-        device: torch.device,
-    ) -> None:
-        """`filler_id`: a token whose logit is always -inf."""
-        self.max_tokens = 2 * max_length
-        self._eos_id, self._filler_id = eos_id, filler_id
+    def __init__(self, sizes: SearchSizes, tokens: SearchTokens, device: torch.device) -> None:
+        self.max_tokens = 2 * sizes.max_length
+        self._eos_id, self._filler_id = tokens.eos_id, tokens.filler_id
         self._is_used = False
-        size = self.max_tokens
+        size, n_slots, max_beam = self.max_tokens, sizes.n_slots, sizes.max_beam
 
         def zeros(*shape: int, dtype: torch.dtype = torch.int64) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
@@ -74,11 +66,11 @@ class Terms:
         self._tokens.fill_(-1)
         self._flags = zeros(4, n_slots, size, dtype=torch.bool)
         self._is_first, self._is_last, self._opens, self._opens_at_start = self._flags
-        self._uses = zeros(2, n_slots, max_length)
+        self._uses = zeros(2, n_slots, sizes.max_length)
         self._count, self._length = self._uses
         self._start, self.num_terms = zeros(n_slots), zeros(n_slots)
         self._matched = zeros(n_slots, max_beam, size, dtype=torch.bool)
-        self._produced = zeros(n_slots, max_beam, max_length)
+        self._produced = zeros(n_slots, max_beam, sizes.max_length)
 
     @property
     def tables(self) -> tuple[Tensor, ...]:

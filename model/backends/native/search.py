@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from model.decoding.hypotheses import Hypotheses, spelled_out
 from model.decoding.logits_processors import LONGEST_LOOP, LOOP_SPAN
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.search_state import Status
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import option_rows
@@ -80,26 +82,19 @@ class NativeSearch(Search):
     """
 
     def __init__(
-        self,
-        n_slots: int,
-        max_beam: int,
-        max_length: int,
-        eos_id: int,
-        filler_id: int,
-        utf8: Utf8Tables | None = None,
+        self, sizes: SearchSizes, tokens: SearchTokens, utf8: Utf8Tables | None = None
     ) -> None:
-        device = torch.device("cpu")
-        super().__init__(n_slots, max_beam, max_length, eos_id, filler_id, device, utf8)
+        super().__init__(sizes, tokens, torch.device("cpu"), utf8)
         self._library = required_library()
         options = (address(table) for table in self.options.tables)
         hypotheses = (_addresses(self.live), _addresses(self.finished))
         others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
-        sizes = (n_slots, max_beam, max_length, LOOP_SPAN, LONGEST_LOOP)
+        numbers = (*dataclasses.astuple(sizes), LOOP_SPAN, LONGEST_LOOP)
         costs = (NEEDED_TOKEN_COST, EARLY_END_COST)
         tables = (address(table) for table in (*others, self.terms.num_terms, self.prefix))
         terms = _TermTables(*(address(table) for table in self.terms.matching_tables))
         self._state = _SearchState(
-            *(*sizes, *costs, eos_id, *options, *hypotheses, *tables, terms, _utf8(utf8))
+            *(*numbers, *costs, tokens.eos_id, *options, *hypotheses, *tables, terms, _utf8(utf8))
         )
         self.state = ctypes.byref(self._state)
         """The `SearchState` of the compiled library, by reference."""

@@ -20,6 +20,7 @@ from model.decoding import transfer
 from model.decoding.network_interface import Capacity
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence, Term, TermForm
 from model.decoding.transfer import Transfer
 from model.network.config import ModelConfig
@@ -57,7 +58,8 @@ def admission_of(
     slots = range(len(sentences))
     with torch.inference_mode(), FakeTensorMode():
         network = EagerNetwork(moved(Transformer(config)), [0, 1, 2], capacity, True)
-        search = Search(64, 16, capacity.max_target_tokens, 3, 0, DEVICE)
+        sizes = SearchSizes(64, 16, capacity.max_target_tokens)
+        search = Search(sizes, SearchTokens(3, 0), DEVICE)
         parts = [Transfer(DEVICE) for _ in range(3)]
         network.encode(slots, [sentence.ids for sentence in sentences], parts[0])
         for part in parts[1:]:

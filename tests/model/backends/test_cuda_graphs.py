@@ -19,6 +19,7 @@ from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import BatchRows, Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import BatchView
 from model.decoding.slot_options import Features
@@ -48,7 +49,7 @@ def step_without_numbers(is_recorded: bool) -> None:
     with torch.no_grad(), FakeTensorMode() as mode:
         utf8 = Utf8Tables(*map(mode.from_tensor, utf8))
         network = EagerNetwork(tiny_model(), CONTROL_IDS, capacity, is_recorded)
-        search = Search(8, 16, 48, EOS, 0, torch.device("cpu"), utf8)
+        search = Search(SearchSizes(8, 16, 48), SearchTokens(EOS, 0), torch.device("cpu"), utf8)
         places = torch.arange(16)
         table = RowTable(places.view(4, 4), places, places, places[:4], places, places[:2])
         Step(network, search).run(table, StepShape(32, 32), EVERYTHING)

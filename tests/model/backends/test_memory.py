@@ -18,6 +18,7 @@ from model.backends.memory import full_bytes, packed_bytes, step_bytes, weight_b
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.step import Step
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer
@@ -76,7 +77,8 @@ def test_no_runner_on_a_gpu_takes_more_than_its_estimate(shape: str, kind: str) 
         weights = sum(w.nbytes for w in {id(w): w for w in model.parameters()}.values())
         before = live.now
         network = EagerNetwork(model, [0, 1, 2], capacity, is_recorded=True)
-        search = Search(slots, _MAX_BEAM, capacity.max_target_tokens, 3, 0, DEVICE)
+        sizes = SearchSizes(slots, _MAX_BEAM, capacity.max_target_tokens)
+        search = Search(sizes, SearchTokens(3, 0), DEVICE)
         held = live.now - before
         numbers = torch.zeros(slots, width, dtype=torch.int64, device=DEVICE)
         places = torch.arange(rows, device=DEVICE)
@@ -101,7 +103,8 @@ def test_a_moment_of_a_step_is_not_overestimated_by_half(kind: str) -> None:
     capacity = Capacity(256, 256 * width, 128, 256 if kind == "beam" else 32)
     with torch.inference_mode(), FakeTensorMode(), LiveTensors() as live:
         network = EagerNetwork(moved(Transformer(config)), [0, 1, 2], capacity, is_recorded=True)
-        search = Search(256, _MAX_BEAM, capacity.max_target_tokens, 3, 0, DEVICE)
+        sizes = SearchSizes(256, _MAX_BEAM, capacity.max_target_tokens)
+        search = Search(sizes, SearchTokens(3, 0), DEVICE)
         numbers = torch.zeros(256, width, dtype=torch.int64, device=DEVICE)
         places = torch.arange(256 * width, device=DEVICE)
         drawn = places[: 256 if features.has_sampling else 0]

@@ -21,6 +21,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 from model.backends.fast_paths import FUSED_PATHS, FastPath
 from model.backends.fused.paths import fused_network, fused_search
 from model.decoding.network_interface import Capacity, RowTable, StepShape
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.slot_options import Features
 from model.decoding.step import Step
 from model.network.config import ModelConfig
@@ -102,7 +103,8 @@ def operations_of(
     with torch.inference_mode(), FakeTensorMode():
         model = moved(Transformer(config))
         network = fused_network(fused)(model, [0, 1, 2], capacity, is_recorded)
-        search = fused_search(fused)(64, 16, capacity.max_target_tokens, 3, 0, DEVICE)
+        sizes = SearchSizes(64, 16, capacity.max_target_tokens)
+        search = fused_search(fused)(sizes, SearchTokens(3, 0), DEVICE)
         numbers = torch.zeros(slots, width, dtype=torch.int64, device=DEVICE)
         places = torch.arange(rows, device=DEVICE)
         drawn = places[: slots if features.has_sampling else 0]

@@ -16,6 +16,7 @@ from triton.compiler import ASTSource
 from model.backends.fused.network import FusedNetwork
 from model.backends.fused.search import FusedSearch
 from model.decoding.network_interface import Capacity, StepShape
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.slot_options import Features
 from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
@@ -46,7 +47,7 @@ def launches_of(dtype: torch.dtype, width: int, options: dict[str, Any]) -> list
     network = FusedNetwork(model, CONTROL_IDS, Capacity(4, 16, 32, 48), True)
     cpu = torch.device("cpu")
     utf8 = Utf8Tables.of({5: 0x41}, model.config.tgt_vocab_size, cpu) if width > 1 else None
-    search = FusedSearch(4, 16, 48, EOS, 0, cpu, utf8)
+    search = FusedSearch(SearchSizes(4, 16, 48), SearchTokens(EOS, 0), cpu, utf8)
     rows = torch.arange(2 * width).view(2, width).tolist()
     features = Features(False, False, width > 1, width > 1, 0, 0)
     with noted_launches() as launches:

@@ -13,6 +13,7 @@ from model.backends.fused.search import AdvancingSearch
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.search_state import Status
 from model.decoding.sentence import SourceSentence
 from model.decoding.utf8 import Utf8Tables
@@ -85,7 +86,7 @@ def random_candidates(crowd: Crowd, rng: random.Random, numbers: torch.Generator
 
 
 def started(kind: type[Search], crowd: Crowd, utf8: Utf8Tables | None) -> Search:
-    search = kind(6, 8, LONGEST, EOS, 0, CPU, utf8)
+    search = kind(SearchSizes(6, 8, LONGEST), SearchTokens(EOS, 0), CPU, utf8)
     start(search, crowd.sentences, crowd.limits)
     return search
 

@@ -9,6 +9,7 @@ from model.backends.fused.search import RankingSearch
 from model.decoding.network_interface import RowTable
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
 from model.decoding.utf8 import Utf8Tables
@@ -30,7 +31,8 @@ def searches(vocab_size: int, width: int, has_utf8: bool) -> list[Search]:
     """Between characters and within them; one prefix is over, one goes on."""
     bytes_of = {20: 0x41, 21: 0xC3, 22: 0xA9}
     utf8 = Utf8Tables.of(bytes_of, vocab_size, CPU) if has_utf8 else None
-    both = [kind(SLOTS, width, 16, EOS, 0, CPU, utf8) for kind in (Search, RankingSearch)]
+    sizes, tokens = SearchSizes(SLOTS, width, 16), SearchTokens(EOS, 0)
+    both = [kind(sizes, tokens, CPU, utf8) for kind in (Search, RankingSearch)]
     for search in both:
         options = DecodingOptions(beam_size=width)
         prefixes: list[tuple[int, ...]] = [(), (7, 21), (7, 8, 20)]

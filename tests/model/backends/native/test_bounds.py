@@ -16,6 +16,7 @@ from model.backends.native import NativeNetwork, NativeSearch, PackedModel
 from model.backends.native.network import CompiledPart
 from model.decoding.network_interface import Capacity, RowCandidates, RowTable, WholeHypotheses
 from model.decoding.options import DecodingOptions
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import BatchView
 from tests.model.backends.test_networks import EXTENT, ROOM, SOURCES, TABLE, steps
@@ -115,7 +116,7 @@ def attend(
 
 
 def search() -> NativeSearch:
-    found = NativeSearch(3, 2, 40, EOS, filler_id=0)
+    found = NativeSearch(SearchSizes(3, 2, 40), SearchTokens(EOS, 0))
     options = DecodingOptions(beam_size=2)
     start(found, [SourceSentence(source, options) for source in SOURCES], [40, 40])
     return found

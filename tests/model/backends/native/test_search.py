@@ -10,6 +10,7 @@ from model.backends.native import NativeSearch
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.options import DecodingOptions
 from model.decoding.search import Search
+from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.search_state import Status
 from model.decoding.sentence import SourceSentence
 from tests.model.network.reference import EOS, start
@@ -48,8 +49,9 @@ def offers(step: int, seed: int) -> RowCandidates:
 @pytest.mark.parametrize("seed", range(5))
 @torch.inference_mode()
 def test_the_compiled_search_does_what_the_tensors_do(seed: int) -> None:
-    ours = NativeSearch(4, 4, 48, EOS, filler_id=0)
-    reference = Search(4, 4, 48, EOS, filler_id=0, device=torch.device("cpu"))
+    sizes, tokens = SearchSizes(4, 4, 48), SearchTokens(EOS, 0)
+    ours = NativeSearch(sizes, tokens)
+    reference = Search(sizes, tokens, torch.device("cpu"))
     sentences = [SourceSentence([5, 6, EOS], options) for options in OPTIONS]
     for search in (ours, reference):
         start(search, sentences, LIMITS)
