@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from model.backends import memory
-from model.backends.memory import full_bytes
+from model.backends.memory import full_bytes, step_bytes
 from model.backends.native import is_available
 from model.decoding.sentence import Finished
 from model.network.transformer import weight_shapes
@@ -245,7 +245,7 @@ def test_on_a_gpu_weights_and_a_step_take_memory_too(monkeypatch: pytest.MonkeyP
     caches = full_bytes(config, capacity, settings.max_beam_size, "float16")
     weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
     assert set(needed) == {"cuda:0", "cuda:1"}
-    assert needed["cuda:0"] > caches + 2 * weights + 4 * capacity.max_rows * config.tgt_vocab_size
+    assert needed["cuda:0"] == caches + 2 * weights + step_bytes(config, capacity, "float16")
 
 
 def test_workers_of_a_device_share_the_weights_and_that_is_counted(
