@@ -23,7 +23,7 @@ _NARROW = ["--max-waiting-sentences", "32"]
 _CROWD, _AT_ONCE = 600, 200
 _SPARE_DESCRIPTORS, _CONNECTIONS, _HELD_SECONDS = 12, 200, 5.0
 _SPARE_BYTES = 48 * 2**20
-_SMALL_MEBIBYTES = 400
+_SMALL_MEBIBYTES = 300
 _PIDS = Path("/sys/fs/cgroup/pids")
 
 
@@ -188,7 +188,7 @@ PROMISES = (
     Promise(
         "small-group",
         "A server whose slots cannot fit into its container does not start, and says so.",
-        "a memory control group of 400 MiB",
+        "a memory control group of 300 MiB",
         _run_small_group,
     ),
 )
