@@ -126,6 +126,7 @@ def test_details_without_alignment_and_confidence_still_say_how_sure_the_model_i
 def test_without_details_the_translation_is_plain(page: Page, site: Site) -> None:
     visit(page, site)
     open_tab(page, "options")
+    expect(page.locator("[name=details]")).to_be_checked()  # uncheck() does not wait for the part
     page.locator("[name=details]").uncheck()
     write(page, "hello there")
     expect_translation(page, "HELLO THERE")
@@ -286,6 +287,7 @@ def test_what_one_types_on_is_one_entry(page: Page, site: Site) -> None:
 def test_a_history_that_is_off_keeps_nothing(page: Page, site: Site) -> None:
     visit(page, site)
     open_tab(page, "history")
+    expect(page.locator("#keep-history")).to_be_checked()  # uncheck() does not wait for the part
     page.locator("#keep-history").uncheck()
     expect(page.locator("#no-history")).to_have_text("The history is off.")
     write(page, "private")

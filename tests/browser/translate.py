@@ -57,6 +57,7 @@ def test_the_beginning_that_does_not_change_stays_the_same_text_node(
 ) -> None:
     visit(page, site)
     page.locator("#tab-options").click()
+    expect(page.locator("[name=details]")).to_be_checked()  # uncheck() does not wait for the part
     page.locator("[name=details]").uncheck()
     write(page, "the beginning")
     expect_translation(page, "THE BEGINNING")

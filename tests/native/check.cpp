@@ -354,7 +354,7 @@ struct Searches {
             int64_t beam = random.between(1, beams), limit = random.between(1, length);
             integers.push_back({beam, random.between(1, int(beam)), limit, random.below(5), 0, 0, 0, 0});
             numbers.push_back({0.5f * random.below(4), 1, 1, 1});
-            flags.push_back({false, random.below(2) == 1});
+            flags.push_back({false, random.below(2) == 1, random.below(2) == 1});
             live_score[slot * beams] = 0;
         }
         state.slots = slots;
