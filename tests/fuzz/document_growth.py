@@ -198,10 +198,14 @@ def growing() -> Iterator[tuple[str, str, str]]:
 
 
 def filled(suffix: str, unit: str, size: int) -> bytes:
-    """A file of about `size` characters."""
+    """A file of about `size` characters. Each mark stands there an even number of times, so that
+    both sizes leave the same marks open."""
     first, _, second = unit.partition("\0")
     half = size // 2 if second else size
-    return (first * (half // len(first)) + second * (half // max(1, len(second)))).encode()
+    counts = (half // max(1, len(mark)) // 2 * 2 for mark in (first, second))
+    return "".join(
+        mark * count for mark, count in zip((first, second), counts, strict=True)
+    ).encode()
 
 
 def framed() -> Iterator[tuple[str, str, tuple[bytes, bytes]]]:
