@@ -111,7 +111,7 @@ def install_routes(app: FastAPI, state: ServerState) -> None:
         ],
         "Glossaries": [glossaries.router],
         "LibreTranslate": [
-            suggest.make_router(is_on=state.suggested.store is not None),
+            suggest.make_router(codes, is_on=state.suggested.store is not None),
             frontend.router,
             *([frontend.spec_router] if app.openapi_url is not None else []),
         ],

@@ -74,6 +74,8 @@ def add_links(paths: Schema) -> None:
         target, other = link.target
         if method not in paths.get(path, {}) or other not in paths.get(target, {}):
             continue
+        if link.status not in paths[path][method]["responses"]:  # a route that is off
+            continue
         reference = target.replace("~", "~0").replace("/", "~1")
         described: Schema = {"operationRef": f"#/paths/{reference}/{other}"}
         described["parameters"] = dict(link.parameters)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -35,22 +36,17 @@ class SuggestRequest(RequestModel):
     format: TextFormat = "text"
 
 
-_SCHEMA = SuggestRequest.model_json_schema()
 _EXAMPLE = {"q": "Hi.", "s": "Servus.", "source": "en", "target": "de"}
-_BODY: dict[str, Any] = {
-    "requestBody": {
-        "content": {kind: {"schema": _SCHEMA, "example": _EXAMPLE} for kind in (JSON, FORM)}
-    }
-}
 
 
-def make_router(*, is_on: bool) -> APIRouter:
-    """Make the route; where suggestions are off, it refuses all."""
+def make_router(languages: Sequence[str], *, is_on: bool) -> APIRouter:
+    """Make the route, whose description names the languages; where suggestions are off, it refuses
+    all."""
     router = APIRouter()
     if is_on:
-        errors = describe_errors(400, 413, 415, 422)
+        errors, described = describe_errors(400, 413, 415, 422), _describe(languages)
         router.add_api_route(
-            _PATH, suggest, methods=["POST"], responses=errors, openapi_extra=_BODY
+            _PATH, suggest, methods=["POST"], responses=errors, openapi_extra=described
         )
     else:
         router.add_api_route(_PATH, refuse, methods=["POST"], status_code=403, response_model=None)
@@ -81,3 +77,23 @@ async def suggest(request: Request) -> dict[str, bool]:
     if not is_stored:
         raise SuggestionsOff("No more suggestions can be stored.")
     return {"success": True}
+
+
+def _describe(languages: Sequence[str]) -> dict[str, Any]:
+    text = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": r"\S"}
+    code = {"type": "string", "enum": list(languages)}
+    written = {"type": "string", "enum": list(get_args(TextFormat)), "default": "text"}
+    required = {"q": text, "s": text, "source": code, "target": code}
+    with_null = {"anyOf": [written, {"type": "null"}]}
+    content = {
+        kind: {
+            "schema": {
+                "type": "object",
+                "required": list(required),
+                "properties": required | {"format": one},
+            },
+            "example": _EXAMPLE,
+        }
+        for kind, one in ((JSON, with_null), (FORM, written))
+    }
+    return {"requestBody": {"required": True, "content": content}}

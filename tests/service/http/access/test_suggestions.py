@@ -99,6 +99,18 @@ def test_what_cannot_be_used_is_refused(serve: Serve, changed: dict[str, Any], s
     assert post(serve(suggestions=True), "/suggest", **SUGGESTED | changed).status_code == status
 
 
+def test_the_route_is_described_as_it_is(serve: Serve) -> None:
+    server = serve(suggestions=True)
+    document = httpx.get(f"{server.url}/openapi.json").json()
+    content = document["paths"]["/suggest"]["post"]["requestBody"]["content"]
+    fields = content["application/json"]["schema"]["properties"]
+    assert SUGGESTED["target"] in fields["target"]["enum"]
+    assert "auto" not in fields["source"]["enum"]
+    for written in (*fields["format"]["anyOf"][0]["enum"], None):
+        assert post(server, "/suggest", **SUGGESTED, format=written).status_code == 200, written
+    assert post(server, "/suggest", **SUGGESTED, format="pdf").status_code == 422
+
+
 def test_the_number_of_suggestions_is_bounded(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
