@@ -36,6 +36,8 @@ class SuggestRequest(RequestModel):
     format: TextFormat = "text"
 
 
+_NO_SPACE = r"[^\s\x1C-\x1F\x85]"
+"""A character that str.strip leaves, for any dialect of regular expressions."""
 _EXAMPLE = {"q": "Hi.", "s": "Servus.", "source": "en", "target": "de"}
 
 
@@ -80,7 +82,7 @@ async def suggest(request: Request) -> dict[str, bool]:
 
 
 def _describe(languages: Sequence[str]) -> dict[str, Any]:
-    text = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": r"\S"}
+    text = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": _NO_SPACE}
     code = {"type": "string", "enum": list(languages)}
     written = {"type": "string", "enum": list(get_args(TextFormat)), "default": "text"}
     required = {"q": text, "s": text, "source": code, "target": code}
