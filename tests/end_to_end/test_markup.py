@@ -42,7 +42,8 @@ PAGES = [
     ("de", "en", "Das <b>kleine Mädchen</b> spielt mit <i>dem Hund</i>.", "<b>little girl</b>"),
     ("de", "en", "Ich habe <a href='b'>das Buch</a> gestern <u>gelesen</u>.", "<u>read</u>"),
     ("en", "zh", "The <a href='/h'>old house</a> is <b>very big</b>.", "<a href='/h'>老房子</a>"),
-    ("en", "zh", "I love <b>you</b> and <i>your sister</i>.", "<b>你</b>"),
+    ("en", "zh", "I love <b>you</b> and <i>your sister</i>.", "<i>你姐姐</i>"),
+    ("en", "zh", "Please bring me <b>water</b> and <i>bread</i>.", "<b>水</b>"),
     ("zh", "en", "我喜欢<b>红色</b>的<a href='c'>汽车</a>。", "<b>red</b>"),
     ("zh", "en", "谢谢你的<b>帮助</b>。今天<em>天气</em>很好。", "<b>help</b>"),
 ]
