@@ -78,6 +78,12 @@ class Settings(BaseSettings):
         "127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in."
     )
     port: int = Field(8000, ge=0, le=65535, description="TCP port; 0 picks a free one.")
+    share_port: bool = Field(
+        False,
+        description="Let other servers of this machine that do the same listen on the same port; "
+        "the system divides the connections among them. Files and documents stay with the server "
+        "that took them.",
+    )
     device: str = Field(
         "auto",
         pattern=DEVICE_PATTERN,

@@ -64,7 +64,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     configure_logs(settings.log_level, settings.log_format)
     try:
         models = load_models(settings)
-        listeners = [_bind(settings.host, settings.port)]
+        listeners = [_bind(settings.host, settings.port, is_shared=settings.share_port)]
         if settings.metrics_port is not None:
             listeners.append(_bind(settings.metrics_host, settings.metrics_port))
         app = create_app(settings, models)
@@ -94,10 +94,12 @@ def _read_settings(flags: dict[str, Any]) -> Settings:
         fail(str(error))
 
 
-def _bind(host: str, port: int) -> socket.socket:
-    """A listening socket; a port in use fails before the server starts."""
+def _bind(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+    """A listening socket; a port in use fails before the server starts, unless both share it."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address, family=family)
+        return socket.create_server(address, family=family, reuse_port=is_shared)
+    except ValueError as error:
+        fail(f"cannot share port {port}: {error}")
     except OSError as error:
         fail(f"cannot listen on {host} port {port}: {error.strerror or error}")

@@ -287,6 +287,46 @@ def test_a_port_in_use_is_said_before_anything_is_served() -> None:
     assert "Traceback" not in output
 
 
+def test_servers_share_a_port_and_one_goes_on_when_the_other_ends() -> None:
+    port, own = _free_port(), (_free_port(), _free_port())
+    shared = ("--port", str(port), "--share-port", "true", "--workers", "1")
+    servers = {
+        f"http://127.0.0.1:{one}": _start(
+            *shared, "--metrics-port", str(one), output=subprocess.DEVNULL
+        )
+        for one in own
+    }
+    try:
+        for metrics, server in servers.items():
+            _wait_until_ready(server, metrics)
+        _translate_often(f"http://127.0.0.1:{port}", 64)
+        counted = [_num_translated(metrics) for metrics in servers]
+        assert sum(counted) == 64
+        assert all(counted)
+        first, second = servers.values()
+        first.terminate()
+        assert first.wait(timeout=30) == 0
+        _translate_often(f"http://127.0.0.1:{port}", 16)
+        second.terminate()
+        assert second.wait(timeout=30) == 0
+    finally:
+        for server in servers.values():
+            server.kill()
+            server.wait()
+
+
+def _translate_often(url: str, times: int) -> None:
+    """Each time over a connection of its own."""
+    for _ in range(times):
+        assert translate(url, q="你好。", source="zh", target="en").status_code == 200
+
+
+def _num_translated(metrics: str) -> float:
+    lines = httpx.get(f"{metrics}/metrics").text.splitlines()
+    counts = [line for line in lines if line.startswith("dragoman_requests_total{")]
+    return sum(float(line.split()[-1]) for line in counts if 'endpoint="/translate"' in line)
+
+
 def test_sigterm_finishes_running_work_refuses_new_work_and_ends_with_0() -> None:
     port = _free_port()
     arguments = ("--max-characters", "100000", "--drain-seconds", "120")
