@@ -122,7 +122,9 @@ class _Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         seconds = time.perf_counter() - self._sent
-        self._answer.set_result(Answer(self._parser.get_status_code(), self._first_byte, seconds))
+        if not self._answer.done():  # its caller has not given up
+            status = self._parser.get_status_code()
+            self._answer.set_result(Answer(status, self._first_byte, seconds))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
