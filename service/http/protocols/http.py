@@ -51,6 +51,7 @@ class HttpProtocol(EarlyProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.logger = uvicorn_logger
+        self.url = b""  # uvicorn sets it when the first request begins
         self._is_in_message = self._is_refused = False
         self._is_in_head = True
         self._num_headers = self._num_body_bytes = self._step_bytes = 0
