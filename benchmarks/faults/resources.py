@@ -183,6 +183,8 @@ PROMISES = (
         loaded(exhaust_memory, (), Result.REFUSED, logs=False),
         (
             "tests/service/http/test_exhaustion.py::test_a_file_that_needs_more_memory_than_there_is_gets_503",
+            "tests/service/http/protocols/test_received.py::test_a_connection_whose_first_bytes_find_no_memory_gets_503",
+            "tests/service/http/protocols/test_refusing.py::test_an_early_answer_is_not_lost_when_the_rest_of_the_body_finds_no_memory",
         ),
     ),
     Promise(

@@ -68,8 +68,12 @@ class EarlyRefusals:
         if error is None:
             self._turns.let_in()
             return None
-        self._metrics.count_rejected(error.code)
+        self.count(error.code)
         return EarlyRefusal(error, path, RequestRecord(sane_id(given_id), "POST", path))
+
+    def count(self, reason: str) -> None:
+        """Count a request that is refused for this reason."""
+        self._metrics.count_rejected(reason)
 
     def enter(self, refusal: EarlyRefusal) -> None:
         """Count the request, which is over."""

@@ -26,6 +26,8 @@ from service.errors import (
 from service.http.error_formats import Failure, render_failure
 from service.observability.metrics import Metrics
 
+NO_ID = "none"
+"""The id of a request that failed before it got one."""
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
@@ -88,9 +90,16 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         failure = Failure(error.status_code, message, code, request.state.request_id)
         return _json(path, failure, headers)
 
+    async def on_escaped(request: Request, error: Exception) -> Response:
+        """What the middlewares raise, such as for lack of memory to answer."""
+        release_locals(error)
+        request_id = request.scope.get("state", {}).get("request_id", NO_ID)
+        return error_response(error_of(error), request_id, request.scope["path"])
+
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
         ServiceError: on_service_error,
         HTTPException: on_http_exception,
+        Exception: on_escaped,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)

@@ -5,6 +5,7 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,11 +82,13 @@ class RequestMiddleware:
             record.status = None
         except Exception as failure:
             release_locals(failure)
-            _logger.exception("request failed", extra={"request_id": record.request_id})
             error = error_of(failure)
-            if record.status is None:
-                answer = error_response(error, record.request_id, scope["path"])
-                await answer(scope, receive, send_with_headers)
+            try:
+                if record.status is None:
+                    answer = error_response(error, record.request_id, scope["path"])
+                    await answer(scope, receive, send_with_headers)
+            finally:
+                self._log(failure, error, record)
             record.status = error.status
         finally:
             if record.status is None:
@@ -96,6 +99,15 @@ class RequestMiddleware:
         headers, endpoint = Headers(scope=scope), self._endpoints.label(scope["path"])
         traceparent = headers.get("traceparent")
         return RequestRecord(request_id_of(headers), scope["method"], endpoint, traceparent)
+
+    def _log(self, failure: Exception, error: ServiceError, record: RequestRecord) -> None:
+        """Comes after the answer: without memory it may fail."""
+        with contextlib.suppress(MemoryError):
+            if error.is_rejection:
+                self._metrics.count_rejected(error.code)
+            _logger.error(
+                "request failed", exc_info=failure, extra={"request_id": record.request_id}
+            )
 
     def _app_or_refusal(self, scope: Scope, record: RequestRecord) -> ASGIApp:
         is_work = scope["method"] == "POST" and scope["path"] in self._endpoints.work

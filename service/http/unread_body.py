@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MAX_BYTES = 32 * 2**20
 _MAX_SECONDS = 5.0
+_PAUSE_SECONDS = 0.01
 _END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
@@ -67,9 +68,13 @@ class _Exchange:
         await self._send(message)
 
     async def discard_body(self, max_bytes: int) -> None:
-        """Receive until the body is complete, the client is gone or `max_bytes` have arrived."""
+        """Receive until the body is complete, the client is gone or `max_bytes` have arrived. What
+        there is no memory to receive is lost, and the rest is still waited for."""
         while not self._is_body_complete and max_bytes > 0:
-            max_bytes -= len((await self.receive()).get("body", b""))
+            try:
+                max_bytes -= len((await self.receive()).get("body", b""))
+            except MemoryError:
+                await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _discard_what_has_come(self) -> None:
         """A small body usually arrives with the headers; then the connection can stay open."""

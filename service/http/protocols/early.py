@@ -7,11 +7,11 @@ from typing import Any
 
 import httptools
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from uvicorn.server import ServerState
 
 from service.http.early_refusals import EarlyRefusal, EarlyRefusals
 from service.http.protocols.http10 import Http10Protocol
+from service.http.protocols.raw_answers import http_answer
 
 EARLY_REFUSALS = "early_refusals"
 """The key of the EarlyRefusals in the state that the app's lifespan yields."""
@@ -86,9 +86,3 @@ class EarlyProtocol(Http10Protocol):
         self.transport.write(http_answer(status, headers, body))
         if not is_kept:
             self.transport.close()
-
-
-def http_answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes:
-    """An HTTP/1.1 answer as it goes over the wire."""
-    lines = [name + b": " + value + b"\r\n" for name, value in headers]
-    return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import sys
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
@@ -15,15 +14,13 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from service.errors import HeadTooLarge, InvalidHttp, RequestTimeout, ServiceError
-from service.http.error_handlers import error_of, error_response
 from service.http.protocols.connections import is_proxy, num_connections
-from service.http.protocols.early import EarlyProtocol, http_answer
 from service.http.protocols.input import PacedInput
 from service.http.protocols.joined import JoinedWrites
-from service.http.protocols.limits import WireLimits
 from service.http.protocols.output import SendWatch
-from service.http.protocols.received import BufferedReceiver, ReadBuffer
-from service.http.security_headers import SECURITY_HEADERS
+from service.http.protocols.raw_answers import EXHAUSTED
+from service.http.protocols.received import BufferedReceiver, ReadBuffer, Receiver
+from service.http.protocols.refusing import RefusingProtocol
 
 _PIECE_BYTES = 2048  # 100 pipelined requests or 1000 empty headers
 _logger = logging.getLogger(__name__)
@@ -31,7 +28,7 @@ uvicorn_logger = logging.getLogger(f"{__name__}.uvicorn")
 uvicorn_logger.setLevel(logging.ERROR)  # lower levels log URLs, headers and frames
 
 
-class HttpProtocol(EarlyProtocol):
+class HttpProtocol(RefusingProtocol):
     """Limits the size of a request's head and of its body's framing, the time to receive head and
     body, the pipelined requests of a connection, and the time an answer stays unread.
 
@@ -39,7 +36,6 @@ class HttpProtocol(EarlyProtocol):
     client would take it for the answer to an earlier request. The connection is closed in any case.
     """
 
-    limits: ClassVar[WireLimits] = WireLimits()
     read_buffer: ClassVar[ReadBuffer]
 
     def __init__(
@@ -51,8 +47,7 @@ class HttpProtocol(EarlyProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.logger = uvicorn_logger
-        self._is_in_message = self._is_refused = False
-        self._is_in_head = True
+        self._is_in_message = False
         self._num_headers = self._num_body_bytes = self._step_bytes = 0
         self._announced_bytes = 0  # the content-length, or 0
         self._num_other_bytes = 0  # bytes of the head, or of the body's framing
@@ -157,7 +152,12 @@ class HttpProtocol(EarlyProtocol):
             self._refuse(InvalidHttp("the headers of a websocket's handshake must be ASCII"))
             return
         self._input.end()
-        super().handle_websocket_upgrade()
+        try:
+            super().handle_websocket_upgrade()
+            receiver = cast(Receiver, self.transport.get_protocol())
+            self.transport.set_protocol(BufferedReceiver(receiver, self.read_buffer))
+        except MemoryError:
+            self._end_with(EXHAUSTED)
         self.parser = None  # type: ignore[assignment]
         self._forget_requests()
 
@@ -171,6 +171,7 @@ class HttpProtocol(EarlyProtocol):
         connections."""
         self.pipeline.clear()
         self.cycle = None  # type: ignore[assignment]
+        self._running = None
         self.scope = None  # type: ignore[assignment]
         self.headers = []
 
@@ -219,54 +220,6 @@ class HttpProtocol(EarlyProtocol):
         if self._is_in_head:
             return self.limits.head_bytes
         return self.limits.spare_framing_bytes + self._num_body_bytes
-
-    def _refuse(self, error: ServiceError) -> None:
-        """Answer if possible, and close the connection after a delay. Closing while the client
-        sends would reset the connection and lose the answer."""
-        self._is_refused = True
-        self._input.drop()
-        request_id = secrets.token_hex(16)
-        facts = {"request_id": request_id, "status": error.status, "code": error.code}
-        _logger.info("a connection was refused", extra=facts)
-        if not self._may_answer:
-            self.transport.close()
-            return
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        self.transport.write(self._answer(error, request_id))
-        self.transport.write_eof()
-        self.loop.call_later(self.limits.linger_seconds, self.transport.abort)
-
-    def refuse_exhausted(self) -> None:
-        """Refuse a request that there is no memory for. What is buffered of it is freed first, so
-        that there is memory for the answer."""
-        if self._is_refused:
-            return
-        self._input.drop()
-        if self.cycle is not None:
-            self.cycle.body = bytearray()
-        self._refuse(error_of(MemoryError()))
-
-    @property
-    def _may_answer(self) -> bool:
-        """Whether the client would match an answer sent now to the refused request."""
-        if self.transport.is_closing():
-            return False
-        if self.is_refusing:
-            return True
-        if self.cycle is None or self.cycle.response_complete:
-            return self._is_in_head
-        return not self._is_in_head and not self.cycle.response_started and not self.pipeline
-
-    def _answer(self, error: ServiceError, request_id: str) -> bytes:
-        path = self.url.partition(b"?")[0].decode("latin-1")
-        response = error_response(error, request_id, path)
-        body = bytes(response.body)
-        headers = [*self.server_state.default_headers, *response.raw_headers]
-        headers += [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
-        headers += [(b"connection", b"close")]
-        return http_answer(response.status_code, headers, body)
 
 
 class _PacedFlow(FlowControl):

@@ -20,7 +20,7 @@ class JoinedWrites:
     def write(self, data: bytes) -> None:
         if self._held is not None:
             held, self._held = self._held, None
-            self._transport.write(held + data)
+            self._write_joined(held, data)
         elif not self._has_begun:
             self._held, self._has_begun = data, True
             self._loop.call_soon(self._send_held)
@@ -34,6 +34,16 @@ class JoinedWrites:
 
     def is_closing(self) -> bool:
         return self._transport.is_closing()
+
+    def _write_joined(self, held: bytes, data: bytes) -> None:
+        """Without memory for a copy of both, write one after the other."""
+        try:
+            joined = held + data
+        except MemoryError:
+            self._transport.write(held)
+            self._transport.write(data)
+        else:
+            self._transport.write(joined)
 
     def _send_held(self) -> None:
         held, self._held = self._held, None

@@ -17,9 +17,11 @@ from service.http.protocols.http import uvicorn_logger
 from service.http.protocols.input import PacedInput
 from service.http.protocols.limits import WireLimits
 from service.http.protocols.output import SendWatch
+from service.http.protocols.raw_answers import EXHAUSTED
 from service.http.routes.websocket import SERVER_LEAVES
 
 _PIECE_BYTES = 512  # 85 empty frames
+_EXHAUSTED_REASON = "the server has too little memory for this now"
 _LAST_SECONDS = 1.0
 """After the time for a pong is over."""
 
@@ -188,13 +190,18 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self._end_with(b"".join(self.conn.data_to_send()) or self._bad_request())
 
     def refuse_exhausted(self) -> None:
-        """Close a connection that there is no memory to parse."""
+        """Close a connection that there is no memory to receive or parse."""
         self._input.drop()
-        if not self.handshake_complete:
+        self.frames = []
+        try:
+            if self.handshake_complete:
+                self.conn.fail(CloseCode.TRY_AGAIN_LATER, _EXHAUSTED_REASON)
+                self.handle_parser_exception()
+            else:
+                self.handshake_complete = self.close_sent = self.disconnected = True
+                self._end_with(EXHAUSTED)
+        except MemoryError:
             self.transport.abort()
-            return
-        self.conn.fail(CloseCode.TRY_AGAIN_LATER, "the server has too little memory for this now")
-        self.handle_parser_exception()
 
     def _bad_request(self) -> bytes:
         response = self.conn.reject(400, "Failed to open a WebSocket connection.\n")

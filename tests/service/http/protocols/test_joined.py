@@ -101,3 +101,15 @@ def test_a_client_gets_the_whole_answer_with_its_first_read() -> None:
         head, _, body = client.recv(65536).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 ")
     assert body
+
+
+def test_without_memory_for_a_copy_head_and_body_are_written_one_after_the_other() -> None:
+    class Large(bytes):
+        def __radd__(self, _: bytes) -> bytes:
+            raise MemoryError
+
+    def answer(joined: JoinedWrites, _: RecordingTransport) -> None:
+        joined.write(b"head ")
+        joined.write(Large(b"body"))
+
+    assert written_by(answer)[0] == [b"head ", b"body"]

@@ -129,6 +129,18 @@ def test_a_request_that_cannot_be_received_for_lack_of_memory_gets_503(exhaust: 
     asyncio.run(scenario())
 
 
+def test_a_connection_whose_first_bytes_find_no_memory_gets_503() -> None:
+    async def scenario() -> None:
+        protocol, transport = connected()
+        exhaust_read(protocol, transport)
+        status, body = answered(transport)
+        assert status == b"HTTP/1.1 503 Service Unavailable"
+        assert body["code"] == "exhausted"
+        assert transport.is_ended
+
+    asyncio.run(scenario())
+
+
 def test_connections_that_read_into_one_buffer_get_their_own_bytes() -> None:
     class Echo(asyncio.Protocol):
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
