@@ -99,7 +99,7 @@ def _bind(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address, family=family, reuse_port=is_shared)
-    except ValueError as error:
-        fail(f"cannot share port {port}: {error}")
     except OSError as error:
         fail(f"cannot listen on {host} port {port}: {error.strerror or error}")
+    except ValueError as error:  # no host name, or the system cannot share ports
+        fail(f"cannot listen on {host} port {port}: {error}")

@@ -103,6 +103,18 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture
     assert len(stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("host", ["x" * 64 + ".example", "a..b", "\0", "256.1.1.1"])
+def test_a_host_that_is_none_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], host: str
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        _bind(host, 0)
+    assert exit_.value.code == 2
+    stderr = capsys.readouterr().err
+    assert "cannot listen on" in stderr
+    assert len(stderr.splitlines()) == 1
+
+
 def test_a_checkpoint_in_order_is_checked_in_one_line() -> None:
     result = CliRunner().invoke(dragoman, ["check", "checkpoints/en-de"])
     assert result.exit_code == 0

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import secrets
 from typing import Any, ClassVar
 
-from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-from uvicorn.server import ServerState
 
 from service.errors import Exhausted, ServiceError
 from service.http.error_handlers import error_of
@@ -32,20 +29,12 @@ class RefusingProtocol(EarlyProtocol):
     """
 
     limits: ClassVar[WireLimits] = WireLimits()
+    url: bytes = b""
+    """As uvicorn sets it when the first request begins."""
     _input: PacedInput
-
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self.url = b""  # uvicorn sets it when the first request begins
-        self._is_refused = False
-        self._is_in_head = True  # of a request, or before one
-        self._running: RequestResponseCycle | None = None  # the app's request, or its last one
+    _is_refused = False
+    _is_in_head = True  # of a request, or before one
+    _running: RequestResponseCycle | None = None  # the app's request, or its last one
 
     def refuse_exhausted(self) -> None:
         """Refuse a request that there is no memory for. What is buffered of it is freed first, so
