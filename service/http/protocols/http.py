@@ -157,6 +157,7 @@ class HttpProtocol(RefusingProtocol):
             receiver = cast(Receiver, self.transport.get_protocol())
             self.transport.set_protocol(BufferedReceiver(receiver, self.read_buffer))
         except MemoryError:
+            self._count_exhausted()
             self._end_with(EXHAUSTED)
         self.parser = None  # type: ignore[assignment]
         self._forget_requests()

@@ -13,6 +13,9 @@ from websockets.exceptions import ProtocolError
 from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
 from websockets.server import ServerProtocol
 
+from service.errors import Exhausted
+from service.http.early_refusals import EarlyRefusals
+from service.http.protocols.early import EARLY_REFUSALS
 from service.http.protocols.http import uvicorn_logger
 from service.http.protocols.input import PacedInput
 from service.http.protocols.limits import WireLimits
@@ -94,6 +97,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.logger = uvicorn_logger
         self.conn = BoundedConnection(self.limits, config.ws_max_size)
+        self._refusals: EarlyRefusals | None = app_state.get(EARLY_REFUSALS)
         self._heard_seconds = 0.0
         self._is_overdue = False
 
@@ -194,6 +198,8 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._input.drop()
         self.frames = []
         try:
+            if self._refusals is not None:
+                self._refusals.count(Exhausted.code)
             if self.handshake_complete:
                 self.conn.fail(CloseCode.TRY_AGAIN_LATER, _EXHAUSTED_REASON)
                 self.handle_parser_exception()

@@ -336,6 +336,7 @@ def test_a_websocket_whose_message_finds_no_memory_is_told_to_come_again(
         memory.is_out = False
         other.sendall(frame(TEXT, message))
         assert b'"final"' in read_until(other, b'"final"')
+    assert server.count(COUNTED) == 1
     assert not caplog.records
 
 
@@ -349,6 +350,7 @@ def test_a_websocket_whose_close_finds_no_memory_is_ended(
         client.sendall(frame(TEXT, b"{}"))
         assert read_to_end(client) == b""
     memory.is_out = False
+    assert server.count(COUNTED) == 1
 
 
 def test_a_handshake_that_finds_no_memory_gets_503(
@@ -359,3 +361,4 @@ def test_a_handshake_that_finds_no_memory_gets_503(
             patch.setattr(f"service.http.protocols.websocket.{method}", no_memory)
             client.sendall(handshake())
             assert read_to_end(client) == EXHAUSTED
+    assert server.count(COUNTED) == 2
