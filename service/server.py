@@ -75,11 +75,18 @@ def uvicorn_config(
 
 class Server(uvicorn.Server):
     """The first SIGTERM or SIGINT awaits `drain`, then shuts down with exit code 0; the second ends
-    the process at once."""
+    the process at once. New connections to `shared`, a socket of a port that other servers listen
+    on too, go to these as soon as the draining begins."""
 
-    def __init__(self, config: uvicorn.Config, drain: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        drain: Callable[[], Awaitable[None]],
+        shared: socket.socket | None = None,
+    ) -> None:
         super().__init__(config)
-        self._drain = drain
+        self._drain, self._shared = drain, shared
+        self._shared_copies: list[socket.socket] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: asyncio.Task[None] | None = None
         self._num_signals = 0
@@ -89,8 +96,11 @@ class Server(uvicorn.Server):
         """libuv accepts one connection of a socket in each iteration of the event loop, so a busy
         server would let few clients in. It watches copies of each socket."""
         if sockets is not None:
-            copies = [socket_.dup() for socket_ in sockets for _ in range(_ACCEPTED_AT_ONCE - 1)]
-            sockets.extend(copies)
+            for socket_ in list(sockets):
+                copies = [socket_.dup() for _ in range(_ACCEPTED_AT_ONCE - 1)]
+                sockets.extend(copies)
+                if socket_ is self._shared:
+                    self._shared_copies = [socket_, *copies]
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(log_unforeseen)
         await super().startup(sockets)
@@ -129,8 +139,18 @@ class Server(uvicorn.Server):
     def _begin_drain(self) -> None:
         self._draining = asyncio.ensure_future(self._drain_and_exit())
 
+    def _leave_shared_port(self) -> None:
+        """Listen on it no more. A connection that waits to be accepted just now is reset."""
+        names = {copy.getsockname() for copy in self._shared_copies}
+        for server in self.servers:
+            if any(listener.getsockname() in names for listener in server.sockets):
+                server.close()
+        for copy in self._shared_copies:
+            copy.close()
+
     async def _drain_and_exit(self) -> None:
         _logger.info("draining: new work is refused, running work is finished")
+        self._leave_shared_port()
         try:
             await self._drain()
         except Exception:

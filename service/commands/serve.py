@@ -84,7 +84,8 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
         for model in models
     )
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
-    Server(config, lambda: drain(app, settings.drain_seconds)).run(sockets=listeners)
+    shared = listeners[0] if settings.share_port else None
+    Server(config, lambda: drain(app, settings.drain_seconds), shared).run(sockets=listeners)
 
 
 def _read_settings(flags: dict[str, Any]) -> Settings:

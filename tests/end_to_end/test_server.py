@@ -315,6 +315,34 @@ def test_servers_share_a_port_and_one_goes_on_when_the_other_ends() -> None:
             server.wait()
 
 
+def test_a_draining_server_leaves_the_port_that_it_shares() -> None:
+    port, own = _free_port(), (_free_port(), _free_port())
+    shared = ("--port", str(port), "--share-port", "true", "--max-characters", "100000")
+    first, second = (
+        _start(*shared, "--metrics-port", str(one), output=subprocess.DEVNULL) for one in own
+    )
+    url, metrics = f"http://127.0.0.1:{port}", [f"http://127.0.0.1:{one}" for one in own]
+    try:
+        for server, its_metrics in zip((first, second), metrics, strict=True):
+            _wait_until_ready(server, its_metrics)
+        texts = SENTENCES.read_text(encoding="utf-8").splitlines() * 5
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(translate, url, q=texts, source="en", target="zh", beam_size=16)
+            _until(lambda: any(_gauge(one, "dragoman_running") > 0 for one in metrics))
+            is_first = _gauge(metrics[0], "dragoman_running") > 0
+            draining, its_metrics = (first, metrics[0]) if is_first else (second, metrics[1])
+            draining.send_signal(signal.SIGTERM)
+            _until(lambda: httpx.get(f"{its_metrics}/health/ready").status_code != 200)
+            _translate_often(url, 32)
+            assert not running.done()
+            assert running.result(timeout=120).status_code == 200
+        assert draining.wait(timeout=30) == 0
+    finally:
+        for server in (first, second):
+            server.kill()
+            server.wait()
+
+
 def _translate_often(url: str, times: int) -> None:
     """Each time over a connection of its own."""
     for _ in range(times):
