@@ -115,7 +115,11 @@ class Trainer:
         require_pairs(self.recipe, self.train_batches, self.dev_batches)
         self.model = build_model(self.recipe, self.tokenizer).to(self.device)
         self.optimiser = torch.optim.Adam(
-            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+            [weight for weight in self.model.parameters() if weight.requires_grad],
+            lr=0.0,
+            betas=(0.9, 0.98),
+            eps=1e-9,
+            fused=True,
         )
         self._optimiser_step = OptimiserStep(self.model, self.optimiser, self.table)
         self._resume()

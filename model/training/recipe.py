@@ -125,7 +125,9 @@ class TrainingTable:
     provides the initial weights and the vocabulary. With `grow` the run trains its own vocabulary
     and may have more layers (`model.training.growth`). `scheduled_sampling` is the share of target
     inputs at the last step that are the model's own predictions; it rises linearly from 0
-    (Mihaylova and Martins 2019), and each step decodes twice.
+    (Mihaylova and Martins 2019), and each step decodes twice. `frozen_layers` > 0 keeps the
+    embeddings and so many of the lowest encoder layers as they are in `start`; a step takes less
+    time, and less can be forgotten.
     """
 
     max_steps: int
@@ -147,6 +149,7 @@ class TrainingTable:
     seed: int = 1
     start: Path | None = None
     grow: bool = False
+    frozen_layers: int = 0
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,11 @@ def _check_model(recipe: Recipe) -> None:
         raise RecipeError(f"[model]: {error}") from error
     except OptionsError as error:
         raise RecipeError(f"[decoding]: {error}") from error
+    if recipe.training.frozen_layers > config.n_encoder_layers:
+        raise RecipeError(
+            f"training.frozen_layers must be at most {config.n_encoder_layers}, "
+            f"model.n_encoder_layers, got {recipe.training.frozen_layers}"
+        )
     if recipe.data.max_tokens + 2 > config.max_positions:
         raise RecipeError(
             f"data.max_tokens must be at most {config.max_positions - 2}, which leaves room in "
@@ -98,6 +103,11 @@ def _check_training(table: TrainingTable) -> None:
             raise RecipeError(f"training.{name} must be at least 1, got {getattr(table, name)}")
     if table.grow and table.start is None:
         raise RecipeError("training.grow needs training.start, the checkpoint to grow from")
+    if table.frozen_layers and (table.start is None or table.grow):
+        raise RecipeError(
+            "training.frozen_layers needs training.start, the checkpoint that they come from, "
+            "without training.grow"
+        )
     for name in ("label_smoothing", "scheduled_sampling"):
         if getattr(table, name) > 1:
             raise RecipeError(

@@ -91,7 +91,8 @@ def require_pairs(recipe: Recipe, train: BatchMaker, dev: BatchMaker) -> None:
 
 
 def build_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
-    """The network with its initial weights: random, with word vectors, or a checkpoint's.
+    """The network with its initial weights: random, with word vectors, or a checkpoint's. Weights
+    that the recipe does not train have no gradient.
 
     Raises RecipeError if the checkpoint does not fit the recipe's architecture.
     """
@@ -106,6 +107,14 @@ def build_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
                 model.tgt_embedding.tokens.weight[token] = vector
     if (start := recipe.training.start) is not None:
         _load_start(model, tokenizer, start, is_growing=recipe.training.grow)
+    if frozen := recipe.training.frozen_layers:
+        for part in (
+            model.src_embedding,
+            model.tgt_embedding,
+            model.output,
+            model.encoder[:frozen],
+        ):
+            part.requires_grad_(False)
     return model
 
 

@@ -61,6 +61,16 @@ from tests.model.training.recipes import GOOD_RECIPE, write_recipe
             "max_steps = 9\ngrow = true",
             "training.grow needs training.start, the checkpoint to grow from",
         ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\nfrozen_layers = 1",
+            "training.frozen_layers needs training.start, .* without training.grow",
+        ),
+        (
+            "max_steps = 100",
+            'max_steps = 9\nfrozen_layers = 9\nstart = "checkpoints/zh-en"',
+            "training.frozen_layers must be at most 6, model.n_encoder_layers, got 9",
+        ),
         ("vocab_size = 1000", "vocab_size = 0", r"\[model\]: src_vocab_size must be at least 1"),
         ("d_model = 64", "d_model = 63", r"\[model\]: d_model must be a multiple of n_heads"),
         ("d_model = 64", "d_modell = 63", r"\[model\]: unknown architecture option 'd_modell'"),

@@ -40,6 +40,34 @@ def test_a_run_may_start_from_a_checkpoint_of_its_own_architecture(
         Trainer(other, tmp_path / "third", "cpu")
 
 
+def test_frozen_layers_and_the_embeddings_stay_those_of_the_start(
+    make_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    recipe = make_recipe()
+    deep = replace(recipe, model={**recipe.model, "n_encoder_layers": 2})
+    before = Trainer(deep, tmp_path / "first", "cpu").run()
+    frozen = replace(deep.training, start=before, frozen_layers=1)
+    after = Trainer(replace(deep, training=frozen), tmp_path / "second", "cpu").run()
+    old, new = (load_checkpoint(path).model.weights for path in (before, after))
+    changed = {name for name in old if not torch.equal(old[name], new[name])}
+    assert {name.partition(".")[0] for name in changed} == {"encoder", "decoder"}
+    assert not any(name.startswith("encoder.0.") for name in changed)
+
+
+def test_a_run_with_frozen_layers_resumes(
+    make_recipe: MakeRecipe, make_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    start = make_trainer().run()
+    recipe = make_recipe(start=start, frozen_layers=1, max_steps=4, save_every=2)
+    whole = Trainer(recipe, tmp_path / "whole", "cpu").run()
+    halved = replace(recipe, training=replace(recipe.training, max_steps=2))
+    Trainer(halved, tmp_path / "halved", "cpu").run()
+    resumed = Trainer(recipe, tmp_path / "halved", "cpu")
+    assert resumed.progress.step == 2
+    weights = (load_checkpoint(path).model.weights for path in (whole, resumed.run()))
+    assert all(torch.equal(*pair) for pair in zip(*(w.values() for w in weights), strict=True))
+
+
 def test_training_on_a_gpu_computes_as_serving_does(
     make_recipe: MakeRecipe, tmp_path: Path
 ) -> None:
