@@ -12,8 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from model.training import cldr_pairs
 from model.training.alignment import Anchor, Pair
 from model.training.markup import with_placeholders, with_tags
+from model.training.name_pairs import name_gaps, with_chinese_name
+from model.training.number_pairs import number_gaps, with_another_number
 from model.training.recipe import AugmentationTable
 
 MarkUp = Callable[[Pair, Sequence[Anchor], int, random.Random], Pair]
@@ -42,12 +45,16 @@ def augment(
     table: AugmentationTable,
     reserved: int = 0,
     anchors: Callable[[Pair], Sequence[Anchor]] = lambda _: (),
+    languages: tuple[str, str] = ("", ""),
 ) -> list[MadePair]:
     """Make pairs of each kind, as many as the table's share of `pairs` or of the short ones; none
     without pairs. Placeholder and tag numbers are below `reserved`; `anchors` finds the words that
-    they may replace or wrap."""
+    they may replace or wrap; numbers and names need to know the languages of the sides."""
     rng = random.Random(table.seed)
     short = _short_pairs(pairs) if table.short else []
+    numbered = number_gaps(pairs, languages) if table.numbers else []
+    named = name_gaps(pairs, languages) if table.names else []
+    listed = cldr_pairs.name_gaps(pairs, languages) if table.cldr else []
 
     def marked_up(make: MarkUp) -> MadePair:
         pair = rng.choice(pairs)
@@ -63,6 +70,18 @@ def augment(
         (table.listed * len(pairs), lambda: _listed(rng.choice(pairs), rng)),
         (table.placeholders * len(pairs), lambda: marked_up(with_placeholders)),
         (table.tags * len(pairs), lambda: marked_up(with_tags)),
+        (
+            table.numbers * len(numbered),
+            lambda: MadePair(*with_another_number(rng.choice(numbered), rng)),
+        ),
+        (
+            table.names * len(named),
+            lambda: MadePair(with_chinese_name(rng.choice(named), rng), (0, 1)),
+        ),
+        (
+            table.cldr * len(listed),
+            lambda: MadePair(cldr_pairs.with_another_name(rng.choice(listed), rng), (0, 1)),
+        ),
     )
     return [make() for count, make in kinds for _ in range(round(count))]
 

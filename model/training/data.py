@@ -22,7 +22,7 @@ from torch import Tensor
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
 from model.training.augmentation import MadePair, augment
-from model.training.recipe import AugmentationTable, CorpusTable, DataTable, RecipeError
+from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.term_pairs import term_pairs
 
 Indices = NDArray[np.int64]
@@ -106,7 +106,7 @@ def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[
             searched = [pairs for corpus, pairs in corpora if corpus.has_terms]
             made = term_pairs(searched, data.terms, tokenizer)
         corpora = [_needed(*corpus, data.augmentation.seed) for corpus in corpora]
-        make = _augmenter(corpora, data.augmentation, tokenizer)
+        make = _augmenter(corpora, data, tokenizer)
     groups = [
         (corpus, _by_sides(make(pairs) if make else (), {(0, 1): list(pairs)}))
         for corpus, pairs in corpora
@@ -132,18 +132,19 @@ def _needed(corpus: CorpusTable, pairs: list[Pair], seed: int) -> tuple[CorpusTa
 
 def _augmenter(
     corpora: Sequence[tuple[CorpusTable, list[Pair]]],
-    table: AugmentationTable,
+    data: DataTable,
     tokenizer: Tokenizer,
 ) -> Augment:
     """The function that augments a corpus, with words aligned over all corpora if needed."""
+    table, languages = data.augmentation, data.languages
     if not (table.placeholders or table.tags):
-        return lambda pairs: augment(pairs, table)
+        return lambda pairs: augment(pairs, table, languages=languages)
     rng = random.Random(table.seed)
     seen = [
         pair for _, pairs in corpora for pair in rng.sample(pairs, min(len(pairs), _ALIGNED_PAIRS))
     ]
     aligner = Aligner(seen, tokenizer)
-    return lambda pairs: augment(pairs, table, tokenizer.reserved, aligner.anchors)
+    return lambda pairs: augment(pairs, table, tokenizer.reserved, aligner.anchors, languages)
 
 
 def _by_sides(
