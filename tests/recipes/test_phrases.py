@@ -71,12 +71,13 @@ def faults(text: str, languages: tuple[str, str], checked: set[str]) -> list[str
 
 
 def languages_of(path: Path) -> tuple[str, str]:
-    first, second = path.stem.split("-")
+    first, second = path.stem.removesuffix("-words").split("-")
     return first, second
 
 
-def test_there_are_phrases_of_three_language_pairs() -> None:
-    assert [path.name for path in FILES] == ["en-de.tsv", "en-fr.tsv", "zh-en.tsv"]
+def test_there_are_phrases_of_three_language_pairs_and_words_of_two() -> None:
+    names = ["en-de-words.tsv", "en-de.tsv", "en-fr.tsv", "zh-en-words.tsv", "zh-en.tsv"]
+    assert [path.name for path in FILES] == names
     assert len(checked_sources()) > 100
 
 
@@ -118,8 +119,18 @@ def test_a_bad_line_is_found(pair: str, text: str, found: list[str]) -> None:
 
 
 @pytest.mark.parametrize("pair", ["zh-en", "en-de"])
-def test_a_recipe_trains_on_the_phrases_of_its_languages(pair: str) -> None:
-    recipe = load_recipe(ROOT / "recipes" / f"{pair}-phrases.toml")
+def test_words_are_no_phrases(pair: str) -> None:
+    files = (ROOT / "recipes" / "phrases" / f"{pair}{end}.tsv" for end in ("", "-words"))
+    phrases, words = (read_pairs(path) for path in files)
+    for side in (0, 1):
+        assert not {pair[side].casefold() for pair in phrases} & {
+            pair[side].casefold() for pair in words
+        }
+
+
+@pytest.mark.parametrize("name", ["zh-en-phrases", "zh-en-named", "en-de-phrases", "en-de-named"])
+def test_a_recipe_trains_on_the_phrases_of_its_languages(name: str) -> None:
+    recipe = load_recipe(ROOT / "recipes" / f"{name}.toml")
     (corpus,) = [corpus for corpus in recipe.data.corpora if corpus.name == "phrases"]
     assert corpus.train == Path("recipes", "phrases", "-".join(recipe.data.languages) + ".tsv")
     assert (corpus.dev, corpus.test) == (None, None)
