@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +50,7 @@ class OfflineOptions:
 class OfflineTranslator:
     """A context manager that runs the engines inside the block.
 
-    Raises ValueError with one sentence.
+    Raises ValueError with one sentence, and RuntimeError outside the block.
     """
 
     def __init__(
@@ -100,10 +100,7 @@ class OfflineTranslator:
 
     def run_jobs(self, jobs: Sequence[TranslationJob]) -> list[list[TranslationResult]]:
         """Run jobs side by side; the results in their order."""
-        submitted = [
-            asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
-            for job in jobs
-        ]
+        submitted = [self._submit(self._dispatcher.translate(job)) for job in jobs]
         return [self._result(results) for results in submitted]
 
     def translate_all(
@@ -148,9 +145,7 @@ class OfflineTranslator:
     ) -> TranslatedFile:
         """Translate a file of a known format as the server does, without its limits."""
         job = FileJob(path.name, path.read_bytes(), self._job([], source, target), replaces)
-        return self._result(
-            asyncio.run_coroutine_threadsafe(self._files.translate(job, on_progress), self._loop)
-        )
+        return self._result(self._submit(self._files.translate(job, on_progress)))
 
     def _translate_each(
         self,
@@ -168,7 +163,13 @@ class OfflineTranslator:
     ) -> _Translations:
         """Submit a request as a client would; every request has the same decoding options."""
         job = self._job(texts, source, target, text_format)
-        return asyncio.run_coroutine_threadsafe(self._dispatcher.translate(job), self._loop)
+        return self._submit(self._dispatcher.translate(job))
+
+    def _submit(self, running: Coroutine[object, object, _Result]) -> Future[_Result]:
+        if not self._thread.is_alive():
+            running.close()
+            raise RuntimeError("an OfflineTranslator translates only inside its with block")
+        return asyncio.run_coroutine_threadsafe(running, self._loop)
 
     def _job(
         self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"

@@ -1,4 +1,4 @@
-"""What translating files takes of the machine."""
+"""What translating files takes of the machine, and when it can be done."""
 
 from __future__ import annotations
 
@@ -73,3 +73,13 @@ def test_enough_is_read_ahead_to_fill_all_slots() -> None:
     with OfflineTranslator(BUNDLED[:1], options) as translator:
         assert next(translator.translate_parts(parts(), "zh", "en"))
         assert num_read == 17
+
+
+def test_it_translates_only_inside_its_block() -> None:
+    translator = OfflineTranslator(BUNDLED[:1], OfflineOptions("cpu", "int8"))
+    with pytest.raises(RuntimeError, match="only inside its with block"):
+        translator.translate("你好", "zh", "en")
+    with translator:
+        assert translator.translate("你好", "zh", "en")
+    with pytest.raises(RuntimeError, match="only inside its with block"):
+        translator.translate_all(["你好"], "zh", "en")
