@@ -128,7 +128,13 @@ def test_words_are_no_phrases(pair: str) -> None:
         }
 
 
-@pytest.mark.parametrize("name", ["zh-en-phrases", "zh-en-named", "en-de-phrases", "en-de-named"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("zh-en-phrases", "zh-en-named", "zh-en-balanced", "zh-en-polished"),
+        *("en-de-phrases", "en-de-named", "en-de-balanced"),
+    ],
+)
 def test_a_recipe_trains_on_the_phrases_of_its_languages(name: str) -> None:
     recipe = load_recipe(ROOT / "recipes" / f"{name}.toml")
     (corpus,) = [corpus for corpus in recipe.data.corpora if corpus.name == "phrases"]
