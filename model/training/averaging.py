@@ -30,9 +30,23 @@ def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
     return {name: weight / len(files) for name, weight in total.items()}
 
 
-def average_checkpoints(sources: Sequence[Path], destination: Path) -> None:
+def round_changed(weights: dict[str, Tensor], files: Sequence[Path]) -> dict[str, Tensor]:
+    """The weights, in bfloat16's precision where the files differ. Where they agree, as in frozen
+    layers, weights stay as they are."""
+    first, *others = [load_file(file) for file in files]
+    return {
+        name: weight
+        if all(torch.equal(first[name], other[name]) for other in others)
+        else weight.bfloat16().float()
+        for name, weight in weights.items()
+    }
+
+
+def average_checkpoints(
+    sources: Sequence[Path], destination: Path, is_rounded: bool = False
+) -> None:
     """Write, in float16, the mean of checkpoints trained from the same one (Wortsman et al. 2022),
-    with the first one's description.
+    with the first one's description; if `is_rounded`, with the weights of `round_changed`.
 
     Raises CheckpointError if they differ in more than weights; nothing is written then.
     """
@@ -40,7 +54,10 @@ def average_checkpoints(sources: Sequence[Path], destination: Path) -> None:
         if destination.exists():
             raise CheckpointError(f"{destination} exists already; name another directory")
         first = _common_info(sources)
-        weights = average_weights([source / WEIGHTS_FILE for source in sources])
+        weight_files = [source / WEIGHTS_FILE for source in sources]
+        weights = average_weights(weight_files)
+        if is_rounded:
+            weights = round_changed(weights, weight_files)
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".average-", dir=destination.parent) as scratch:
             finished = Path(scratch) / "checkpoint"

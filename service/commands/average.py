@@ -13,7 +13,14 @@ from service.commands.failure import fail, importing
 @click.command()
 @click.argument("sources", nargs=-1, type=DIRECTORY, required=True)
 @click.argument("destination", type=DIRECTORY)
-def average(sources: tuple[Path, ...], destination: Path) -> None:
+@click.option(
+    "--rounded",
+    "is_rounded",
+    is_flag=True,
+    help="Give weights that differ between SOURCES the precision of bfloat16, so that a "
+    "repository stores them in less space.",
+)
+def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> None:
     """Write the mean of the weights of SOURCES as the checkpoint DESTINATION.
 
     They must have been trained from the same checkpoint, as several second stages are:
@@ -25,7 +32,7 @@ def average(sources: tuple[Path, ...], destination: Path) -> None:
         from model.training.averaging import average_checkpoints
 
     try:
-        average_checkpoints(sources, destination)
+        average_checkpoints(sources, destination, is_rounded)
     except ValueError as error:
         fail(str(error))
     click.echo(f"averaged: {click.format_filename(destination)}")

@@ -43,6 +43,25 @@ def test_every_weight_is_the_mean(
         torch.testing.assert_close(weight, mean, atol=1e-3, rtol=1e-3)
 
 
+def test_only_what_differs_is_rounded(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    one, two = (
+        save_random(tmp_path / str(seed), tiny_config, tiny_tokenizer_file, seed) for seed in (1, 2)
+    )
+    same = "encoder.0.self_attention.q_proj.weight"
+    kept = load_checkpoint(one).model.weights[same]
+    edit_weights(two, lambda weights: weights.update({same: kept.half()}))
+    average_checkpoints([one, two], tmp_path / "mean", is_rounded=True)
+    average_checkpoints([one, two], tmp_path / "exact")
+    rounded, exact = (load_checkpoint(tmp_path / name).model.weights for name in ("mean", "exact"))
+    assert torch.equal(rounded[same], kept)
+    for name, weight in rounded.items():
+        assert torch.equal(weight, exact[name]) or torch.equal(weight, weight.bfloat16().float())
+        torch.testing.assert_close(weight, exact[name], atol=1e-6, rtol=2**-7)
+    assert any(not torch.equal(rounded[name], exact[name]) for name in rounded)
+
+
 def test_what_differs_in_more_than_its_weights_is_refused(
     tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
 ) -> None:
