@@ -14,9 +14,9 @@ import pytest
 from service.offline import OfflineOptions, OfflineTranslator
 
 ROOT = Path(__file__).parents[2]
-ALLOWED_FAULTS = {"zh-en": 2, "en-de": 3}
+ALLOWED_FAULTS = {"zh-en": 1, "en-de": 2}
 """By bundled model; the lines of other models wait until there is one."""
-ALLOWED_MISTRANSLATIONS = {"zh-en": 10, "en-de": 15}
+ALLOWED_MISTRANSLATIONS = {"zh-en": 9, "en-de": 13}
 CJK, HALF_WIDTH, FULL_WIDTH = r"[\u4e00-\u9fff]", r"[,.?!;](?:\s|$)", r"[，。？！；]"
 LOOP = re.compile(r"(.{2,}?)\1{4,}", re.DOTALL)
 RULES: dict[str, Callable[[str, str], bool]] = {
