@@ -135,7 +135,7 @@ def test_an_architecture_that_fits_but_is_wrong_fails_the_self_test(
 
 def test_another_tokenizer_of_the_same_size_fails_the_self_test(bundled: Path) -> None:
     edit_config(bundled, lambda raw: raw["tokenizer"].update(tags={"de": "<2en>", "en": "<2de>"}))
-    with pytest.raises(CheckpointError, match="self_test.json: the tokenizer cuts 'Icelandic, Kenya, Th"):
+    with pytest.raises(CheckpointError, match="self_test.json: the tokenizer cuts 'Iceland"):
         check_checkpoint(bundled)
     exchange_pieces(bundled / "sentencepiece.model")
     edit_config(bundled, lambda raw: raw["tokenizer"].pop("tags"))
