@@ -150,7 +150,10 @@ class Server(uvicorn.Server):
 
     async def _drain_and_exit(self) -> None:
         _logger.info("draining: new work is refused, running work is finished")
-        self._leave_shared_port()
+        try:
+            self._leave_shared_port()
+        except OSError:
+            _logger.exception("the shared port stays open while draining")
         try:
             await self._drain()
         except Exception:

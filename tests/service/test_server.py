@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import socket
 from collections.abc import Iterator
 
@@ -85,3 +86,30 @@ def test_what_was_made_before_serving_is_not_searched_for_garbage_again() -> Non
     assert any(found is made_before for found in gc.get_objects())
     asyncio.run(_start_and_stop())
     assert not any(found is made_before for found in gc.get_objects())
+
+
+def test_a_server_that_cannot_leave_its_shared_port_still_drains_and_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drained = []
+
+    def fail(_: Server) -> None:
+        raise OSError("no such port")
+
+    monkeypatch.setattr(Server, "_leave_shared_port", fail)
+
+    async def scenario() -> None:
+        async def drain() -> None:
+            drained.append(True)
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            server = Server(uvicorn.Config(Starlette(), log_config=None), drain, listener)
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            while not server.started:
+                await asyncio.sleep(0.001)
+            server.handle_exit(signal.SIGTERM, None)
+            await asyncio.wait_for(serving, 5)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(scenario())
+    assert drained == [True]
