@@ -42,6 +42,13 @@ class _Replacement(NamedTuple):
     new: str
 
 
+class _Beside(NamedTuple):
+    """What touches a mark before and after it: a character of a word, or ""."""
+
+    before: str
+    after: str
+
+
 class _Replaced:
     """A text with parts replaced, and where its offsets have moved."""
 
@@ -89,12 +96,10 @@ class CarriedText:
         order = [self.spellings.index(match.group()) for match in found]
         if sorted(order) != list(range(len(self.spellings))):
             return None
+        beside = _beside_marks(self._marked.text, is_spaced(source_language))
         is_padded = is_spaced(language)
-        sides = _word_sides(self._marked.text) if is_spaced(source_language) else {}
         replacements = [
-            _Replacement(*match.span(), _padded(target, match.span(), sides.get(index, "")))
-            if is_padded
-            else _Replacement(*match.span(), MARK)
+            _replacement(target, match.span(), beside[index], is_padded=is_padded)
             for match, index in zip(found, order, strict=True)
         ]
         marked = _Replaced(target, replacements)
@@ -172,21 +177,32 @@ def _spellings(count: int, text: str, num_reserved: int) -> list[str] | None:
 
 
 def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
-    return regex.compile(rf"(?<![0-9])(?:{'|'.join(map(regex.escape, spellings))})(?![0-9])")
+    """What finds the carriers. A number is none within a longer one."""
+    any_of = "|".join(map(regex.escape, spellings))
+    return regex.compile(rf"(?<![0-9])(?:{any_of})(?![0-9])" if spellings[0].isdigit() else any_of)
 
 
-def _word_sides(marked: str) -> dict[int, str]:
-    """For each mark the sides on which a letter or digit touches it: any of "l" and "r"."""
-    sides = {}
-    for index, at in enumerate(mark_offsets(marked)):
-        left = "l" if marked[max(0, at - 1) : at].isalnum() else ""
-        sides[index] = left + ("r" if marked[at + 1 : at + 2].isalnum() else "")
-    return sides
+def _beside_marks(marked: str, is_spaced_language: bool) -> list[_Beside]:
+    """What touches each mark. Without spaces between words only digits belong to a mark."""
+    belongs = str.isalnum if is_spaced_language else str.isdigit
+    found = []
+    for at in mark_offsets(marked):
+        before, after = marked[max(0, at - 1) : at], marked[at + 1 : at + 2]
+        found.append(_Beside(before if belongs(before) else "", after if belongs(after) else ""))
+    return found
 
 
-def _padded(target: str, span: tuple[int, int], touched: str) -> str:
-    """The mark, with a space where the translation has a letter beside it and the source none."""
+def _replacement(
+    target: str, span: tuple[int, int], beside: _Beside, *, is_padded: bool
+) -> _Replacement:
+    """The mark for target[slice(*span)]: with a space where the translation has a letter beside it
+    and the source none, without the space that parts it from its digit."""
     start, end = span
-    left = " " if target[max(0, start - 1) : start].isalnum() and "l" not in touched else ""
-    right = " " if target[end : end + 1].isalnum() and "r" not in touched else ""
-    return f"{left}{MARK}{right}"
+    before, after = target[max(0, start - 1) : start], target[end : end + 1]
+    left = " " if is_padded and before.isalnum() and not beside.before else ""
+    right = " " if is_padded and after.isalnum() and not beside.after else ""
+    if beside.before.isdigit() and target[max(0, start - 2) : start] == f"{beside.before} ":
+        start -= 1
+    if beside.after.isdigit() and target[end : end + 2] == f" {beside.after}":
+        end += 1
+    return _Replacement(start, end, f"{left}{MARK}{right}")

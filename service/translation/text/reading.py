@@ -158,7 +158,7 @@ class _Joined:
         self._links: list[AlignmentLink] = []
 
     def add_mark(self) -> None:
-        if self._is_padded and self._text[-1:].isalnum():
+        if self._is_padded and self._text[-1:].isalpha():
             self._text += " "
         at, start = len(self._text), self._source_length
         self._links.append(AlignmentLink(start, start + 1, at, at + 1, 1.0))
@@ -168,7 +168,7 @@ class _Joined:
 
     def add(self, source: str, target: str, links: Sequence[AlignmentLink]) -> None:
         """Add a part; `links` are in offsets of `source` and `target`."""
-        if self._is_padded and self._text.endswith(MARK) and target[:1].isalnum():
+        if self._is_padded and self._text.endswith(MARK) and target[:1].isalpha():
             self._text += " "
         for a, b, c, d, weight in links:
             start, at = self._source_length, len(self._text)

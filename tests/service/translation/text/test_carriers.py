@@ -21,7 +21,8 @@ def test_the_text_itself_comes_back_as_it_was(text: str, language: str, reserved
         return
     assert MARK not in carried.text
     restored = carried.restore(carried.text, [], language, "zh")
-    if restored is None:  # two carriers beside digits or each other cannot be told apart
+    if restored is None:  # two numbers beside digits or each other cannot be told apart
+        assert not reserved
         assert any(f"{a}{MARK}" in text or f"{MARK}{a}" in text for a in ("7", MARK))
         return
     assert restored.text.replace(" ", "") == text.replace(" ", "")
@@ -93,3 +94,25 @@ def test_links_are_of_the_text_with_marks() -> None:
         AlignmentLink(5, 6, 6, 7, 1.0),
         AlignmentLink(7, 10, 8, 13, 0.8),
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "target", "expected"),
+    [
+        (f"这本书{MARK}20。", "zh", "This book is ⟦0⟧ 20.", f"This book is {MARK}20."),
+        (f"气温25{MARK}。", "zh", "It is 25 ⟦0⟧ now.", f"It is 25{MARK} now."),
+        (f"It is {MARK}5", "en", "Es kostet ⟦0⟧ 5", f"Es kostet {MARK}5"),
+        (f"It is {MARK}5", "en", "Es kostet ⟦0⟧5", f"Es kostet {MARK}5"),
+        (f"It is {MARK} 5", "en", "Es kostet ⟦0⟧ 5", f"Es kostet {MARK} 5"),
+        (f"It is {MARK}5", "en", "Es kostet ⟦0⟧ 7", f"Es kostet {MARK} 7"),
+        (f"我有{MARK}本书", "zh", "I have⟦0⟧books", f"I have {MARK} books"),
+    ],
+)
+def test_a_sign_stays_beside_its_digit(
+    source: str, language: str, target: str, expected: str
+) -> None:
+    carried = carry(source, language, 16)
+    assert carried is not None
+    restored = carried.restore(target, [], language, "de")
+    assert restored is not None
+    assert restored.text == expected
