@@ -55,7 +55,7 @@ def marked_sentences(data: Path) -> list[Marked]:
     for name in ("placeholders.tsv", "placeholders_unseen.tsv"):
         for line in (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").splitlines():
             source, target, text, _ = line.split("\t")
-            found.append((source, target, text_flow(text, []).text))
+            found.append((source, target, text_flow(text).text))
     for name, languages in _MODELS.items():
         for corpus in _CORPORA:
             found += dev_sentences(data / f"{corpus}-{name}" / f"dev.{name}.tsv.gz", languages)

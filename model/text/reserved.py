@@ -7,6 +7,8 @@ rare in text.
 
 from __future__ import annotations
 
+BRACKET = "⟦"
+"""What every reserved piece begins with."""
 MAX_RESERVED = 256
 """The limit per kind."""
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 
 from sentencepiece import SentencePieceProcessor
 
+from model.text.reserved import BRACKET
+
 PAD, UNKNOWN, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
 _WORD_START = "▁"
 _MOST_KNOWN_CHARACTERS = 50_000
@@ -50,8 +52,12 @@ class Vocabulary:
         if pieces is not None and min(self.unknown_id, self.eos_id) < 0:
             raise ValueError(f"a vocabulary must have the pieces {UNKNOWN!r} and {EOS!r}")
         self._id_of_own = None if pieces is None else [self._find(name) for name in names]
-        texts = (text for i, text in enumerate(self.texts) if i not in self.raw_bytes)
-        self._characters = {char for text in texts for char in text}
+        words = (
+            text
+            for i, text in enumerate(self.texts)
+            if i not in self.raw_bytes and not text.startswith(BRACKET)
+        )
+        self._characters = {char for word in words for char in word}
         self._other_characters: dict[str, bool] = {}
 
     def has_text(self, piece: str) -> bool:

@@ -42,10 +42,17 @@ class Span(NamedTuple):
     end: int
 
 
-def find_kept(text: str, keep: Sequence[str] = (), *, joins_neighbours: bool = True) -> list[Span]:
-    """The spans to keep, in order; those that overlap are joined, and those that touch if
-    `joins_neighbours`. A `keep` string counts where no other letter or digit touches it."""
-    found = [*_by_rules(text), *_blocks(text), *_named(text, keep)]
+def find_kept(
+    text: str,
+    keep: Sequence[str] = (),
+    others: Iterable[Span] = (),
+    *,
+    joins_neighbours: bool = True,
+) -> list[Span]:
+    """The spans to keep, in order, with the `others`; those that overlap are joined, and those that
+    touch if `joins_neighbours`. A `keep` string counts where no other letter or digit touches
+    it."""
+    found = [*_by_rules(text), *_blocks(text), *_named(text, keep), *others]
     joined: list[Span] = []
     for span in sorted(found):
         if joined and span.start < joined[-1].end + joins_neighbours:

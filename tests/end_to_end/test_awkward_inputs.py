@@ -108,6 +108,26 @@ def test_no_answer_holds_the_character_for_what_was_lost(precision: str, beam_si
     assert "\N{REPLACEMENT CHARACTER}" not in found
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "text", "signs"),
+    [
+        ("en", "de", "The book costs €5, not £4.", "€5 £4"),
+        ("de", "en", "Das Buch kostet 5 €, nicht 4 £.", "€ £"),
+        ("en", "de", "Dvořák and Søren live in Łódź.", "Dvořák Søren Łódź"),
+        ("en", "zh", "It is 25 °C → very warm.", "° →"),
+        ("en", "zh", "My friend Dvořák lives here.", "Dvořák"),
+        ("zh", "en", "这本书$20，那本书€30。", "$20 €30"),
+        ("zh", "en", "今天气温25℃。", "25℃"),
+    ],
+)
+def test_no_sign_becomes_another_and_no_name_another_name(
+    translators: Translators, source: str, target: str, text: str, signs: str
+) -> None:
+    model = _model_of(f"{source}\t{target}")
+    translation = translators[model].translate(text, source, target)
+    assert [sign for sign in signs.split() if sign not in translation] == []
+
+
 ODD_TEXTS = [
     "𝔘𝔫𝔦𝔠𝔬𝔡𝔢",
     "﷽ ﷺﷺﷺ بسم",

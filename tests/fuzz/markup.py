@@ -25,7 +25,7 @@ def check(data: bytes) -> None:
         assert token.start == end < token.end
         end = token.end
     assert end == len(source)
-    assert all(isinstance(part, str | Flow) for part in take_apart(source, ()))
+    assert all(isinstance(part, str | Flow) for part in take_apart(source))
 
 
 def main() -> None:

@@ -15,13 +15,13 @@ from service.translation.language.splitting import CountTokens, split_to_fit
 
 _UNSPACED_LANGUAGES = frozenset({"zh", "zt", "yue", "wuu", "ja", "th", "lo", "km", "my", "bo"})
 _SEPARATOR = r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+|\s{4,}"
-_EMOJI = (
+EMOJI = (
     r"\p{Regional_Indicator}{2}"
     r"|[0-9#*]\uFE0F?\u20E3"
     r"|(?:[\p{Extended_Pictographic}--[©®™\u2139‼⁉〰〽㊗㊙\u2190-\u21FF]]|\p{Extended_Pictographic}\uFE0F)"
     r"[\p{Emoji_Modifier}\p{Extended_Pictographic}\uFE0F\u200D\U000E0020-\U000E007F]*"
 )
-_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{_EMOJI})+")
+_KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{EMOJI})+")
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
 _WINDOW_CHARACTERS = 2000
 _ABBREVIATION_ENDS = {

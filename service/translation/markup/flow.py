@@ -9,14 +9,16 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from service.translation.placeholders import Span, find_kept
+from service.translation.placeholders import Span
 
 MARK = "\ufffc"
 """Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""
+FindKept = Callable[[str], Sequence[Span]]
+"""Finds the strings of a text that its translation must keep, in order."""
 CONTENT_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -99,8 +101,8 @@ class Flow:
 class FlowBuilder:
     """Collects the text and the tags of one flow, in order."""
 
-    def __init__(self, escapes: Mapping[str, str], keep: Sequence[str]) -> None:
-        self._escapes, self._keep = escapes, keep
+    def __init__(self, escapes: Mapping[str, str], find_kept: FindKept) -> None:
+        self._escapes, self._find_kept = escapes, find_kept
         self._parts: list[str] = []
         self._length = 0
         self._tags: list[Tag] = []
@@ -178,7 +180,7 @@ class FlowBuilder:
     def _spans(self, text: str) -> Iterator[Span]:
         """What is kept. A string with tags inside is kept whole if they are pairs, else in
         parts."""
-        for span in find_kept(text, self._keep):
+        for span in self._find_kept(text):
             inner = self._inner_tags(span)
             numbers = {tag.number for tag in inner}
             if all(tag.partner in numbers for tag in inner):

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import regex
 
 from service.translation.markup.elements import pair_tags
-from service.translation.markup.flow import Flow, FlowBuilder
+from service.translation.markup.flow import FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token
+from service.translation.placeholders import find_kept
 
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
 _TAG = regex.compile(r"<(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>")
 
 
 def text_flow(
-    text: str, keep: Sequence[str], joins_lines: bool = False, is_spaced: bool = True
+    text: str, find: FindKept = find_kept, joins_lines: bool = False, is_spaced: bool = True
 ) -> Flow:
     """The flow of a plain text. Other tags than pairs around something stay in the text, where
     they are kept strings. If it `joins_lines`, a single line break is read as a space, or as
     nothing unless the language `is_spaced`."""
-    builder = FlowBuilder({}, keep)
+    builder = FlowBuilder({}, find)
     add = functools.partial(_add_joined, builder, is_spaced) if joins_lines else builder.add
     position = 0
     for number, (token, partner) in enumerate(_pairs(text)):

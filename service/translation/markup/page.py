@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
 
 import regex
 
@@ -15,8 +14,9 @@ from service.translation.markup.elements import (
     pair_tags,
 )
 from service.translation.markup.entities import runs
-from service.translation.markup.flow import CONTENT_ESCAPES, Flow, FlowBuilder
+from service.translation.markup.flow import CONTENT_ESCAPES, FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token, scan
+from service.translation.placeholders import find_kept
 
 _ATTRIBUTE = regex.compile(r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+""")
 _TEXT_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
@@ -28,12 +28,12 @@ _LONGEST_SYMBOL = 12
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
 
 
-def take_apart(source: str, keep: Sequence[str]) -> list[str | Flow]:
+def take_apart(source: str, find: FindKept = find_kept) -> list[str | Flow]:
     """The page's parts in order: strings to keep as they are, and flows. Linear time.
 
     The parts, spelled with their tags, are the source.
     """
-    return _Page(source, keep).parts()
+    return _Page(source, find).parts()
 
 
 def visible_text(source: str, most: int) -> str:
@@ -53,14 +53,14 @@ def visible_text(source: str, most: int) -> str:
 class _Page:
     """One page and how far it is taken apart."""
 
-    def __init__(self, source: str, keep: Sequence[str]) -> None:
-        self._source, self._keep = source, keep
+    def __init__(self, source: str, find: FindKept) -> None:
+        self._source, self._find = source, find
         self._tokens = list(scan(source))
         self._partners = pair_tags(self._tokens)
         self._list_links = list_links(source, self._tokens, self._partners)
         self._inline = inline_names(source, self._tokens)
         self._parts: list[str | Flow] = []
-        self._flow = FlowBuilder(CONTENT_ESCAPES, keep)
+        self._flow = FlowBuilder(CONTENT_ESCAPES, find)
 
     def parts(self) -> list[str | Flow]:
         index = 0
@@ -164,7 +164,7 @@ class _Page:
             value = written[start:end]
             if _HAS_LETTER.search(value):
                 parts.append(written[position:start] + ("" if quote else '"'))
-                parts.append(_attribute_flow(value, quote or '"', self._keep))
+                parts.append(_attribute_flow(value, quote or '"', self._find))
                 parts.append("" if quote else '"')
                 position = end
         return (*parts, written[position:]) if parts else (written,)
@@ -185,7 +185,7 @@ class _Page:
     def _end_flow(self) -> None:
         if not self._flow.is_empty:
             self._parts.append(self._flow.build())
-            self._flow = FlowBuilder(CONTENT_ESCAPES, self._keep)
+            self._flow = FlowBuilder(CONTENT_ESCAPES, self._find)
 
 
 def _add_run(flow: FlowBuilder, written: str, read: str | None) -> None:
@@ -214,8 +214,8 @@ def _text_attributes(tag: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _attribute_flow(value: str, quote: str, keep: Sequence[str]) -> Flow:
-    flow = FlowBuilder(_ATTRIBUTE_ESCAPES if quote == '"' else _SINGLE_QUOTED_ESCAPES, keep)
+def _attribute_flow(value: str, quote: str, find: FindKept) -> Flow:
+    flow = FlowBuilder(_ATTRIBUTE_ESCAPES if quote == '"' else _SINGLE_QUOTED_ESCAPES, find)
     for run in runs(value):
         _add_run(flow, run.written, run.read)
     return flow.build()

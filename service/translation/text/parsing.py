@@ -11,9 +11,11 @@ from service.translation.markup.elements import is_html
 from service.translation.markup.flow import MARK
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
+from service.translation.placeholders import Span, find_kept
 from service.translation.text.capitals import in_sentence_case, is_in_capitals
 from service.translation.text.carriers import CarriedText, carry, longest_spelling
 from service.translation.text.document import Document, FlowCutter, MarkedSentence
+from service.translation.text.unspelled import find_unspelled
 
 _LEAST_SPELLED = 0.5
 _SAMPLE = 2000
@@ -34,9 +36,9 @@ class Parser:
             return Document([text])
         cutter = FlowCutter(self._work.source, self._work.target, self._cut)
         if is_written_as_html(text, self._work.format):
-            return Document(cutter.items(take_apart(text, self._work.keep)))
+            return Document(cutter.items(take_apart(text, self._find_kept)))
         joins_lines = self._work.split_sentences is not True
-        flow = text_flow(text, self._work.keep, joins_lines, is_spaced(self._work.source))
+        flow = text_flow(text, self._find_kept, joins_lines, is_spaced(self._work.source))
         return Document(cutter.items([flow]))
 
     def carry(self, sentence: MarkedSentence, text: str) -> CarriedText | None:
@@ -44,6 +46,11 @@ class Parser:
         if sentence.is_in_capitals:
             text = in_sentence_case(text)
         return carry(text, self._work.source, self._tokenizer.reserved)
+
+    def _find_kept(self, text: str) -> Sequence[Span]:
+        return find_kept(
+            text, self._work.keep, find_unspelled(text, self._tokenizer, self._work.source)
+        )
 
     def _cut(self, text: str, is_in_caps: bool) -> Sequence[Piece]:
         def count(part: str) -> int:

@@ -1,0 +1,58 @@
+"""Find what a network cannot be trusted to copy: signs, and words that its vocabulary spells in
+bytes. Without this, €5 becomes ₹5, and Dvořák another man."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from service.engine.interfaces import Tokenizer
+from service.translation.language.segmentation import EMOJI, is_spaced, letters
+from service.translation.placeholders import Span
+
+_MOST_UNSPELLED = 0.5
+_LINE = regex.compile(r"[^\n]+")
+_SIGNS = r"[[\p{S}\p{No}§¶†‡•‣‰‱※′″]--[\x00-\x7F´¨]||[$|^~<>]]"
+_SIGN = regex.compile(rf"(?V1){_SIGNS}")
+_PART = regex.compile(
+    rf"(?V1)(?P<emoji>{EMOJI})"
+    r"|(?P<word>[\p{L}--\p{Han}][[\p{L}\p{M}\p{Nd}²³¹⁰⁴-₉]--\p{Han}]*)"
+    rf"|{_SIGNS}\p{{M}}*"
+)
+
+
+def find_unspelled(text: str, tokenizer: Tokenizer, language: str) -> Iterator[Span]:
+    """The spans of such signs and words, in order. Linear time.
+
+    Signs are those of currency, mathematics and units, arrows and the like, if the vocabulary
+    lacks them or the model has reserved placeholders; most ASCII signs are left to the model. Emoji
+    are left out, since sentences end there. So are the words of a line of which the vocabulary
+    spells less than half of the letters: it is in another language.
+    """
+    has_reserved = tokenizer.reserved > 0
+    if not (tokenizer.count_unspelled(text) or (has_reserved and _SIGN.search(text))):
+        return
+    for line in _LINE.finditer(text):
+        has_words = _is_partly_unspelled(line.group(), tokenizer)
+        if has_words or _SIGN.search(text, *line.span()):
+            for part in _PART.finditer(text, *line.span()):
+                is_unspelled = tokenizer.count_unspelled(part.group()) > 0
+                if part["word"]:
+                    is_found = is_unspelled and has_words
+                else:
+                    is_found = _is_sign(part, language) and (is_unspelled or has_reserved)
+                if is_found:
+                    yield Span(*part.span())
+
+
+def _is_sign(part: regex.Match[str], language: str) -> bool:
+    """Whether it is no emoji. The models translate $, but from Chinese they lose it."""
+    return part["emoji"] is None and (part.group() != "$" or not is_spaced(language))
+
+
+def _is_partly_unspelled(line: str, tokenizer: Tokenizer) -> bool:
+    if not tokenizer.count_unspelled(line):
+        return False
+    written = letters(line)
+    return tokenizer.count_unspelled(written) <= _MOST_UNSPELLED * len(written)
