@@ -56,7 +56,8 @@ class Assembly:
 
     def _sentence(self, work: ModelJob, reading: Reading) -> SentenceResult:
         sentence, best = reading.sentence, reading.versions[0]
-        is_rated = work.is_aligned and sentence.is_as_decoded
+        is_as_decoded = sentence.is_as_decoded and not reading.has_amounts
+        is_rated = work.is_aligned and is_as_decoded
         return SentenceResult(
             sentence.read(),
             read(sentence, best),

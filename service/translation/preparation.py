@@ -79,6 +79,22 @@ class Preparation:
         sentences = self.tokenised(work, planned, encoder, is_streamed=is_streamed)
         return PreparedTexts([], planned, sentences)
 
+    def carries_amounts(self, work: ModelJob) -> bool:
+        """Whether sentences whose numbers were lost can be translated again."""
+        return bool(self._tokenizer.reserved) and not (work.prefixes or work.inspection)
+
+    def prepare_amounts(
+        self, work: ModelJob, wrong: Iterable[MarkedSentence], *, is_in_parts: bool
+    ) -> PreparedTexts:
+        """Sentences whose numbers were lost, to be translated with carriers for them, or in parts;
+        without those for which that cannot be done."""
+        encoder = self._encoder(work)
+        parser = Parser(self._tokenizer, work, encoder, self._max_source_tokens)
+        plan = _between_amounts if is_in_parts else _with_amounts
+        planned = [one for sentence in wrong if (one := plan(parser, sentence)) is not None]
+        sentences = self.tokenised(work, planned, encoder, is_streamed=False)
+        return PreparedTexts([], planned, sentences)
+
     def _encoder(self, work: ModelJob) -> SourceEncoder:
         return SourceEncoder(self._tokenizer, work.source, work.target, self._max_source_tokens)
 
@@ -151,6 +167,20 @@ def _planned(parser: Parser, sentence: MarkedSentence) -> PlannedSentence:
     if carried is None:
         return _in_parts(parser, sentence)
     return PlannedSentence(sentence, [carried])
+
+
+def _with_amounts(parser: Parser, sentence: MarkedSentence) -> PlannedSentence | None:
+    carried = parser.carry_amounts(sentence)
+    return None if carried is None else PlannedSentence(sentence, [carried])
+
+
+def _between_amounts(parser: Parser, sentence: MarkedSentence) -> PlannedSentence | None:
+    amounts = parser.amounts(sentence)
+    parts = [parser.carry(sentence, part) for part in parts_of(sentence, amounts)]
+    carried = [one for one in parts if one is not None]
+    if not amounts or not carried:
+        return None
+    return PlannedSentence(sentence, carried, is_in_parts=True, amounts=amounts)
 
 
 def _in_parts(parser: Parser, sentence: MarkedSentence) -> PlannedSentence:

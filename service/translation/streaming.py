@@ -1,7 +1,7 @@
 """Follow the engine's updates of a streamed job, and give each text in pieces.
 
-A sentence's tokens are sent as they come. With kept strings or tags it is sent when it is whole,
-because what was sent cannot be taken back.
+A sentence's tokens are sent as they come. With kept strings, tags or digits it is sent when it is
+whole, because what was sent cannot be taken back.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from service.engine.interfaces import StreamDecoder, Tokenizer
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import rendered
 from service.translation.job import ModelJob
+from service.translation.language.segmentation import has_digits
 from service.translation.preparation import PreparedTexts
 from service.translation.results import TextPiece
 from service.translation.stream_assembler import StreamAssembler
@@ -29,7 +30,7 @@ _BATCH = 100
 """Sentences that are read at a time; the event loop is free between."""
 _UPDATES = 16
 """Updates that are taken at a time; others use the event loop between."""
-TranslateParts = Callable[[Sequence[MarkedSentence]], Awaitable[list[Reading]]]
+Complete = Callable[[Sequence[PlannedSentence], Sequence[Reading | None]], Awaitable[list[Reading]]]
 
 
 class JobStream:
@@ -41,10 +42,14 @@ class JobStream:
         prepared: PreparedTexts,
         tokenizer: Tokenizer,
         pool: TextPool,
-        translate_parts: TranslateParts,
+        complete: Complete,
+        *,
+        may_change_numbers: bool,
     ) -> None:
-        """`translate_parts` translates sentences that lost a kept string."""
-        self._prepared, self._translate_parts, self._pool = prepared, translate_parts, pool
+        """`complete` translates sentences that lost a kept string, and those with wrong numbers if
+        it `may_change_numbers`."""
+        self._prepared, self._complete, self._pool = prepared, complete, pool
+        self._may_change_numbers = may_change_numbers
         self._reader = Reader(tokenizer, work.source, work.target)
         self._texts = [
             _StreamedText(place, document, tokenizer)
@@ -92,12 +97,18 @@ class JobStream:
     def _take(self, update: Update) -> Iterator[TextPiece]:
         index = self._planned[update.index]
         text = self._owners[index]
-        text.grow(self._prepared.planned[index].sentence, update.ids)
+        sentence = self._prepared.planned[index].sentence
+        if self._is_sent_in_tokens(sentence):
+            text.grow(sentence, update.ids)
         if update.outcome is not None:
             self._outcomes[update.index] = update.outcome
             self._read(index)
         yield from text.pieces()
         yield from self._take_batch()
+
+    def _is_sent_in_tokens(self, sentence: MarkedSentence) -> bool:
+        """Whether what the network wrote stays."""
+        return sentence.is_plain and not (self._may_change_numbers and has_digits(sentence.text))
 
     def _take_batch(self) -> Iterator[TextPiece]:
         """The pieces of the batch if it has ended; the sentences that wait are the next."""
@@ -115,7 +126,8 @@ class JobStream:
         outcomes = [o for o in self._outcomes[first : first + len(planned.texts)] if o is not None]
         if len(outcomes) < len(planned.texts):
             return
-        reading = self._reader.read(planned, outcomes) if planned.sentence.is_plain else None
+        is_sent = self._is_sent_in_tokens(planned.sentence)
+        reading = self._reader.read(planned, outcomes) if is_sent else None
         if reading is None:
             self._waiting.append(_Ended(index, planned, outcomes))
             return
@@ -130,11 +142,8 @@ class JobStream:
             for sentence in sentences
         )
         readings = await self._pool.run(cost, functools.partial(self._read_all, batch))
-        lost = [s for s, reading in zip(sentences, readings, strict=True) if reading is None]
-        found = iter(await self._translate_parts(lost) if lost else ())
-        complete = self._take_readings(
-            [ended.place for ended in batch], [reading or next(found) for reading in readings]
-        )
+        completed = await self._complete([ended.planned for ended in batch], readings)
+        complete = self._take_readings([ended.place for ended in batch], completed)
         render = functools.partial(_render_all, complete)
         for (text, unit), string in zip(complete, await self._pool.run(cost, render), strict=True):
             text.send(unit, string)
@@ -178,7 +187,7 @@ class _StreamedText:
         self._assembler = StreamAssembler(place, document.gaps, decoders)
 
     def grow(self, sentence: MarkedSentence, ids: Sequence[int]) -> None:
-        if sentence.is_plain and sentence in self._numbers:
+        if sentence in self._numbers:
             self._assembler.grow(self._numbers[sentence], ids)
 
     def take(self, reading: Reading) -> MarkedSentence | None:

@@ -23,7 +23,7 @@ from service.translation.preparation import Preparation, PreparedTexts
 from service.translation.results import TextPiece, TranslationResult
 from service.translation.streaming import JobStream
 from service.translation.text.document import MarkedSentence
-from service.translation.text.reading import Reader, Reading
+from service.translation.text.reading import PlannedSentence, Reader, Reading
 from service.translation.text_pool import TextPool, cost_of
 
 _COST_OF_LINKS = 4
@@ -97,7 +97,7 @@ class Translator:
             )
             held.hold(outcomes)
             readings = await self._complete(
-                work, prepared, await self._read(work, prepared, outcomes)
+                work, prepared.planned, await self._read(work, prepared, outcomes)
             )
             held.hold(readings)
             return await self._assemble(work, prepared, readings)
@@ -131,7 +131,8 @@ class Translator:
                 prepared,
                 self._tokenizer,
                 self._pool,
-                functools.partial(self._translate_parts, work),
+                functools.partial(self._complete, work),
+                may_change_numbers=self._preparation.carries_amounts(work),
             )
             cost = cost_of(len(work.texts) + len(prepared.sentences), 0)
             stream = await self._pool.run(cost, begin)
@@ -181,23 +182,50 @@ class Translator:
         return await self._pool.run(cost_of(len(outcomes) * num_versions, 0), read_all)
 
     async def _complete(
-        self, work: ModelJob, prepared: PreparedTexts, readings: Sequence[Reading | None]
+        self,
+        work: ModelJob,
+        planned: Sequence[PlannedSentence],
+        readings: Sequence[Reading | None],
     ) -> list[Reading]:
-        """The readings, with those that are None translated in parts."""
+        """The readings, with those that are None translated in parts, and those with wrong numbers
+        translated again."""
         lost = [
-            one.sentence
-            for one, reading in zip(prepared.planned, readings, strict=True)
-            if reading is None
+            one.sentence for one, reading in zip(planned, readings, strict=True) if reading is None
         ]
         found = iter(await self._translate_parts(work, lost) if lost else ())
-        return [reading or next(found) for reading in readings]
+        complete = [reading or next(found) for reading in readings]
+        if self._preparation.carries_amounts(work):
+            for is_in_parts in (False, True):
+                complete = await self._mend(work, complete, is_in_parts=is_in_parts)
+        return complete
+
+    async def _mend(
+        self, work: ModelJob, readings: Sequence[Reading], *, is_in_parts: bool
+    ) -> list[Reading]:
+        """The readings, with those translated again, with carriers for numbers, that have fewer
+        wrong numbers then."""
+        wrong = [reading.sentence for reading in readings if reading.num_wrong]
+        if not wrong:
+            return list(readings)
+        cost = cost_of(len(wrong), sum(len(sentence.text) for sentence in wrong))
+        prepare = functools.partial(
+            self._preparation.prepare_amounts, work, wrong, is_in_parts=is_in_parts
+        )
+        found = await self._translate_prepared(work, await self._pool.run(cost, prepare))
+        again = {reading.sentence: reading for reading in found}
+        return [
+            min(reading, again.get(reading.sentence, reading), key=lambda one: one.num_wrong)
+            for reading in readings
+        ]
 
     async def _translate_parts(
         self, work: ModelJob, sentences: Sequence[MarkedSentence]
     ) -> list[Reading]:
         cost = cost_of(len(sentences), sum(len(sentence.text) for sentence in sentences))
         prepare = functools.partial(self._preparation.prepare_parts, work, sentences)
-        prepared = await self._pool.run(cost, prepare)
+        return await self._translate_prepared(work, await self._pool.run(cost, prepare))
+
+    async def _translate_prepared(self, work: ModelJob, prepared: PreparedTexts) -> list[Reading]:
         outcomes = await self.engine.translate(
             prepared.sentences, work.deadline_seconds, is_admitted=True
         )

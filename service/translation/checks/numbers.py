@@ -1,7 +1,7 @@
 """The numbers of a text by value, so that 1,000 and 1.000, 3.14 and 3,14 can be compared.
 
 A number has all the values that its spelling allows: `1.000` is a thousand or one, `3 p.m.` is 3 or
-15, `2 Millionen` is 2 or 2,000,000.
+15, `2 Millionen` is 2 or 2,000,000, but `2万` only 20,000.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _GROUPED = regex.compile(r"\d{1,3}(?:(?P<mark>[ .,'’\u00a0\u202f])\d{3})(?:(?P
 _DECADE = regex.compile(r"(?P<century>\d\d)世纪(?P<decade>\d0)年代")
 _PARTED = regex.compile(r"\d{1,4}+(?:([./:-])\d{1,2}+)\1\d{1,4}+(?!\d)|\d{1,2}+:\d{2}+")
 _SCALE = regex.compile(r"[ \u00a0-]?(\p{Latin}+|[百千万亿萬億])")
+_MYRIADS = frozenset("万亿萬億")
+"""Unlike 千 these are never a prefix of a unit."""
 _AFTERNOON = regex.compile(r"\s?(?:[:.]\d\d)?\s?p\.?m\b", regex.IGNORECASE)
 _BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
 _LONGEST_SCALE = 12
@@ -133,7 +135,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int, frozense
 def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
     values = set(_spelled(text[start:end]))
     if (scale := _scale_after(text, end)) is not None:
-        values |= {value * scale for value in values}
+        scaled = {value * scale for value in values}
+        values = scaled if text[end] in _MYRIADS else values | scaled
     if end - start <= 2 and _is_afternoon(text, start, end):
         values |= {value + 12 for value in values}
     if text[end : end + 1] == "s" and end - start == 4:  # the 1990s are the 90er

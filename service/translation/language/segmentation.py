@@ -23,6 +23,7 @@ EMOJI = (
 )
 _KEPT = regex.compile(rf"(?V1)(?:{_SEPARATOR}|{EMOJI})+")
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Default_Ignorable_Code_Point}]")
+_DIGIT = regex.compile(r"\d")
 _WINDOW_CHARACTERS = 2000
 _ABBREVIATION_ENDS = {
     "fr": regex.compile(
@@ -77,6 +78,11 @@ def is_spaced(language: str) -> bool:
 
 def has_letters(text: str) -> bool:
     return _LETTER.search(text) is not None
+
+
+def has_digits(text: str) -> bool:
+    """Whether the text has a decimal digit of any script."""
+    return _DIGIT.search(text) is not None
 
 
 def letters(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Carry kept strings through the network: each goes in as a carrier, and its place comes out.
+"""Carry kept strings, and numbers that were lost, through the network: each goes in as a carrier,
+and its place comes out.
 
 A carrier is something that the network copies: a reserved placeholder if the model has them,
 otherwise a number of five digits. Of the spellings measured, these numbers are copied most often
@@ -19,6 +20,7 @@ from model.text.reserved import placeholder
 from service.translation.alignment import AlignmentLink
 from service.translation.language.segmentation import is_spaced
 from service.translation.markup.flow import MARK
+from service.translation.text.amounts import Amount
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6
@@ -43,7 +45,7 @@ class _Replacement(NamedTuple):
 
 
 class _Beside(NamedTuple):
-    """What touches a mark before and after it: a character of a word, or ""."""
+    """What touches a slot before and after it: a character of a word, or ""."""
 
     before: str
     after: str
@@ -72,12 +74,22 @@ class _Replaced:
         return index < len(self._starts) and self._starts[index] < end
 
 
+class Slot(NamedTuple):
+    """What a carrier stands for: text[start:end] of the sentence with marks, and what takes its
+    place in the translation."""
+
+    start: int
+    end: int
+    target: str
+
+
 @dataclass(frozen=True)
 class CarriedText:
-    """A sentence's text as the network gets it. `spellings` has the carrier of each mark."""
+    """A sentence's text as the network gets it. `spellings` has the carrier of each slot."""
 
     text: str
     spellings: Sequence[str] = ()
+    _slots: Sequence[Slot] = ()
     _marked: _Replaced | None = None
 
     @property
@@ -85,52 +97,83 @@ class CarriedText:
         """The text with marks."""
         return self.text if self._marked is None else self._marked.text
 
+    @property
+    def has_amounts(self) -> bool:
+        """Whether carriers stand for numbers, too."""
+        return any(slot.target != MARK for slot in self._slots)
+
     def restore(
         self, target: str, links: Sequence[AlignmentLink], source_language: str, language: str
     ) -> MarkedTranslation | None:
-        """The translation with marks for the carriers, in its `language`; None if a carrier is
-        lost, doubled or broken."""
+        """The translation with marks and numbers for the carriers, in its `language`; None if a
+        carrier is lost, doubled or broken."""
         if self._marked is None:
             return MarkedTranslation(target, (), links)
-        found = list(_pattern(self.spellings).finditer(target))
-        order = [self.spellings.index(match.group()) for match in found]
+        matches = list(_pattern(self.spellings).finditer(target))
+        order = [self.spellings.index(match.group()) for match in matches]
         if sorted(order) != list(range(len(self.spellings))):
             return None
-        beside = _beside_marks(self._marked.text, is_spaced(source_language))
-        is_padded = is_spaced(language)
+        slots = [self._slots[index] for index in order]
+        is_source_spaced, is_padded = is_spaced(source_language), is_spaced(language)
         replacements = [
-            _replacement(target, match.span(), beside[index], is_padded=is_padded)
-            for match, index in zip(found, order, strict=True)
+            _replacement(
+                target,
+                match.span(),
+                slot.target,
+                _beside(self.marked, slot, is_source_spaced),
+                is_padded=is_padded,
+            )
+            for match, slot in zip(matches, slots, strict=True)
         ]
         marked = _Replaced(target, replacements)
         if _BRACKETS.search(marked.text):
             return None
         moved = [
             *_moved_links(links, self._marked, marked),
-            *_mark_links(self._marked, marked, order),
+            *_slot_links(slots, replacements, marked),
         ]
-        return MarkedTranslation(marked.text, order, moved)
+        marks = [slot.start for slot in self._slots if slot.target == MARK]
+        found = [marks.index(slot.start) for slot in slots if slot.target == MARK]
+        return MarkedTranslation(marked.text, found, moved)
 
 
-def carry(text: str, language: str, num_reserved: int) -> CarriedText | None:
-    """Put carriers in place of the marks of a sentence in this language; None if there are more
-    than the network tells apart. `num_reserved`: the model's reserved placeholders."""
-    if MARK not in text:
+def carry(
+    text: str, language: str, num_reserved: int, amounts: Sequence[Amount] = ()
+) -> CarriedText | None:
+    """Put carriers in place of the marks of a sentence in this language, and of the `amounts`;
+    None if there are more than the network tells apart. `num_reserved`: the model's reserved
+    placeholders."""
+    if MARK not in text and not amounts:
         return CarriedText(text)
-    spellings = _spellings(text.count(MARK), text, num_reserved)
+    slots = slots_of(text, amounts)
+    spellings = _spellings(len(slots), text, num_reserved)
     if spellings is None:
         return None
-    parts = text.split(MARK)
-    carried, replacements = parts[0], []
+    carried, position, replacements = "", 0, []
     is_padded = not num_reserved and not is_spaced(language)
-    for spelling, after in zip(spellings, parts[1:], strict=True):
+    for spelling, slot in zip(spellings, slots, strict=True):
+        carried += text[position : slot.start]
         before_pad = " " if is_padded and carried[-1:].isalnum() else ""
-        after_pad = " " if is_padded and after[:1].isalnum() else ""
+        after_pad = " " if is_padded and text[slot.end : slot.end + 1].isalnum() else ""
         start = len(carried)
         carried += before_pad + spelling + after_pad
-        replacements.append(_Replacement(start, len(carried), MARK))
-        carried += after
-    return CarriedText(carried, spellings, _Replaced(carried, replacements))
+        replacements.append(_Replacement(start, len(carried), text[slot.start : slot.end]))
+        position = slot.end
+    carried += text[position:]
+    return CarriedText(carried, spellings, slots, _Replaced(carried, replacements))
+
+
+def slots_of(text: str, amounts: Sequence[Amount] = ()) -> list[Slot]:
+    """The marks and amounts of a sentence, in order."""
+    marks = (Slot(at, at + 1, MARK) for at in mark_offsets(text))
+    return sorted([*marks, *(Slot(*amount) for amount in amounts)])
+
+
+def between(text: str, slots: Sequence[Slot]) -> list[str]:
+    """The stretches before, between and after the slots."""
+    starts = [0, *(slot.end for slot in slots)]
+    ends = [*(slot.start for slot in slots), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def longest_spelling(num_reserved: int) -> str:
@@ -158,13 +201,13 @@ def _moved_links(
             )
 
 
-def _mark_links(
-    source: _Replaced, target: _Replaced, order: Sequence[int]
+def _slot_links(
+    slots: Sequence[Slot], replacements: Sequence[_Replacement], target: _Replaced
 ) -> Iterator[AlignmentLink]:
-    source_marks = list(mark_offsets(source.text))
-    for at, index in zip(mark_offsets(target.text), order, strict=True):
-        start = source_marks[index]
-        yield AlignmentLink(start, start + 1, at, at + 1, 1.0)
+    for slot, replacement in zip(slots, replacements, strict=True):
+        before = len(replacement.new) - len(replacement.new.lstrip(" "))
+        at = target.offset(replacement.start) + before
+        yield AlignmentLink(slot.start, slot.end, at, at + len(slot.target), 1.0)
 
 
 def _spellings(count: int, text: str, num_reserved: int) -> list[str] | None:
@@ -182,21 +225,18 @@ def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
     return regex.compile(rf"(?<![0-9])(?:{any_of})(?![0-9])" if spellings[0].isdigit() else any_of)
 
 
-def _beside_marks(marked: str, is_spaced_language: bool) -> list[_Beside]:
-    """What touches each mark. Without spaces between words only digits belong to a mark."""
+def _beside(marked: str, slot: Slot, is_spaced_language: bool) -> _Beside:
+    """What touches a slot. Without spaces between words only digits belong to it."""
     belongs = str.isalnum if is_spaced_language else str.isdigit
-    found = []
-    for at in mark_offsets(marked):
-        before, after = marked[max(0, at - 1) : at], marked[at + 1 : at + 2]
-        found.append(_Beside(before if belongs(before) else "", after if belongs(after) else ""))
-    return found
+    before, after = marked[max(0, slot.start - 1) : slot.start], marked[slot.end : slot.end + 1]
+    return _Beside(before if belongs(before) else "", after if belongs(after) else "")
 
 
 def _replacement(
-    target: str, span: tuple[int, int], beside: _Beside, *, is_padded: bool
+    target: str, span: tuple[int, int], new: str, beside: _Beside, *, is_padded: bool
 ) -> _Replacement:
-    """The mark for target[slice(*span)]: with a space where the translation has a letter beside it
-    and the source none, without the space that parts it from its digit."""
+    """What stands for target[slice(*span)]: with a space where the translation has a letter beside
+    it and the source none, without the space that parts it from its digit."""
     start, end = span
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
     left = " " if is_padded and before.isalnum() and not beside.before else ""
@@ -205,4 +245,4 @@ def _replacement(
         start -= 1
     if beside.after.isdigit() and target[end : end + 2] == f" {beside.after}":
         end += 1
-    return _Replacement(start, end, f"{left}{MARK}{right}")
+    return _Replacement(start, end, f"{left}{new}{right}")

@@ -12,6 +12,7 @@ from service.translation.markup.flow import MARK
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
 from service.translation.placeholders import Span, find_kept
+from service.translation.text.amounts import Amount, find_amounts
 from service.translation.text.capitals import in_sentence_case, is_in_capitals
 from service.translation.text.carriers import CarriedText, carry, longest_spelling
 from service.translation.text.document import Document, FlowCutter, MarkedSentence
@@ -46,6 +47,22 @@ class Parser:
         if sentence.is_in_capitals:
             text = in_sentence_case(text)
         return carry(text, self._work.source, self._tokenizer.reserved)
+
+    def amounts(self, sentence: MarkedSentence) -> Sequence[Amount]:
+        """The numbers of the sentence that can be carried."""
+        return list(find_amounts(sentence.text, self._work.source, self._work.target))
+
+    def carry_amounts(self, sentence: MarkedSentence) -> CarriedText | None:
+        """The sentence's text with carriers for its numbers, too; None if it has none, or more than
+        the network tells apart or takes."""
+        text = in_sentence_case(sentence.text) if sentence.is_in_capitals else sentence.text
+        amounts = self.amounts(sentence)
+        if not amounts:
+            return None
+        carried = carry(text, self._work.source, self._tokenizer.reserved, amounts)
+        if carried is None or self._encoder.count(carried.text) > self._max_tokens:
+            return None
+        return carried
 
     def _find_kept(self, text: str) -> Sequence[Span]:
         return find_kept(

@@ -1,7 +1,8 @@
 """Read a sentence's translation from what the engine gave for it, and see that nothing is lost.
 
 A sentence is decoded whole, with carriers for its kept strings. If one of these is lost, the
-sentence is decoded in parts: the text between the kept strings, each part by itself.
+sentence is decoded in parts: the text between the kept strings, each part by itself. If a number is
+lost or wrong, it is decoded again with carriers for its numbers.
 """
 
 from __future__ import annotations
@@ -16,10 +17,18 @@ from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome, SentenceTimes
 from service.translation.alignment import AlignmentLink, link_words
 from service.translation.alternative_links import links_of_alternative
-from service.translation.language.segmentation import has_letters, is_spaced
+from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.language.segmentation import has_digits, has_letters, is_spaced
 from service.translation.markup.flow import MARK
 from service.translation.placeholders import occurs
-from service.translation.text.carriers import CarriedText, MarkedTranslation
+from service.translation.text.amounts import Amount
+from service.translation.text.carriers import (
+    CarriedText,
+    MarkedTranslation,
+    Slot,
+    between,
+    slots_of,
+)
 from service.translation.text.document import MarkedSentence
 
 _FINAL_MARKS = ".!?。！？"
@@ -27,21 +36,29 @@ _FINAL_MARKS = ".!?。！？"
 
 @dataclass(frozen=True)
 class PlannedSentence:
-    """A sentence and the texts that the engine gets for it: itself, carried, or its parts."""
+    """A sentence and the texts that the engine gets for it: itself, carried, or its parts between
+    kept strings and `amounts`."""
 
     sentence: MarkedSentence
     texts: Sequence[CarriedText]
     is_in_parts: bool = False
+    amounts: Sequence[Amount] = ()
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence's translations, best first, and the tokens, scores and times of the best."""
+    """A sentence's translations, best first, and the tokens, scores and times of the best.
+
+    `num_wrong`: how many numbers the best has lost or added; `has_amounts`: whether numbers were
+    carried.
+    """
 
     sentence: MarkedSentence
     versions: Sequence[MarkedTranslation]
     best: Hypothesis
     times: SentenceTimes
+    num_wrong: int = 0
+    has_amounts: bool = False
 
 
 class Reader:
@@ -66,7 +83,14 @@ class Reader:
         if versions[0] is None:
             return None
         whole = [version for version in versions if version is not None]
-        return Reading(planned.sentence, whole, outcome.hypotheses[0], outcome.times)
+        return Reading(
+            planned.sentence,
+            whole,
+            outcome.hypotheses[0],
+            outcome.times,
+            _num_wrong(planned.sentence.text, whole[0].text),
+            carried.has_amounts,
+        )
 
     def _versions(
         self, sentence: MarkedSentence, carried: CarriedText, outcome: SentenceOutcome
@@ -89,16 +113,20 @@ class Reader:
         sentence = planned.sentence
         translated, carried = iter(outcomes), iter(planned.texts)
         joined = _Joined(is_spaced(self._target) and not is_spaced(self._source))
-        for number, part in enumerate(sentence.text.split(MARK)):
-            if number:
-                joined.add_mark()
+        slots = slots_of(sentence.text, planned.amounts)
+        for slot, part in zip([None, *slots], between(sentence.text, slots), strict=True):
+            if slot is not None:
+                joined.add_slot(slot)
             if has_letters(part):
                 best = next(translated).hypotheses[0]
                 joined.add(part, *self._part(sentence, part, next(carried).text, best))
             else:
                 joined.add(part, part, ())
         best, times = _summed(outcomes)
-        return Reading(sentence, [joined.translation()], best, times)
+        translation = joined.translation()
+        num_wrong = _num_wrong(sentence.text, translation.text)
+        has_amounts = bool(planned.amounts)
+        return Reading(sentence, [translation], best, times, num_wrong, has_amounts)
 
     def _part(
         self, sentence: MarkedSentence, part: str, text: str, best: Hypothesis
@@ -142,9 +170,19 @@ class Reader:
         return links_of_alternative(text, known, links, other_text, others)
 
 
-def parts_of(sentence: MarkedSentence) -> list[str]:
-    """The stretches between the kept strings that have letters, without the space around them."""
-    return [part.strip() for part in sentence.text.split(MARK) if has_letters(part)]
+def _num_wrong(source: str, target: str) -> int:
+    """How many numbers one has and the other has not, if the source has any in digits."""
+    if not has_digits(source):
+        return 0
+    lost, added = unmatched(find_numbers(source), find_numbers(target))
+    return len(lost) + len(added)
+
+
+def parts_of(sentence: MarkedSentence, amounts: Sequence[Amount] = ()) -> list[str]:
+    """The stretches between the kept strings and `amounts` that have letters, without the space
+    around them."""
+    parts = between(sentence.text, slots_of(sentence.text, amounts))
+    return [part.strip() for part in parts if has_letters(part)]
 
 
 class _Joined:
@@ -154,22 +192,27 @@ class _Joined:
         """`is_padded`: the target has spaces between words, which the source has not."""
         self._is_padded = is_padded
         self._text = ""
+        self._is_after_slot = False
         self._source_length = self._num_marks = 0
         self._links: list[AlignmentLink] = []
 
-    def add_mark(self) -> None:
+    def add_slot(self, slot: Slot) -> None:
+        """Add a mark or number."""
         if self._is_padded and self._text[-1:].isalpha():
             self._text += " "
         at, start = len(self._text), self._source_length
-        self._links.append(AlignmentLink(start, start + 1, at, at + 1, 1.0))
-        self._text += MARK
-        self._source_length += 1
-        self._num_marks += 1
+        end = start + slot.end - slot.start
+        self._links.append(AlignmentLink(start, end, at, at + len(slot.target), 1.0))
+        self._text += slot.target
+        self._source_length = end
+        self._num_marks += slot.target == MARK
+        self._is_after_slot = True
 
     def add(self, source: str, target: str, links: Sequence[AlignmentLink]) -> None:
         """Add a part; `links` are in offsets of `source` and `target`."""
-        if self._is_padded and self._text.endswith(MARK) and target[:1].isalpha():
+        if self._is_padded and self._is_after_slot and target[:1].isalpha():
             self._text += " "
+        self._is_after_slot = self._is_after_slot and not target
         for a, b, c, d, weight in links:
             start, at = self._source_length, len(self._text)
             self._links.append(AlignmentLink(start + a, start + b, at + c, at + d, weight))

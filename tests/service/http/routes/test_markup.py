@@ -88,7 +88,7 @@ def by_websocket(client: TestClient, **fields: Any) -> dict[str, Any]:
         ({"q": "go to https://a.b/c."}, "GO TO https://a.b/c."),
         ({"q": "the Blue Sky is", "keep": ["Blue Sky"]}, "THE Blue Sky IS"),
         ({"q": "the Blue Sky is", "keep": "Sky"}, "THE BLUE Sky IS"),
-        ({"q": "hello there dear Ян. yes"}, "HELLO THERE DEAR ЯН. YES"),
+        ({"q": "hello there dear Ян. yes"}, "HELLO THERE DEAR Ян. YES"),
         ({"q": "Привет, мир. Yes."}, "Привет, мир. YES."),
         ({"q": "a\ufffdb ⟦1⟧ c"}, "A\ufffdB ⟦1⟧ C"),
     ],

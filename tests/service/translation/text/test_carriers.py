@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
-from service.translation.text.carriers import carry
+from service.translation.text.amounts import Amount, find_amounts
+from service.translation.text.carriers import between, carry, slots_of
 
 TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
 
@@ -116,3 +117,37 @@ def test_a_sign_stays_beside_its_digit(
     restored = carried.restore(target, [], language, "de")
     assert restored is not None
     assert restored.text == expected
+
+
+def test_numbers_are_carried_beside_marks_and_come_back_as_the_target_writes_them() -> None:
+    text = f"Give {MARK} 45 million of 7."
+    carried = carry(text, "en", 16, [Amount(7, 17, "45 Millionen"), Amount(21, 22, "7")])
+    assert carried is not None
+    assert (carried.text, carried.marked) == ("Give ⟦0⟧ ⟦1⟧ of ⟦2⟧.", text)
+    assert carried.has_amounts
+    restored = carried.restore("Von ⟦2⟧ gib ⟦0⟧ ⟦1⟧.", [], "en", "de")
+    assert restored is not None
+    assert restored.text == f"Von 7 gib {MARK} 45 Millionen."
+    assert list(restored.order) == [0]
+    assert [(text[a:b], restored.text[c:d]) for a, b, c, d, _ in restored.links] == [
+        ("7", "7"),
+        (MARK, MARK),
+        ("45 million", "45 Millionen"),
+    ]
+
+
+@given(TEXTS, st.sampled_from(["en", "zh"]))
+def test_a_text_with_its_numbers_carried_comes_back_as_it_was(text: str, language: str) -> None:
+    amounts = list(find_amounts(text, language, language))
+    carried = carry(text, language, 64, amounts)
+    assert carried is not None
+    restored = carried.restore(carried.text, [], language, "zh")
+    assert restored is not None
+    assert restored.text.replace(" ", "") == text.replace(" ", "")
+
+
+def test_what_stands_between_slots_joins_to_the_text() -> None:
+    text = f"a {MARK}b 7 c"
+    slots = slots_of(text, [Amount(5, 6, "7")])
+    assert between(text, slots) == ["a ", "b ", " c"]
+    assert [text[slot.start : slot.end] for slot in slots] == [MARK, "7"]

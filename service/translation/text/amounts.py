@@ -1,0 +1,157 @@
+"""Numbers in digits, as the target language writes them, for networks that get them wrong.
+
+1,234.5 is 1.234,5 in German, and 45 million is 4500万 in Chinese.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+import regex
+
+_MOST_DIGITS = 15
+_MOST_DECIMALS = 2
+
+
+class Amount(NamedTuple):
+    """text[start:end] is a number, and `target` the same in another language."""
+
+    start: int
+    end: int
+    target: str
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """How a language writes numbers: its marks, the words that multiply, and those that are written
+    for large values, the largest first, with their singular."""
+
+    group: str
+    decimal: str
+    scales: Mapping[str, int]
+    large: tuple[tuple[int, str, str], ...]
+    is_spaced: bool = True
+
+    @property
+    def grouped(self) -> str:
+        group = regex.escape(self.group)
+        return rf"\d{{1,3}}(?:{group}\d{{3}})+"
+
+
+_POWERS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WRITINGS = {
+    "en": _Writing(
+        ",",
+        ".",
+        _POWERS,
+        tuple((_POWERS[word], word, word) for word in ("trillion", "billion", "million")),
+    ),
+    "de": _Writing(
+        ".",
+        ",",
+        {
+            "tausend": 10**3,
+            **dict.fromkeys(("million", "millionen", "mio"), 10**6),
+            **dict.fromkeys(("milliarde", "milliarden", "mrd"), 10**9),
+            **dict.fromkeys(("billion", "billionen"), 10**12),
+        },
+        (
+            (10**12, "Billionen", "Billion"),
+            (10**9, "Milliarden", "Milliarde"),
+            (10**6, "Millionen", "Million"),
+        ),
+    ),
+    "fr": _Writing(
+        "\u202f",
+        ",",
+        {
+            "mille": 10**3,
+            **dict.fromkeys(("million", "millions"), 10**6),
+            **dict.fromkeys(("milliard", "milliards"), 10**9),
+        },
+        ((10**9, "milliards", "milliard"), (10**6, "millions", "million")),
+    ),
+    "zh": _Writing(
+        ",",
+        ".",
+        {
+            "百": 10**2,
+            "千": 10**3,
+            "万": 10**4,
+            "萬": 10**4,
+            "亿": 10**8,
+            "億": 10**8,
+            "千万": 10**7,
+            "百万": 10**6,
+            "万亿": 10**12,
+            "萬億": 10**12,
+        },
+        ((10**12, "万亿", "万亿"), (10**8, "亿", "亿"), (10**4, "万", "万")),
+        is_spaced=False,
+    ),
+}
+_NUMBER = regex.compile(
+    r"(?<![\p{Latin}\d_]|\d[.,])\d++(?:[.,:/\u202f-]\d++)*+"
+    r"(?:[ \u00a0]?+(?P<scale>\p{Latin}++|[百千万亿萬億]++))?+"
+)
+_WORD = regex.compile(r"[\p{Latin}\d_]")
+
+
+def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
+    """The numbers of a text, but for those that are a part of a word, months in Chinese, and what
+    only one of the languages writes so. Linear time."""
+    own, other = _WRITINGS.get(source), _WRITINGS.get(target)
+    for match in _NUMBER.finditer(text):
+        scale, end = None, match.end()
+        if match["scale"] is not None:
+            scale = own.scales.get(match["scale"].lower()) if own else None
+            end = match.end() if scale else match.start("scale")
+        written = text[match.start() : match.start("scale") if scale else end].rstrip(" \u00a0")
+        end = end if scale else match.start() + len(written)
+        if _WORD.match(text, end) or text.startswith("月", end):
+            continue
+        spelled = _in_target(written, scale, own, other)
+        if spelled is not None:
+            yield Amount(match.start(), end, spelled)
+
+
+def _in_target(
+    written: str, scale: int | None, own: _Writing | None, other: _Writing | None
+) -> str | None:
+    """The number as the target language writes it; None if that is not known."""
+    if scale is None and written.isdecimal():
+        return written
+    if own is None or other is None or len(written) > _MOST_DIGITS:
+        return None
+    is_grouped = regex.match(own.grouped, written) is not None
+    whole = own.grouped if is_grouped else r"\d+"
+    number = regex.fullmatch(rf"({whole})(?:{regex.escape(own.decimal)}(\d+))?", written)
+    if number is None or (is_grouped and written[0] == "0"):
+        return written if scale is None else None
+    digits = number[1].replace(own.group, "")
+    if scale is not None:
+        value = Decimal(f"{digits}.{number[2] or 0}") * scale
+        return _large(value, other)
+    return _with_marks(digits, number[2], other, is_grouped=is_grouped)
+
+
+def _with_marks(digits: str, decimals: str | None, writing: _Writing, *, is_grouped: bool) -> str:
+    whole = f"{int(digits):,}".replace(",", writing.group) if is_grouped else digits
+    return whole if decimals is None else f"{whole}{writing.decimal}{decimals}"
+
+
+def _large(value: Decimal, writing: _Writing) -> str:
+    """A value with the largest word that leaves few decimals, else in digits."""
+    most = 1000 if writing.is_spaced else 10_000
+    for scale, plural, singular in writing.large:
+        factor = (value / scale).normalize()
+        if 1 <= factor < most and -int(factor.as_tuple().exponent) <= _MOST_DECIMALS:
+            whole, _, decimals = f"{factor:f}".partition(".")
+            number = _with_marks(whole, decimals or None, writing, is_grouped=False)
+            word = singular if factor == 1 else plural
+            return f"{number} {word}" if writing.is_spaced else f"{number}{word}"
+    whole, _, decimals = f"{value.normalize():f}".partition(".")
+    return _with_marks(whole, decimals or None, writing, is_grouped=len(whole) > 4)
