@@ -18,6 +18,9 @@ from service.translation.text.document import Document, MarkedSentence
 from service.translation.text.parsing import Parser
 from service.translation.text.reading import PlannedSentence, parts_of
 
+_MOST_PARTS = 8
+"""Between numbers; more cost too much of the engine's time."""
+
 
 @dataclass(frozen=True)
 class PreparedTexts:
@@ -178,7 +181,7 @@ def _between_amounts(parser: Parser, sentence: MarkedSentence) -> PlannedSentenc
     amounts = parser.amounts(sentence)
     parts = [parser.carry(sentence, part) for part in parts_of(sentence, amounts)]
     carried = [one for one in parts if one is not None]
-    if not amounts or not carried:
+    if not amounts or not 0 < len(carried) <= _MOST_PARTS:
         return None
     return PlannedSentence(sentence, carried, is_in_parts=True, amounts=amounts)
 
