@@ -34,14 +34,16 @@ from service.translation.preparation import Preparation
 from service.translation.text.carriers import CarriedText, MarkedTranslation
 from service.translation.text.document import Document, MarkedSentence
 from service.translation.text.reading import PlannedSentence, Reader, Reading
+from service.translation.text.unspelled import find_unspelled
 
 _FEW = 200
 _MAX_BEAM_SIZE = 16
 _TIMES = SentenceTimes(0.0, 0.0, 0.0, 0.0)
 
 
-def is_plain(text: str) -> bool:
-    return not find_kept(text) and "<" not in text and not text.isupper()
+def is_plain(text: str, model: LoadedModel, language: str) -> bool:
+    kept = find_kept(text, (), find_unspelled(text, model.tokenizer, language))
+    return not kept and "<" not in text and not text.isupper()
 
 
 def by_layer(
@@ -112,7 +114,7 @@ def compare(
     """Print the CPU times of one direction: medians of the rounds."""
     pairs = dev_pairs(chosen.data, *pair, 4 * chosen.count)
     random.Random(1).shuffle(pairs)
-    plain = [one for one in pairs if is_plain(one[0])][: chosen.count]
+    plain = [one for one in pairs if is_plain(one[0], model, pair[0])][: chosen.count]
     texts = [text for text, _ in plain]
     ids = model.tokenizer.encode_target_batch([answer for _, answer in plain])
     whole = seconds_of(lambda: translator.translate_all(texts[:_FEW], *pair)) / _FEW
