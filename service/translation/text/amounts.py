@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import regex
 
-_MOST_DIGITS = 15
+_MOST_DIGITS = 24
 _MOST_DECIMALS = 2
 
 
