@@ -51,6 +51,13 @@ def test_numbers_come_through(
     assert ("{name}" in found) == ("{name}" in text)
 
 
+def test_an_amount_keeps_its_sign(translator: OfflineTranslator) -> None:
+    text = "Der Umsatz stieg um 4,3 % auf 10 Milliarden € und von £1234 auf £98765."
+    found = translator.translate(text, "de", "en")
+    assert "10 billion €" in found
+    assert "£98765" in found.replace("£98,765", "£98765")
+
+
 def test_a_stream_says_the_same(translator: OfflineTranslator) -> None:
     for pair in (("zh", "en"), ("en", "zh"), ("en", "de")):
         texts = [text for *of, text in SENTENCES if tuple(of) == pair and "<" not in text]

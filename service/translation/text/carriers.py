@@ -132,8 +132,8 @@ class CarriedText:
             *_moved_links(links, self._marked, marked),
             *_slot_links(slots, replacements, marked),
         ]
-        marks = [slot.start for slot in self._slots if slot.target == MARK]
-        found = [marks.index(slot.start) for slot in slots if slot.target == MARK]
+        marks = [slot.start for slot in self._slots if MARK in slot.target]
+        found = [marks.index(slot.start) for slot in slots if MARK in slot.target]
         return MarkedTranslation(marked.text, found, moved)
 
 
@@ -164,8 +164,9 @@ def carry(
 
 
 def slots_of(text: str, amounts: Sequence[Amount] = ()) -> list[Slot]:
-    """The marks and amounts of a sentence, in order."""
-    marks = (Slot(at, at + 1, MARK) for at in mark_offsets(text))
+    """The marks and amounts of a sentence, in order; an amount may hold one mark."""
+    held = {at for amount in amounts for at in range(amount.start, amount.end)}
+    marks = (Slot(at, at + 1, MARK) for at in mark_offsets(text) if at not in held)
     return sorted([*marks, *(Slot(*amount) for amount in amounts)])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import regex
 
 from service.engine.interfaces import SourceEncoder, Tokenizer
 from service.translation.job import ModelJob, TextFormat
@@ -19,6 +21,8 @@ from service.translation.text.document import Document, FlowCutter, MarkedSenten
 from service.translation.text.unspelled import find_unspelled
 
 _LEAST_SPELLED = 0.5
+_MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
+_CURRENCY = regex.compile(r"\p{Sc}")
 _SAMPLE = 2000
 
 
@@ -50,7 +54,8 @@ class Parser:
 
     def amounts(self, sentence: MarkedSentence) -> Sequence[Amount]:
         """The numbers of the sentence that can be carried."""
-        return list(find_amounts(sentence.text, self._work.source, self._work.target))
+        found = find_amounts(sentence.text, self._work.source, self._work.target)
+        return list(_with_signs(sentence, found))
 
     def carry_amounts(self, sentence: MarkedSentence) -> CarriedText | None:
         """The sentence's text with carriers for its numbers, too; None if it has none, or more than
@@ -100,6 +105,26 @@ class Parser:
         written = letters(sentence)
         unspelled = self._tokenizer.count_unspelled(written)
         return unspelled <= (1 - _LEAST_SPELLED) * len(written)
+
+
+def _with_signs(sentence: MarkedSentence, amounts: Iterable[Amount]) -> Iterator[Amount]:
+    """The amounts, each with the currency sign beside it, so that the two stay together."""
+    text, last = sentence.text, 0
+    for start, end, target in amounts:
+        after = _MARK_AFTER.match(text, end)
+        if start > last and _is_currency(sentence, start - 1):
+            start, target = start - 1, MARK + target
+        elif after is not None and _is_currency(sentence, after.end() - 1):
+            end, target = after.end(), target + after.group()
+        yield Amount(start, end, target)
+        last = end
+
+
+def _is_currency(sentence: MarkedSentence, offset: int) -> bool:
+    """Whether there is the mark of a kept string that is a currency sign."""
+    if sentence.text[offset] != MARK:
+        return False
+    return _CURRENCY.fullmatch(sentence.kept[sentence.text.count(MARK, 0, offset)].text) is not None
 
 
 def sample_of(text: str, text_format: TextFormat) -> str:

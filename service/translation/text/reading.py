@@ -205,7 +205,7 @@ class _Joined:
         self._links.append(AlignmentLink(start, end, at, at + len(slot.target), 1.0))
         self._text += slot.target
         self._source_length = end
-        self._num_marks += slot.target == MARK
+        self._num_marks += slot.target.count(MARK)
         self._is_after_slot = True
 
     def add(self, source: str, target: str, links: Sequence[AlignmentLink]) -> None:

@@ -151,3 +151,14 @@ def test_what_stands_between_slots_joins_to_the_text() -> None:
     slots = slots_of(text, [Amount(5, 6, "7")])
     assert between(text, slots) == ["a ", "b ", " c"]
     assert [text[slot.start : slot.end] for slot in slots] == [MARK, "7"]
+
+
+def test_an_amount_with_its_sign_is_one_slot() -> None:
+    text = f"Es kostet 5 {MARK} oder {MARK}."
+    carried = carry(text, "de", 16, [Amount(10, 13, f"5 {MARK}")])
+    assert carried is not None
+    assert carried.text == "Es kostet ⟦0⟧ oder ⟦1⟧."
+    restored = carried.restore("It costs ⟦1⟧ or ⟦0⟧.", [], "de", "en")
+    assert restored is not None
+    assert restored.text == f"It costs {MARK} or 5 {MARK}."
+    assert list(restored.order) == [1, 0]
