@@ -41,6 +41,7 @@ class _Writing:
         return rf"\d{{1,3}}(?:{group}\d{{3}})+"
 
 
+# By language, unlike SCALES of service.translation.checks.number_words: a German Billion is 10^12.
 _POWERS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WRITINGS = {
     "en": _Writing(

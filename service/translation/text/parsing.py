@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 import regex
 
 from service.engine.interfaces import SourceEncoder, Tokenizer
 from service.translation.job import ModelJob, TextFormat
-from service.translation.language.segmentation import Piece, cut_text, is_spaced, letters
+from service.translation.language.segmentation import Piece, cut_text, is_spaced
 from service.translation.markup.elements import is_html
 from service.translation.markup.flow import MARK
 from service.translation.markup.inline import text_flow
@@ -18,9 +19,8 @@ from service.translation.text.amounts import Amount, find_amounts
 from service.translation.text.capitals import in_sentence_case, is_in_capitals
 from service.translation.text.carriers import CarriedText, carry, longest_spelling
 from service.translation.text.document import Document, FlowCutter, MarkedSentence
-from service.translation.text.unspelled import find_unspelled
+from service.translation.text.unspelled import find_unspelled, is_spellable
 
-_LEAST_SPELLED = 0.5
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"\p{Sc}")
 _SAMPLE = 2000
@@ -83,7 +83,7 @@ class Parser:
             self._work.source,
             self._max_tokens,
             count,
-            self._is_spellable,
+            functools.partial(is_spellable, tokenizer=self._tokenizer),
             is_split=self._work.split_sentences is not False,
         )
 
@@ -96,15 +96,6 @@ class Parser:
             spelling = longest_spelling(self._tokenizer.reserved)
             return self._encoder.count(text.replace(MARK, spelling))
         return self._encoder.count(carried.text)
-
-    def _is_spellable(self, sentence: str) -> bool:
-        """Whether the vocabulary has at least half of the sentence's letters; the network learned
-        nothing of the others."""
-        if not self._tokenizer.count_unspelled(sentence):
-            return True
-        written = letters(sentence)
-        unspelled = self._tokenizer.count_unspelled(written)
-        return unspelled <= (1 - _LEAST_SPELLED) * len(written)
 
 
 def _with_signs(sentence: MarkedSentence, amounts: Iterable[Amount]) -> Iterator[Amount]:

@@ -1,5 +1,6 @@
-"""Find what a network cannot be trusted to copy: signs, and words that its vocabulary spells in
-bytes. Without this, €5 becomes ₹5, and Dvořák another man."""
+"""Find what a network does not copy reliably: signs, and words that its vocabulary spells in bytes.
+
+Without this, €5 becomes ₹5, and Dvořák becomes 丹麦."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from service.engine.interfaces import Tokenizer
 from service.translation.language.segmentation import EMOJI, is_spaced, letters
 from service.translation.placeholders import Span
 
-_MOST_UNSPELLED = 0.5
+_LEAST_SPELLED = 0.5
 _LINE = regex.compile(r"[^\n]+")
 _SIGNS = r"[[\p{S}\p{No}§¶†‡•‣‰‱※′″]--[\x00-\x7F´¨]||[$|^~<>]]"
 _SIGN = regex.compile(rf"(?V1){_SIGNS}")
@@ -34,7 +35,8 @@ def find_unspelled(text: str, tokenizer: Tokenizer, language: str) -> Iterator[S
     if not (tokenizer.count_unspelled(text) or (has_reserved and _SIGN.search(text))):
         return
     for line in _LINE.finditer(text):
-        has_words = _is_partly_unspelled(line.group(), tokenizer)
+        has_unspelled = tokenizer.count_unspelled(line.group()) > 0
+        has_words = has_unspelled and is_spellable(line.group(), tokenizer)
         if has_words or _SIGN.search(text, *line.span()):
             for part in _PART.finditer(text, *line.span()):
                 is_unspelled = tokenizer.count_unspelled(part.group()) > 0
@@ -51,8 +53,10 @@ def _is_sign(part: regex.Match[str], language: str) -> bool:
     return part["emoji"] is None and (part.group() != "$" or not is_spaced(language))
 
 
-def _is_partly_unspelled(line: str, tokenizer: Tokenizer) -> bool:
-    if not tokenizer.count_unspelled(line):
-        return False
-    written = letters(line)
-    return tokenizer.count_unspelled(written) <= _MOST_UNSPELLED * len(written)
+def is_spellable(text: str, tokenizer: Tokenizer) -> bool:
+    """Whether the vocabulary has at least half of the text's letters; the network learned nothing
+    of the others."""
+    if not tokenizer.count_unspelled(text):
+        return True
+    written = letters(text)
+    return tokenizer.count_unspelled(written) <= (1 - _LEAST_SPELLED) * len(written)
