@@ -44,6 +44,11 @@ REQUESTS = {
     "one word": "a" * MOST,
     "many lines": "a\n" * (MOST // 2),
     "invisible characters": "a\u200b" * (MOST // 2),
+    "sentences that lose their numbers": "".join(
+        f"{number}年至{number + 7}年有{number % 90}人。"
+        for number in range(10_000, 10_000 + MOST // 19)
+    ),
+    "signs and foreign letters": "价€5ñ。" * (MOST // 6),
 }
 
 
