@@ -26,7 +26,7 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
 	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
-	fuzz redis-test soak faults lock audit sbom licences
+	fuzz redis-test proxy-test soak faults lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -122,6 +122,9 @@ fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py
+
+proxy-test: $(TESTING) ## run deploy/nginx.conf in front of a server (half a minute; needs nginx)
+	$(BIN)/pytest tests/deploy/nginx_proxy.py
 
 LOCKED := deploy/requirements.txt
 # PyTorch and what only its CUDA builds need: their wheels differ by index, see the Dockerfile.

@@ -7,7 +7,6 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TypeAlias
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -23,8 +22,6 @@ from service.http.access.keys import ClientLimits
 from service.http.access.middleware import AccessMiddleware
 from service.http.access.windows import MinuteWindows
 from service.http.body_budget import BodyBudget
-from service.http.direct_routes import DirectRoutes
-from service.http.early_refusals import EarlyRefusals
 from service.http.engine_view import EngineView
 from service.http.error_handlers import install_error_handlers
 from service.http.file_store import FileStore
@@ -32,11 +29,9 @@ from service.http.ignored_fields import IGNORED_FIELDS_HEADER
 from service.http.metrics_port import MetricsPortMiddleware
 from service.http.middleware import RequestMiddleware
 from service.http.origins import AllowedOrigins
-from service.http.protocols.early import EARLY_REFUSALS
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import (
     ACCESS_PATHS,
-    DIRECT_ENDPOINTS,
     ENDPOINTS,
     DescribedApp,
     install_routes,
@@ -54,7 +49,6 @@ from service.translation.suggestion_store import SuggestionStore
 from service.translation.suggestions import SuggestedTranslations
 from service.wiring import wire
 
-_State: TypeAlias = dict[str, object]
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 _DESCRIPTION = "A translation server that batches at every decode step."
@@ -107,17 +101,13 @@ async def drain(app: FastAPI, limit_seconds: float) -> None:
     await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in state.engines.values()))
 
 
-def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextManager[_State]]:
-    refusals = EarlyRefusals(
-        ENDPOINTS.work, state.request_log, state.metrics, state.dispatcher.refusal
-    )
-
+def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[_State]:
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         for engine in state.engines.values():
             engine.start()
         async with state.access.running(), state.suggested.kept_current():
-            yield {EARLY_REFUSALS: refusals}
+            yield
         for engine in state.engines.values():
             engine.stop()
         state.text_pool.close()
@@ -131,7 +121,6 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
 
 def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> None:
     """The last one sees a request first."""
-    app.add_middleware(DirectRoutes, endpoints=DIRECT_ENDPOINTS, metrics=state.metrics)
     app.add_middleware(
         AccessMiddleware, access=state.access, paths=ACCESS_PATHS, metrics=state.metrics
     )

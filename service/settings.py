@@ -248,13 +248,6 @@ class Settings(BaseSettings):
         le=10**6,
         description="Requests of one client in progress at the same time, as above. 0: no limit.",
     )
-    connections_per_address: int = Field(
-        0,
-        ge=0,
-        le=10**6,
-        description="Open connections of one address, or of one /64 network of IPv6, except for "
-        "trusted_proxies; further ones are closed. 0: no limit.",
-    )
     limits_url: SecretStr | None = Field(
         None,
         description="Redis that counts the limits of a minute for several servers together, such "

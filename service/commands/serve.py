@@ -71,12 +71,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     except StartupError as error:
         fail(str(error))
     build_document(app)
-    config = uvicorn_config(
-        app,
-        settings.max_body_bytes,
-        trusted_proxies=settings.trusted_proxies,
-        connections_per_address=settings.connections_per_address,
-    )
+    config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     host, port = listeners[0].getsockname()[:2]
     served = ", ".join(
         f"{model.name} on {model.device} with {model.sizes.max_slots} slots and "

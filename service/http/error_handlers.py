@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-import traceback
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
@@ -40,14 +39,6 @@ def error_of(failure: Exception) -> ServiceError:
     if _is_exhaustion(failure):
         return Exhausted("the server has too little memory or too few threads for this now")
     return ServiceError("something went wrong here; the request may be tried again")
-
-
-def release_locals(failure: BaseException) -> None:
-    """Free what the frames that a failure has left still hold: a body, a file, a parser."""
-    known: BaseException | None = failure
-    while known is not None:
-        traceback.clear_frames(known.__traceback__)
-        known = known.__cause__ or known.__context__
 
 
 def _is_exhaustion(failure: Exception) -> bool:
@@ -91,8 +82,7 @@ def install_error_handlers(app: FastAPI, metrics: Metrics) -> None:
         return _json(path, failure, headers)
 
     async def on_escaped(request: Request, error: Exception) -> Response:
-        """What the middlewares raise, such as for lack of memory to answer."""
-        release_locals(error)
+        """What the middlewares raise."""
         request_id = request.scope.get("state", {}).get("request_id", NO_ID)
         return error_response(error_of(error), request_id, request.scope["path"])
 

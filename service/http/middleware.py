@@ -5,7 +5,6 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ClientGone, ServiceError
-from service.http.error_handlers import error_of, error_response, release_locals
+from service.http.error_handlers import error_of, error_response
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, RequestRecord, request_id_of
 from service.observability.metrics import Metrics
 
@@ -81,7 +80,6 @@ class RequestMiddleware:
         except ClientDisconnect:
             record.status = None
         except Exception as failure:
-            release_locals(failure)
             error = error_of(failure)
             try:
                 if record.status is None:
@@ -101,13 +99,9 @@ class RequestMiddleware:
         return RequestRecord(request_id_of(headers), scope["method"], endpoint, traceparent)
 
     def _log(self, failure: Exception, error: ServiceError, record: RequestRecord) -> None:
-        """Comes after the answer: without memory it may fail."""
-        with contextlib.suppress(MemoryError):
-            if error.is_rejection:
-                self._metrics.count_rejected(error.code)
-            _logger.error(
-                "request failed", exc_info=failure, extra={"request_id": record.request_id}
-            )
+        if error.is_rejection:
+            self._metrics.count_rejected(error.code)
+        _logger.error("request failed", exc_info=failure, extra={"request_id": record.request_id})
 
     def _app_or_refusal(self, scope: Scope, record: RequestRecord) -> ASGIApp:
         is_work = scope["method"] == "POST" and scope["path"] in self._endpoints.work

@@ -15,7 +15,6 @@ import structlog
 from starlette.datastructures import Headers
 
 from service.errors import LimitExceeded, Overloaded, outcome_of
-from service.freeing import freed_in_parts
 from service.observability.metrics import Metrics
 from service.translation.results import SentenceResult, TranslationResult
 
@@ -82,8 +81,6 @@ class RequestLog:
                 _lines.log(level, "request", **_facts(record), logger=__name__)
         if self._tracer is not None:
             self._tracer.trace(record)
-        with freed_in_parts() as held:
-            held.hold(*(translation.sentences for translation in record.translations))
 
     def close(self) -> None:
         if self._tracer is not None:

@@ -75,8 +75,6 @@ ACCESS_PATHS = AccessPaths(
     key_in_body_prefixes=(documents.PATH + "/",),
 )
 """All other paths need a key if one is required, also those that do not exist."""
-DIRECT_ENDPOINTS = {translate.PATH: translate.translate}
-"""Called by DirectRoutes; the routers' routes document them."""
 _ROUTERS = (
     *(websocket.router, files.router, immersive.router, deeplx.router),
     *(deepl_translate.router, deepl_languages.router, deepl_glossaries.router),

@@ -14,7 +14,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MAX_BYTES = 32 * 2**20
 _MAX_SECONDS = 5.0
-_PAUSE_SECONDS = 0.01
 _END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
@@ -35,7 +34,7 @@ class UnreadBodyMiddleware:
         exchange = _Exchange(receive, send, awaits_continue="expect" in Headers(scope=scope))
         await self._app(scope, exchange.receive, exchange.send)
         if exchange.is_end_withheld:
-            with contextlib.suppress(TimeoutError, MemoryError):
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._max_seconds):
                     await exchange.discard_body(self._max_bytes)
             await send(_END)
@@ -68,17 +67,13 @@ class _Exchange:
         await self._send(message)
 
     async def discard_body(self, max_bytes: int) -> None:
-        """Receive until the body is complete, the client is gone or `max_bytes` have arrived. What
-        there is no memory to receive is lost, and the rest is still waited for."""
+        """Receive until the body is complete, the client is gone or `max_bytes` have arrived."""
         while not self._is_body_complete and max_bytes > 0:
-            try:
-                max_bytes -= len((await self.receive()).get("body", b""))
-            except MemoryError:
-                await asyncio.sleep(_PAUSE_SECONDS)
+            max_bytes -= len((await self.receive()).get("body", b""))
 
     async def _discard_what_has_come(self) -> None:
         """A small body usually arrives with the headers; then the connection can stay open."""
-        with contextlib.suppress(TimeoutError, MemoryError):
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0):
                 await self.receive()
 

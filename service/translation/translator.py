@@ -14,7 +14,6 @@ from model.text.languages import Languages
 from service.engine.engine import Engine
 from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome
-from service.freeing import freed_in_parts
 from service.translation.assembly import Assembly
 from service.translation.inspection import InspectedModel, Inspector
 from service.translation.job import ModelJob
@@ -89,18 +88,14 @@ class Translator:
 
     async def translate(self, work: ModelJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        with freed_in_parts() as held:
-            prepared = await self._prepare(work)
-            held.hold(*prepared.parts)
-            outcomes = await self.engine.translate(
-                prepared.sentences, work.deadline_seconds, is_admitted=work.is_admitted
-            )
-            held.hold(outcomes)
-            readings = await self._complete(
-                work, prepared.planned, await self._read(work, prepared, outcomes)
-            )
-            held.hold(readings)
-            return await self._assemble(work, prepared, readings)
+        prepared = await self._prepare(work)
+        outcomes = await self.engine.translate(
+            prepared.sentences, work.deadline_seconds, is_admitted=work.is_admitted
+        )
+        readings = await self._complete(
+            work, prepared.planned, await self._read(work, prepared, outcomes)
+        )
+        return await self._assemble(work, prepared, readings)
 
     async def next_words(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The likeliest words after the beginning of the translation of the job's only text."""

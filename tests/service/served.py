@@ -40,16 +40,8 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(
-    app: FastAPI, trusted_proxies: Sequence[str] = (), connections_per_address: int = 0
-) -> Iterator[Served]:
-    config = uvicorn_config(
-        app,
-        2**20,
-        trusted_proxies=trusted_proxies,
-        connections_per_address=connections_per_address,
-    )
-    server = uvicorn.Server(config)
+def served(app: FastAPI, trusted_proxies: Sequence[str] = ()) -> Iterator[Served]:
+    server = uvicorn.Server(uvicorn_config(app, 2**20, trusted_proxies))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()

@@ -12,7 +12,7 @@ import pytest
 from service.errors import Overloaded
 from service.http.body_budget import BodyBudget
 from tests.service.fakes import until
-from tests.service.http.protocols.wire import ServerProcess, answer_of, read_to_end
+from tests.service.http.wire_client import ServerProcess, answer_of, read_to_end
 
 BUDGET_BYTES, BODY_BYTES = 50_000, 20_000
 HEAD = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -24,7 +24,7 @@ CHUNKED = HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
     settings = {"max_bodies_bytes": BUDGET_BYTES, "max_body_bytes": BUDGET_BYTES}
-    process = ServerProcess(tmp_path / "log", {}, settings=settings)
+    process = ServerProcess(tmp_path / "log", settings=settings)
     yield process
     process.end()
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-import weakref
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.error_handlers import error_of, release_locals
+from service.http.error_handlers import error_of
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 
@@ -49,32 +48,3 @@ def test_a_file_that_needs_more_memory_than_there_is_gets_503(
         assert int(answer.headers["Retry-After"]) > 0
         asked = client.post("/translate", json={"q": "Hi.", "source": "en", "target": "de"})
         assert asked.status_code == 200
-
-
-def test_what_a_failed_request_holds_is_freed_before_it_is_answered() -> None:
-    class Body:
-        pass
-
-    held: list[weakref.ref[Body]] = []
-
-    def parse(*, is_second: bool) -> None:
-        body = Body()
-        held.append(weakref.ref(body))
-        if not is_second:
-            parse(is_second=True)
-        raise MemoryError
-
-    def read() -> None:
-        try:
-            parse(is_second=False)
-        except MemoryError as error:
-            body = Body()
-            held.append(weakref.ref(body))
-            raise ValueError from error
-
-    try:
-        read()
-    except ValueError as error:
-        assert all(one() is not None for one in held)
-        release_locals(error)
-        assert [one() for one in held] == [None] * 3

@@ -3,7 +3,6 @@ errors."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import http.client
 import json
@@ -17,8 +16,6 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
 
 from service.app import create_app
 from service.errors import Overloaded
@@ -316,21 +313,3 @@ def test_who_leaves_during_an_event_stream_is_logged_with_499(
     until(lambda: bool(statuses))
     runner.gate.set()
     assert statuses == [499]
-
-
-def test_a_body_that_there_is_no_memory_for_does_not_take_the_answer_along() -> None:
-    sent: list[Message] = []
-
-    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-        await Response(status_code=503)(scope, receive, send)
-
-    async def receive() -> Message:
-        raise MemoryError
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "headers": [(b"content-length", b"1000")]}
-    asyncio.run(UnreadBodyMiddleware(refuse)(scope, receive, send))
-    assert sent[0]["status"] == 503
-    assert not sent[-1]["more_body"]

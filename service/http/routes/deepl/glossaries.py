@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from service.errors import UnknownGlossary
-from service.freeing import freed_in_parts
 from service.glossaries import StoredGlossary
 from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.request_body import FORM, JSON
@@ -63,11 +62,9 @@ async def create_glossary(request: Request, state: StateDep) -> dict[str, Any]:
     fields = await read_fields(request, state.limits, (JSON, FORM))
     asked = fields.parse(request, GlossaryRequest)
     pair = direct_pair(state, asked.source_lang.lower(), asked.target_lang.lower())
-    with freed_in_parts() as held:
-        text, media_type = asked.entries, _FORMATS[asked.entries_format]
-        entries = await asyncio.to_thread(read_entries, text, media_type)
-        held.hold(entries)
-        return _rendered(await asyncio.to_thread(store.add, asked.name, *pair, entries))
+    text, media_type = asked.entries, _FORMATS[asked.entries_format]
+    entries = await asyncio.to_thread(read_entries, text, media_type)
+    return _rendered(await asyncio.to_thread(store.add, asked.name, *pair, entries))
 
 
 @router.get(PATH + "/{glossary_id}")

@@ -42,11 +42,10 @@ def serve(tmp_path: Path, runner: FakeRunner) -> Iterator[Serve]:
 
         def start(
             trusted_proxies: tuple[str, ...] = (),
-            connections_per_address: int = 0,
             **settings: Any,
         ) -> Served:
             given = Settings(database=tmp_path / "server.db", **settings)
             app = create_app(given, [fake_model(runner, pairs=PAIRS)])
-            return servers.enter_context(served(app, trusted_proxies, connections_per_address))
+            return servers.enter_context(served(app, trusted_proxies))
 
         yield start

@@ -14,7 +14,7 @@ from service.http.access.key_store import KeyStore
 from service.http.access.keys import KeyOptions
 from tests.service.http.access.conftest import FIELDS
 from tests.service.http.access.test_key_requests import DEEPL, WAYS
-from tests.service.http.protocols.wire import ServerProcess
+from tests.service.http.wire_client import ServerProcess
 
 ADDRESSES = ("198.51.100.77", "2001:db8:77:88::99")
 
@@ -30,7 +30,7 @@ def test_keys_and_addresses_are_in_no_log_metric_answer_or_file(tmp_path: Path) 
         "requests_per_minute": 40,
         "log_level": "debug",
     }
-    server = ServerProcess(tmp_path / "log", {}, is_debugged=True, settings=settings)
+    server = ServerProcess(tmp_path / "log", is_debugged=True, settings=settings)
     written = [*_requests(server, valid), *_requests(server, wrong)]
     written.append(httpx.get(server.url + "/metrics").text)
     assert server.terminate() == 0

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
-import pytest
 from websockets.sync.client import connect
 
 from service.http.access.key_store import KeyStore, Used, month_of
@@ -264,32 +263,3 @@ def test_messages_at_the_same_time_are_bounded_and_their_places_come_back(
             until(lambda: not server.app.state.server.access._num_at_once)
     finally:
         runner.gate.set()
-
-
-def test_an_address_has_a_bounded_number_of_connections(serve: Serve) -> None:
-    server = serve(connections_per_address=2)
-    request = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
-    with server.connect() as first, server.connect() as second:
-        for client in (first, second):
-            client.sendall(request)
-            assert client.recv(65536).startswith(b"HTTP/1.1 200")
-        with server.connect() as third, pytest.raises(ConnectionError):  # noqa: PT012
-            third.sendall(request)
-            if not third.recv(65536):
-                raise ConnectionResetError
-        first.sendall(request)
-        assert first.recv(65536).startswith(b"HTTP/1.1 200")
-    until(lambda: httpx_status(server) == 200)
-
-
-def httpx_status(server: Served) -> int | None:
-    try:
-        return httpx.get(f"{server.url}/health/live").status_code
-    except httpx.TransportError:
-        return None
-
-
-def test_the_connections_of_a_proxy_are_not_bounded(serve: Serve) -> None:
-    server = serve(("127.0.0.0/8",), connections_per_address=1)
-    with server.connect(), server.connect(), server.connect():
-        assert httpx_status(server) == 200

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.fakes import until
-from tests.service.http.protocols.wire import (
+from tests.service.http.wire_client import (
     BINARY,
     CLOSE,
     CONTINUATION,
@@ -28,7 +28,7 @@ PLACES = ("q", "source", "target", "format", "model", "target_prefix", "beam_siz
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    process = ServerProcess(tmp_path / "log", {}, is_debugged=True)
+    process = ServerProcess(tmp_path / "log", is_debugged=True)
     yield process
     process.end()
 

@@ -19,19 +19,18 @@ from typing import Any
 import httpx
 import psutil
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 WAIT_SECONDS = 60
-_SERVER = "tests.service.http.protocols.server"
+_SERVER = "tests.service.http.server_process"
 TEXT, CONTINUATION, BINARY, CLOSE, PING, PONG = 1, 0, 2, 8, 9, 10
 
 
 class ServerProcess:
-    """tests.service.http.protocols.server; what it logs is in the file `log`."""
+    """tests.service.http.server_process; what it logs is in the file `log`."""
 
     def __init__(
         self,
         log: Path,
-        limits: dict[str, float],
         step_seconds: float = 0.0,
         *,
         is_debugged: bool = False,
@@ -42,7 +41,7 @@ class ServerProcess:
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", _SERVER),
-                    *(json.dumps(limits), str(step_seconds), json.dumps(settings or {})),
+                    *(str(step_seconds), json.dumps(settings or {})),
                 ],
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
@@ -62,9 +61,6 @@ class ServerProcess:
 
     def get(self, path: str) -> httpx.Response:
         return httpx.get(self.url + path, timeout=WAIT_SECONDS)
-
-    def longest_turn_seconds(self) -> float:
-        return float(self.get("/longest-turn").json())
 
     def terminate(self) -> int:
         """SIGTERM -> the exit code."""

@@ -1,0 +1,155 @@
+"""Bounds that uvicorn lacks: the head of a request, and websocket frames with little content.
+
+Slow clients, idle connections and connections per address are a proxy's work: deploy/nginx.conf.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import sys
+import time
+from typing import Any
+
+from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
+from websockets.exceptions import ProtocolError
+from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
+from websockets.server import ServerProtocol
+
+from service.errors import HeadTooLarge, InvalidHttp, ServiceError
+from service.http.error_handlers import error_response
+from service.http.security_headers import SECURITY_HEADERS
+
+MAX_HEAD_BYTES = 32 * 1024
+MAX_HEADERS = 100
+_MAX_PIPELINED = 100
+_MAX_SMALL_FRAMES = 500
+_LINGER_SECONDS = 2.0
+"""Closing a connection while the client sends would reset it and lose the last answer."""
+_logger = logging.getLogger(__name__)
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """Refuses a head that is too large with 431 and one that is malformed with 400, in the format
+    of the path's API. Ignores trailers, and ends a connection that sends them without end."""
+
+    url = b""
+    _is_refused = False
+    _is_in_head = True
+    _num_headers = 0
+    _num_bytes = 0  # since a head or a part of a body was complete
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            return
+        self._num_bytes += len(data)
+        super().data_received(data)
+        if self._num_bytes > MAX_HEAD_BYTES and not self._is_refused:
+            self._refuse(_too_large(f"{MAX_HEAD_BYTES} bytes"))
+
+    def on_message_begin(self) -> None:
+        if len(self.pipeline) >= _MAX_PIPELINED:
+            raise InvalidHttp(f"more than {_MAX_PIPELINED} requests wait for an answer")
+        self._is_in_head, self._num_headers = True, 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._num_headers += 1
+        if self._num_headers > MAX_HEADERS:
+            raise _too_large(f"{MAX_HEADERS} headers")
+        if self._is_in_head:  # else it is a trailer
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head, self._num_bytes = False, 0
+        if len(self.url) + sum(map(len, sum(self.headers, ()))) > MAX_HEAD_BYTES:
+            raise _too_large(f"{MAX_HEAD_BYTES} bytes")
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._num_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._num_bytes = 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """uvicorn calls this while it handles an error of the parser, whose context is what a
+        callback raised."""
+        raised = getattr(sys.exception(), "__context__", None)
+        known = raised if isinstance(raised, ServiceError) else None
+        self._refuse(known or InvalidHttp("this is not a valid HTTP/1.1 request"))
+
+    def _refuse(self, error: ServiceError) -> None:
+        """Close the connection, with an answer unless the client would take it for another's."""
+        self._is_refused = True
+        request_id = secrets.token_hex(16)
+        facts = {"request_id": request_id, "status": error.status, "code": error.code}
+        _logger.info("a connection was refused", extra=facts)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.transport.close()
+            return
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        response = error_response(error, request_id, path)
+        response.headers.update({"x-request-id": request_id, "connection": "close"})
+        headers = [*self.server_state.default_headers, *SECURITY_HEADERS, *response.raw_headers]
+        head = STATUS_LINE[error.status] + b"".join(b"%b: %b\r\n" % one for one in headers)
+        _end_with(self.transport, self.loop, head + b"\r\n" + bytes(response.body))
+
+
+class WebSocketProtocol(WebSocketsSansIOProtocol):
+    """Bounds frames, answers every handshake, and lets the client read why a connection ends."""
+
+    def __init__(
+        self, config: Config, server_state: ServerState, app_state: dict[str, Any]
+    ) -> None:
+        super().__init__(config, server_state, app_state)
+        self.conn = _BoundedConnection(max_size=config.ws_max_size, logger=self.logger)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            self.handshake_initiated = self.handshake_complete = self.close_sent = True
+            refusal = self.conn.reject(400, "Failed to open a WebSocket connection.\n")
+            answer = b"".join(self.conn.data_to_send()) or refusal.serialize()
+            _end_with(self.transport, self.loop, answer)
+
+    def handle_parser_exception(self) -> None:
+        if not self.close_sent and self.conn.close_sent is not None:
+            code, reason = self.conn.close_sent.code, self.conn.close_sent.reason
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+            self.close_sent = True
+            _end_with(self.transport, self.loop, b"".join(self.conn.data_to_send()))
+
+
+class _BoundedConnection(ServerProtocol):
+    """Fails at more than 500 small frames in a second: parsing a quarter of a megabyte of them,
+    which the event loop reads at once, takes half a second."""
+
+    _second = _num_small = 0
+
+    def recv_frame(self, frame: Frame) -> None:
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._num_small = second, 0
+        is_part = frame.opcode in CTRL_OPCODES or frame.opcode is Opcode.CONT or not frame.fin
+        self._num_small += len(frame.data) < (256 if is_part else 16)
+        if self._num_small > _MAX_SMALL_FRAMES:
+            self.fail(CloseCode.POLICY_VIOLATION, "too many small frames in a second")
+            raise ProtocolError
+        super().recv_frame(frame)
+
+
+def _end_with(transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, data: bytes) -> None:
+    transport.write(data)
+    transport.write_eof()
+    loop.call_later(_LINGER_SECONDS, transport.abort)
+
+
+def _too_large(allowed: str) -> HeadTooLarge:
+    return HeadTooLarge(f"the request's head or trailers have more than the {allowed} allowed")

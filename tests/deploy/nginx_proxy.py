@@ -1,0 +1,104 @@
+"""deploy/nginx.conf with the real nginx, by `make proxy-test`, because it needs nginx."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+from service.app import create_app
+from service.settings import Settings
+from tests.service.fakes import fake_model, until
+from tests.service.http.server_process import SlowRunner
+from tests.service.served import Served, served
+
+CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
+STEP_SECONDS = 0.02
+FIELDS = {"q": "Hello there.", "source": "en", "target": "de"}
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    settings = Settings(requests_per_minute=10, trusted_proxies=("127.0.0.1",))
+    app = create_app(settings, [fake_model(SlowRunner(STEP_SECONDS))])
+    with served(app, settings.trusted_proxies) as server:
+        yield server
+
+
+@pytest.fixture
+def port(server: Served, tmp_path: Path) -> Iterator[int]:
+    """Of nginx before the server, with shorter times and its files in a directory of the test."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    for old, new in (
+        ("127.0.0.1:8000", f"127.0.0.1:{server.port}"),
+        ("listen 8080", f"listen 127.0.0.1:{port}"),
+        ("client_header_timeout 10s", "client_header_timeout 1s"),
+        ("client_body_timeout 20s", "client_body_timeout 1s"),
+        ("rate=50r/s", "rate=1r/s"),
+        ("burst=100", "burst=20"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    own = tmp_path / "nginx.conf"
+    own.write_text(f"pid {tmp_path}/pid; daemon off; error_log {tmp_path}/error.log;\n{text}")
+    process = subprocess.Popen(["nginx", "-p", str(tmp_path), "-c", str(own)])
+    until(lambda: is_up(port))
+    yield port
+    process.terminate()
+    process.wait(timeout=30)
+
+
+def is_up(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+def test_requests_streams_and_websockets_pass_as_they_come(port: int) -> None:
+    url = f"http://127.0.0.1:{port}"
+    answer = httpx.post(f"{url}/translate", json=FIELDS)
+    assert answer.json() == {"translatedText": "HELLO THERE."}
+    with connect(f"ws://127.0.0.1:{port}/translate/stream") as websocket:
+        websocket.send(json.dumps({"id": 1, **FIELDS}))
+        while (message := json.loads(websocket.recv()))["type"] == "token":
+            pass
+        assert message["translatedText"] == "HELLO THERE."
+    events = {"Accept": "text/event-stream"}
+    with httpx.stream("POST", f"{url}/translate", json=FIELDS, headers=events) as stream:
+        received = stream.iter_text()
+        assert "event: final" not in next(received)
+        assert "event: final" in "".join(received)
+
+
+def test_a_client_cannot_choose_the_address_that_its_limits_are_counted_for(port: int) -> None:
+    url = f"http://127.0.0.1:{port}/translate"
+    headers = [{"X-Forwarded-For": f"198.51.100.{number}"} for number in range(12)]
+    with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2")) as client:
+        answers = [client.post(url, json=FIELDS, headers=forged) for forged in headers]
+    assert answers[0].status_code == 200
+    assert answers[-1].json()["code"] == "too_many_requests"
+
+
+def test_a_slow_head_and_a_slow_body_end(port: int) -> None:
+    head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+    for sent in (head, head + b"\r\n{"):
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+            client.sendall(sent)
+            assert b"200" not in client.recv(65536)
+
+
+def test_a_large_body_and_too_many_requests_are_refused(port: int) -> None:
+    url = f"http://127.0.0.1:{port}"
+    assert httpx.post(f"{url}/translate", content=b"x" * (11 * 2**20)).status_code == 413
+    with httpx.Client() as client:
+        statuses = [client.get(f"{url}/health/live").status_code for _ in range(60)]
+    assert set(statuses) == {200, 429}

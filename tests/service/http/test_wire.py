@@ -1,0 +1,270 @@
+"""HTTP/1.1 and websockets as rude clients speak them, to a server process."""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.fakes import until
+from tests.service.http.wire_client import (
+    BINARY,
+    CONTINUATION,
+    PING,
+    PONG,
+    TEXT,
+    ServerProcess,
+    answer_of,
+    close_code_of,
+    exchange,
+    frame,
+    frames_of,
+    handshake,
+    open_websocket,
+    read_to_end,
+    read_until,
+)
+
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: test\r\n"
+POST = b"POST /translate HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+LAST = b"Connection: close\r\n\r\n"
+MILLION = 1_000_000
+REQUEST = {"id": 1, "q": "abc", "source": "en", "target": "de", "beam_size": 1}
+MANY_SMALL_FRAMES = {
+    "empty fragments": frame(TEXT, is_last=False) + frame(CONTINUATION, is_last=False) * 200_000,
+    "fragments of a byte": frame(TEXT, b"x", is_last=False)
+    + frame(CONTINUATION, b"x", is_last=False) * 200_000,
+    "pings": frame(PING) * 60_000,
+    "pongs": frame(PONG, b"x" * 125) * 60_000,
+    "empty messages": frame(TEXT) * 20_000,
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    process = ServerProcess(tmp_path_factory.mktemp("server") / "log")
+    yield process
+    process.end()
+
+
+def message(**fields: object) -> bytes:
+    return json.dumps({**REQUEST, **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(LIVE + b"a:b\r\n" * MILLION + b"\r\n", id="a million headers"),
+        pytest.param(LIVE + b"a:b\r\n" * 100 + b"\r\n", id="101 headers"),
+        pytest.param(LIVE + b"a: " + b"x" * 60 * MILLION, id="a value without end"),
+        pytest.param(LIVE + b"x" * 20 * MILLION, id="a name without end"),
+        pytest.param(b"GET /" + b"x" * 20 * MILLION, id="a URL without end"),
+        pytest.param(LIVE + (b"a: " + b"x" * 1000 + b"\r\n") * 40 + b"\r\n", id="40 KB"),
+        pytest.param(handshake(*["a: b"] * 200), id="a handshake with 200 headers"),
+    ],
+)
+def test_a_head_over_the_bounds_is_answered_with_431(server: ServerProcess, head: bytes) -> None:
+    status, body = answer_of(server.exchange(head))
+    assert (status, body["code"]) == (431, "head_too_large")
+    assert set(body) == {"error", "code", "request_id"}
+
+
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        (b"/v2/translate?x=1", {"message"}),
+        (b"/v1/translate", {"code", "message"}),
+        (b"/language/translate/v2", {"error"}),
+        (b"/translate", {"error", "code", "request_id"}),
+    ],
+)
+def test_a_refusal_of_a_head_has_the_shape_of_its_api(
+    server: ServerProcess, url: bytes, names: set[str]
+) -> None:
+    head = b"POST " + url + b" HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * 200 + b"\r\n"
+    status, body = answer_of(server.exchange(head))
+    assert (status, set(body)) == (431, names)
+
+
+def test_a_head_within_the_bounds_is_answered(server: ServerProcess) -> None:
+    head = LIVE + (b"a: " + b"x" * 300 + b"\r\n") * 98 + LAST
+    assert len(head) > 29_000
+    assert server.exchange(head).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"1\r\nx\r\n0\r\n" + b"a:b\r\n" * MILLION + b"\r\n", id="a million trailers"),
+        pytest.param(b"1\r\nx\r\n0\r\na: " + b"x" * 20 * MILLION, id="a trailer without end"),
+        pytest.param(b"1;" + b"x" * 20 * MILLION, id="a chunk extension without end"),
+    ],
+)
+def test_trailers_without_end_end_the_connection(server: ServerProcess, body: bytes) -> None:
+    server.exchange(CHUNKED + body)
+    until(lambda: server.num_connections == 0)
+
+
+def test_a_body_in_small_chunks_with_trailers_is_read(server: ServerProcess) -> None:
+    body = b'{"q": "abc", "source": "en", "target": "de"}'
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    request = CHUNKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + chunks
+    received = server.exchange(request + b"0\r\nChecksum: 1\r\nSource: me\r\n\r\n")
+    assert b'{"translatedText":"ABC"}' in received
+
+
+def test_trailers_do_not_become_headers(server: ServerProcess) -> None:
+    body = b'5\r\n{"q":\r\n1\r\n \r\n0\r\nX-Request-ID: from-a-trailer\r\n\r\n'
+    received = server.exchange(CHUNKED + body + LIVE + LAST)
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert b"from-a-trailer" not in received
+
+
+def test_a_million_bytes_in_one_body_are_read(server: ServerProcess) -> None:
+    text = b" " * (2**20 - 100) + b'{"q": "abc", "source": "en", "target": "de"}'
+    request = POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(text) + text
+    assert b'{"translatedText":"ABC"}' in server.exchange(request)
+
+
+def test_what_is_not_http_is_answered_with_400_as_json(server: ServerProcess) -> None:
+    status, body = answer_of(server.exchange(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))
+    assert (status, body["code"]) == (400, "invalid_http")
+
+
+def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(server: ServerProcess) -> None:
+    body = b'{"q": "abc", "source": "en", "target": "de"}'
+    request = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    received = server.exchange(request + b"\x00\x01\x02 nonsense\r\n\r\n")
+    assert not received.startswith(b"HTTP/1.1 400")
+
+
+def test_pipelined_requests_are_answered_in_order(server: ServerProcess) -> None:
+    received = server.exchange((LIVE + b"\r\n") * 49 + LIVE + LAST)
+    assert received.count(b"HTTP/1.1 200") == 50
+
+
+def test_thousands_of_pipelined_requests_end_the_connection(server: ServerProcess) -> None:
+    received = server.exchange((LIVE + b"\r\n") * 5000)
+    assert received.count(b"HTTP/1.1 ") < 5000
+    assert server.get("/health/live").status_code == 200
+
+
+def test_compression_is_not_negotiated_and_compressed_frames_are_refused(
+    server: ServerProcess,
+) -> None:
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -12)
+    data = compressor.compress(b" " * 10**6) + compressor.flush(zlib.Z_SYNC_FLUSH)
+    compressed = bytearray(frame(TEXT, data[:-4]))
+    compressed[0] |= 0x40
+    with server.connect() as client:
+        answer = open_websocket(client, "Sec-WebSocket-Extensions: permessage-deflate")
+        assert b"extensions" not in answer.lower()
+        assert close_code_of(exchange(client, bytes(compressed) * 2000)) == 1002
+
+
+@pytest.mark.parametrize("frames", MANY_SMALL_FRAMES.values(), ids=MANY_SMALL_FRAMES)
+def test_frames_that_carry_next_to_nothing_end_the_connection_readably(
+    server: ServerProcess, frames: bytes
+) -> None:
+    with server.connect() as client:
+        open_websocket(client)
+        assert close_code_of(exchange(client, frames)) == 1008
+
+
+def test_an_ordinary_message_in_fragments_with_pings_between_is_answered(
+    server: ServerProcess,
+) -> None:
+    text = message(q="x" * 15_000)
+    pieces = [text[i : i + 256] for i in range(0, len(text), 256)]
+    with server.connect() as client:
+        open_websocket(client)
+        for place, piece in enumerate(pieces):
+            opcode = CONTINUATION if place else TEXT
+            client.sendall(frame(opcode, piece, is_last=place == len(pieces) - 1))
+            if place % 10 == 0:
+                client.sendall(frame(PING, b"%d" % place))
+        client.sendall(frame(TEXT, b"{}"))
+        received = read_until(client, b'"type":"final"')
+    pongs = [data for opcode, data in frames_of(received) if opcode == PONG]
+    assert pongs == [b"%d" % place for place in range(0, len(pieces), 10)]
+
+
+def test_thousands_of_messages_at_once_are_all_answered(server: ServerProcess) -> None:
+    with server.connect() as client:
+        open_websocket(client)
+        messages = frame(TEXT, b'{"id": 1, "q": 5}') * 3000
+        sending = threading.Thread(target=client.sendall, args=(messages,))
+        sending.start()
+        read_until(client, b'"type":"error"', 3000)
+        sending.join()
+
+
+@pytest.mark.parametrize(
+    ("headers", "path", "status"),
+    [
+        ([], "/translate/stream?q=" + "x" * 10_000, 414),
+        (["a: " + "x" * 10_000], "/translate/stream", 431),
+        (["Content-Length: 5"], "/translate/stream", 400),
+        (["Sec-WebSocket-Key: again"], "/translate/stream", 400),
+        ([], "/nowhere", 403),
+    ],
+)
+def test_a_handshake_that_fails_is_answered_and_its_connection_closed(
+    server: ServerProcess, headers: list[str], path: str, status: int
+) -> None:
+    received = server.exchange(handshake(*headers, path=path))
+    assert received.startswith(b"HTTP/1.1 %d" % status)
+    assert received.count(b"HTTP/1.1") == 1
+    until(lambda: server.num_connections == 0)
+
+
+def test_a_text_that_is_not_utf_8_and_a_message_over_the_limit_close_with_their_codes(
+    server: ServerProcess,
+) -> None:
+    for data, code in ((frame(TEXT, b"\xff\xfe"), 1007), (frame(BINARY, b"x" * 2**22), 1009)):
+        with server.connect() as client:
+            open_websocket(client)
+            assert close_code_of(exchange(client, data * 3)) == code
+
+
+def test_closed_by_its_client_a_websockets_work_ends(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    slow = ServerProcess(tmp_path_factory.mktemp("slow") / "log", step_seconds=0.2)
+    with slow.connect() as client:
+        open_websocket(client)
+        client.sendall(frame(TEXT, message(q="x" * 30)))
+        until(lambda: 'dragoman_running{model="fake"} 1.0' in slow.get("/metrics").text)
+        assert close_code_of(exchange(client, frame(8, (1012).to_bytes(2, "big")))) == 1012
+        until(lambda: "dragoman_open_streams 0.0" in slow.get("/metrics").text)
+        until(lambda: 'dragoman_running{model="fake"} 0.0' in slow.get("/metrics").text)
+    assert 'finish_reason="cancelled",model="fake"} 1.0' in slow.get("/metrics").text
+    slow.end()
+
+
+def test_a_server_with_clients_that_neither_read_nor_send_ends(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    server = ServerProcess(tmp_path_factory.mktemp("stubborn") / "log")
+    body = message(q="x" * 15_000)
+    size = b"Content-Length: %d\r\n\r\n" % len(body)
+    with (
+        server.connect(receive_buffer_bytes=2048) as blocked,
+        server.connect(receive_buffer_bytes=2048) as events,
+        server.connect() as half,
+        server.connect() as idle,
+    ):
+        open_websocket(blocked)
+        for number in range(10):
+            blocked.sendall(frame(TEXT, message(id=number, q="x" * 15_000)))
+        events.sendall(POST + b"Accept: text/event-stream\r\n" + size + body)
+        half.sendall(POST + size + body[:10])
+        open_websocket(idle)
+        until(lambda: "dragoman_open_streams 2.0" in server.get("/metrics").text)
+        until(lambda: 'dragoman_running{model="fake"} 0.0' in server.get("/metrics").text)
+        assert server.terminate() == 0
+        assert close_code_of(read_to_end(idle)) == 1012
