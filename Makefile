@@ -171,11 +171,10 @@ page-images: .venv/with-browser ## make the page's pictures in docs/images from 
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
-bench: $(TESTING) ## measure batching policies, the server under load, attacked, and cancelling (half an hour)
+bench: $(TESTING) ## measure batching policies, the server under load and cancelling (half an hour)
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
 	$(BIN)/python -m benchmarks.cancelling
-	$(BIN)/python -m benchmarks.hostile
 
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.jsonl and .png)
 	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
