@@ -56,7 +56,7 @@ ray-serve: export RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH = service.ray_serve.
 ray-serve: $(RAY) ## serve on Ray Serve with REPLICAS=2 on port 8000 (installs dragoman[ray])
 	$(BIN)/serve run service.ray_serve.app:app replicas=$(REPLICAS)
 
-test: $(TESTING) ## run every test; those that need a GPU skip themselves
+test: $(TESTING) ## run the tests; those that need a GPU skip themselves, others have targets below
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: $(LINTING) ## check style, types and who imports whom
