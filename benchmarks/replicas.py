@@ -16,9 +16,9 @@ from collections.abc import Iterator
 import uvloop
 
 from benchmarks.closed_loop import Run, closed_loop
-from benchmarks.cluster import running_cluster
 from benchmarks.sentences import ROOT, real_sentences
 from benchmarks.server import PORT, running_server
+from tests.deploy.cluster import running_cluster
 
 MODEL = ROOT / "checkpoints" / "zh-en"
 BEAM_SIZE = 4

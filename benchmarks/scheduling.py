@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.sentences import percentile
-from benchmarks.simulation import Arrival, Policy, Served, Simulation, random_arrivals
 from service.engine.sentence_task import SentenceTask
 from service.engine.step_policy import StepPolicy
+from tests.service.engine.simulation import Arrival, Policy, Served, Simulation, random_arrivals
 
 CLASSES = {"1-5": 5, "6-10": 10, "11-20": 20, "21-40": 40, "41-100": 100, "over 100": 10**9}
 """Tokens of a request's translation: the largest number of each class."""
