@@ -25,7 +25,7 @@ RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
-	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
+	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test soak faults lock audit sbom licences
 
 help: ## list these targets
@@ -185,6 +185,3 @@ bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines,
 	$(BIN)/python -m benchmarks.engines --shape opus
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.latency
-
-bench-ray: $(RAY) $(TESTING) ## measure the plain server beside replicas on Ray (two minutes)
-	$(BIN)/python -m benchmarks.replicas
