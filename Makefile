@@ -24,7 +24,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
+.PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site importers-check bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test soak faults lock audit sbom licences
 
@@ -92,14 +92,6 @@ gpu-wheels: ## collect the wheels that gpu-check needs besides torch in build/gp
 gpu-site: ## install the collected wheels in build/gpu-site, without network
 	$(GPU_PYTHON) -m pip install --no-index --no-deps --find-links build/gpu-wheels --target $(GPU_SITE) \
 		--requirement benchmarks/gpu/wheels.txt
-
-gpu-bench: $(TESTING) ## throughput and latency on the GPU, then beside CTranslate2 and Transformers if they run there
-	$(BIN)/python -m benchmarks.efficiency --device cuda
-	$(BIN)/python -m benchmarks.latency
-	$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3 --engines dragoman:float16
-	$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3 --engines dragoman:float16
-	-$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3
-	-$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3
 
 importers-check: $(TESTING) ## import models of the real sizes, and compare with transformers
 	$(BIN)/python -m tests.model.importers.check
