@@ -166,11 +166,11 @@ bench: $(TESTING) ## measure batching policies, the server under load, attacked,
 	$(BIN)/python -m benchmarks.cancelling
 	$(BIN)/python -m benchmarks.hostile
 
-soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.jsonl and .png)
-	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
+soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
-faults: $(TESTING) ## try each fault on a server under load, or ONLY=sigterm,disk (20 minutes; root, redis-server, libfaketime)
-	$(BIN)/python -m benchmarks.faults $(if $(ONLY),--only $(ONLY))
+faults: $(TESTING) ## SIGKILL, full disk, locked database, no memory, on a server under load, or ONLY="sigkill disk" (5 minutes)
+	$(BIN)/python -m tests.soak --faults $(ONLY)
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled
