@@ -24,8 +24,8 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site gpu-bench importers-check bench bench-engines observe-test \
-	ray-serve ray-test bench-ray container-test clients-test browser-test page-images \
+.PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site importers-check bench bench-engines observe-test \
+	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test proxy-test soak faults lock audit sbom licences
 
 help: ## list these targets
@@ -92,14 +92,6 @@ gpu-wheels: ## collect the wheels that gpu-check needs besides torch in build/gp
 gpu-site: ## install the collected wheels in build/gpu-site, without network
 	$(GPU_PYTHON) -m pip install --no-index --no-deps --find-links build/gpu-wheels --target $(GPU_SITE) \
 		--requirement benchmarks/gpu/wheels.txt
-
-gpu-bench: $(TESTING) ## throughput and latency on the GPU, then beside CTranslate2 and Transformers if they run there
-	$(BIN)/python -m benchmarks.efficiency --device cuda
-	$(BIN)/python -m benchmarks.latency
-	$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3 --engines dragoman:float16
-	$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3 --engines dragoman:float16
-	-$(BIN)/python -m benchmarks.engines --device cuda --shape bundled --rounds 3
-	-$(BIN)/python -m benchmarks.engines --device cuda --shape opus --rounds 3
 
 importers-check: $(TESTING) ## import models of the real sizes, and compare with transformers
 	$(BIN)/python -m tests.model.importers.check
@@ -171,22 +163,18 @@ page-images: .venv/with-browser ## make the page's pictures in docs/images from 
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
-bench: $(TESTING) ## measure batching policies, the server under load and cancelling (half an hour)
+bench: $(TESTING) ## measure batching policies, and the server under load
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
-	$(BIN)/python -m benchmarks.cancelling
 
-soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.jsonl and .png)
-	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
+soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
-faults: $(TESTING) ## try each fault on a server under load, or ONLY=sigterm,disk (20 minutes; root, redis-server, libfaketime)
-	$(BIN)/python -m benchmarks.faults $(if $(ONLY),--only $(ONLY))
+faults: $(TESTING) ## SIGKILL, full disk, locked database, no memory, on a server under load, or ONLY="sigkill disk" (5 minutes)
+	$(BIN)/python -m tests.soak --faults $(ONLY)
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled
 	$(BIN)/python -m benchmarks.engines --shape opus
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.latency
-
-bench-ray: $(RAY) $(TESTING) ## measure the plain server beside replicas on Ray (two minutes)
-	$(BIN)/python -m benchmarks.replicas

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import httpx
 
@@ -33,16 +34,17 @@ def running_server(model: Path, arguments: Sequence[str] = ()) -> Iterator[subpr
 
 @contextlib.contextmanager
 def running(
-    command: Sequence[str], ready_path: str, environment: Mapping[str, str] | None = None
+    command: Sequence[str],
+    ready_path: str,
+    environment: Mapping[str, str] | None = None,
+    log: IO[bytes] | int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server on PORT that is ready when `ready_path` answers 200; stopped at the end."""
     with socket.socket() as probe:
         if probe.connect_ex((HOST, PORT)) == 0:
             raise RuntimeError(f"something serves port {PORT} already; set BENCHMARK_PORT")
     program = str(BIN / command[0])
-    server = subprocess.Popen(
-        [program, *command[1:]], stderr=subprocess.DEVNULL, cwd=ROOT, env=environment
-    )
+    server = subprocess.Popen([program, *command[1:]], stderr=log, cwd=ROOT, env=environment)
     try:
         while True:
             with contextlib.suppress(httpx.TransportError):
@@ -55,6 +57,12 @@ def running(
     finally:
         server.terminate()
         server.wait(timeout=60)
+
+
+def commit() -> str:
+    """The commit of the working tree."""
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.strip()
 
 
 def memory_mib(pid: int) -> tuple[float, float]:

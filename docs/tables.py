@@ -6,10 +6,8 @@ build.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from prometheus_client import Metric
@@ -20,7 +18,6 @@ from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
 from service.settings import Settings
 
-_PROMISES = Path(__file__).with_name("promises.json")
 _MARKER = re.compile(r"<!-- table: ([a-z-]+) -->")
 
 
@@ -71,27 +68,11 @@ def errors_table() -> str:
     return _table(("status", "code", "meaning"), reversed(rows.values()))
 
 
-def promises_table() -> str:
-    """What `make faults` found of every promise."""
-    promises = json.loads(_PROMISES.read_text(encoding="utf-8")).values()
-    rows = [
-        (
-            one["promise"],
-            one["fault"],
-            "<br>".join(f"`{name}`" for name in (f"make faults ONLY={one['name']}", *one["tests"])),
-            f"{'holds' if one['holds'] else '**broken**'}: {one['seen']} (`{one['commit']}`)",
-        )
-        for one in promises
-    ]
-    return _table(("promise", "fault", "command and tests", "result"), rows)
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "metrics": metrics_table,
     "fields": fields_table,
     "errors": errors_table,
-    "promises": promises_table,
 }
 
 

@@ -24,8 +24,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from benchmarks.cluster import Cluster, free_port, running_cluster, wait_for
 from benchmarks.server import BIN, URL, running_server
+from tests.deploy.cluster import Cluster, free_port, running_cluster, wait_for
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "checkpoints" / "zh-en"

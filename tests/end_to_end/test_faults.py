@@ -15,7 +15,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from benchmarks.soak.wire import Pool, Writer
 from service.http.access.key_store import KeyStore
 from service.http.access.keys import KeyOptions
 from tests.end_to_end.test_signals import Process, server, until
@@ -143,14 +142,11 @@ def test_without_memory_every_request_is_answered(stored: Stored) -> None:
 
 
 async def _ask_for_much(url: str, key: str) -> tuple[Counter[int], Counter[int]]:
-    """-> the statuses of files and of texts. Raises OSError if one has no answer."""
-    host, port = url.removeprefix("http://").split(":")
-    writer, pool = Writer(host, int(port), key), Pool(host, int(port))
-    languages = {"source": "en", "target": "de"}
-    file = writer.multipart("/translate_file", languages, ("large.html", LARGE_FILE))
-    files = [pool.send(file) for _ in range(12)]
-    texts = [pool.send(writer.json("/translate", FIELDS)) for _ in range(24)]
-    statuses = [answer.status for answer in await asyncio.gather(*files, *texts)]
-    pool.close()
-    await asyncio.sleep(0.1)  # closing takes some turns of the loop
+    """-> the statuses of files and of texts. Raises httpx.TransportError if one has no answer."""
+    headers, languages = {"Authorization": f"Bearer {key}"}, {"source": "en", "target": "de"}
+    file = {"file": ("large.html", LARGE_FILE)}
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
+        files = [client.post("/translate_file", data=languages, files=file) for _ in range(12)]
+        texts = [client.post("/translate", json=FIELDS) for _ in range(24)]
+        statuses = [answer.status_code for answer in await asyncio.gather(*files, *texts)]
     return Counter(statuses[: len(files)]), Counter(statuses[len(files) :])

@@ -2,7 +2,7 @@
 
 fastText sees too little of `hallo` or `Was?`. A table has the frequencies of common words and
 letter trigrams in some languages; a conditional logit weighs them against fastText's scores. The
-table and the weights are made by `python -m benchmarks.detection.make`: counted on training texts,
+table and the weights are made by `python -m recipes.short_texts data`: counted on training texts,
 fitted on dev texts.
 """
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.simulation import MEASURED, Arrival, Policy, Simulation
 from model.decoding.step_cost import StepCost
+from tests.service.engine.simulation import MEASURED, Arrival, Policy, Simulation
 
 GPU = StepCost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
 """A step costs nearly the same for one row and for hundreds."""

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from benchmarks.sentences import percentile
-from benchmarks.simulation import Arrival, Policy, Served, Simulation, random_arrivals
+from tests.service.engine.simulation import Arrival, Policy, Served, Simulation, random_arrivals
 
 COUNT = 1200
 CAPACITY = 250.0
