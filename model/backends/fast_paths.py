@@ -5,15 +5,12 @@ from __future__ import annotations
 import importlib.util
 from typing import Literal
 
-FastPath = Literal["recorded_encoder", "fused_layers", "fused_ranking", "fused_search"]
-"""The encoder as recorded graphs (`recorded_encoder`), and kernels of our own in Triton: the
-decoder's layers (`fused.network`), the likeliest tokens (`fused.ranking`), the search
+FastPath = Literal["fused_layers", "fused_ranking", "fused_search"]
+"""Kernels of our own in Triton: the decoder's layers (`fused.network`), the likeliest tokens (`fused.ranking`), the search
 (`fused.advance`)."""
-RECORDED_ENCODER: FastPath = "recorded_encoder"
 FUSED_PATHS: tuple[FastPath, ...] = ("fused_layers", "fused_ranking", "fused_search")
 
 
 def possible_paths() -> tuple[FastPath, ...]:
     """Those to try on a GPU: kernels need Triton, which PyTorch's CUDA builds bring."""
-    has_triton = importlib.util.find_spec("triton") is not None
-    return (RECORDED_ENCODER, *FUSED_PATHS) if has_triton else (RECORDED_ENCODER,)
+    return FUSED_PATHS if importlib.util.find_spec("triton") is not None else ()

@@ -10,7 +10,7 @@ import torch
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import CudaRecorder
 from model.backends.devices import dtype_of, has_bfloat16
-from model.backends.fast_paths import RECORDED_ENCODER, FastPath
+from model.backends.fast_paths import FastPath
 from model.backends.fused.paths import fused_network, fused_search
 from model.backends.native import (
     NativeNetwork,
@@ -145,10 +145,9 @@ def make_step(
     eager = _eager_network(network_class, shared, control_ids, capacity, is_recorded)
     search = fused_search(fast_paths)(sizes, tokens, eager.device, utf8)
     recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
-    if RECORDED_ENCODER in fast_paths:
-        eager.record_encodings(recorder)
     if not is_recorded:
         return eager, search, Step(eager, search)
+    eager.record_encodings(recorder)
     return eager, search, GraphedStep(eager, search, capacity, recorder)
 
 

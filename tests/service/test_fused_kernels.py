@@ -6,17 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from model.backends.fast_paths import FUSED_PATHS, RECORDED_ENCODER, FastPath
+from model.backends.fast_paths import FUSED_PATHS, FastPath
 from model.backends.selection import Backend
 from model.bundled import bundled_checkpoint
 from model.checkpoint import open_checkpoint
 from model.decoding.network_interface import Capacity
-from model.decoding.sentence import Finished, SourceSentence
 from model.device_lost import DeviceLost
 from model.runner import Runner
 from service.runner_factory import Placement, RunnerFactory
-from tests.model.backends.simulated_gpu import network_of
-from tests.model.backends.test_recorded_encoder import Rerun
 from tests.model.network.reference import tiny_model, tiny_runner
 
 CAPACITY = Capacity(4, 16, 32, 48)
@@ -73,34 +70,3 @@ def test_kernels_that_fail_together_are_all_switched_off(
 def test_a_lost_device_is_no_fault_of_the_kernels() -> None:
     with pytest.raises(DeviceLost):
         Factory(DeviceLost("cuda:0")).make_warm_runner(CAPACITY, "cuda", 1)
-
-
-class ProvingFactory(Factory):
-    """Tries the recorded encoder, whose replays store nothing here, and one kernel."""
-
-    _sentences: Sequence[SourceSentence] = ()
-
-    def _possible_paths(self) -> Sequence[FastPath]:
-        return (RECORDED_ENCODER, "fused_search")
-
-    def _fast_paths(self, device: str) -> Sequence[FastPath]:
-        return RunnerFactory._fast_paths(self, device)
-
-    def _plain(self, device: str, precision: str) -> list[Finished]:
-        return []
-
-    def _proof_runner(self, device: str, precision: str, fast_paths: Sequence[FastPath]) -> Runner:
-        runner = tiny_runner(tiny_model(), backend="eager", fast_paths=fast_paths[:0])
-        if RECORDED_ENCODER in fast_paths:
-            network = network_of(runner)
-            network.record_encodings(Rerun(lambda: network._memory.keys.zero_()))
-        return runner
-
-
-def test_a_recorded_encoder_that_is_wrong_is_switched_off_alone(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    factory = ProvingFactory(None)
-    runner = factory.make_warm_runner(CAPACITY, "cuda", 1)
-    assert (runner.fast_paths, runner.refused_paths) == (("fused_search",), (RECORDED_ENCODER,))
-    assert "recorded_encoder is switched off here, which is slower: 3 of 3 shapes" in caplog.text

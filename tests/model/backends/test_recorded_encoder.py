@@ -56,7 +56,7 @@ class Rerun:
 
 
 def recorded_runner(model: Transformer, recorder: Rerun) -> Runner:
-    runner = tiny_runner(model, backend="graphs", fast_paths=["recorded_encoder"])
+    runner = tiny_runner(model, backend="graphs")
     encoder_of(runner)._recorder = recorder
     return runner
 
