@@ -51,9 +51,7 @@ class GraphedStep(Step):
         self, batch: BatchRows, shape_of_step: StepShape, features: Features
     ) -> _Recording:
         """The recording that serves a step, with its table."""
-        shape = self._common(
-            RecordedShape.of(batch, shape_of_step, features, self._capacity, self._widths)
-        )
+        shape = RecordedShape.of(batch, shape_of_step, features, self._capacity, self._widths)
         recording = self._recording_of(shape)
         recording.table.load(batch)
         return recording
@@ -65,8 +63,8 @@ class GraphedStep(Step):
         Raises RuntimeError if none of the first ones can be recorded.
         """
         self._widths = sorted({kind.beam_size for kind in usual})
-        shapes = map(self._common, usual_shapes(self._capacity, usual))
-        record_all(list(dict.fromkeys(shapes))[:_MOST_GRAPHS], self._prepared, "steps")
+        shapes = usual_shapes(self._capacity, usual)
+        record_all(shapes[:_MOST_GRAPHS], self._prepared, "steps")
 
     @property
     def num_recorded(self) -> int:
@@ -83,16 +81,6 @@ class GraphedStep(Step):
         if len(self._recordings) > _MOST_GRAPHS:
             self._recordings.popitem(last=False)
         return recording
-
-    def _common(self, shape: RecordedShape) -> RecordedShape:
-        """The shape that serves others too, at no cost: fused layers read no further than a source
-        goes, and fused ranking looks for a prefix in passing."""
-        features, step = shape.features, shape.shape_of_step
-        if self._search.ranks_all and not features.needs_all_logits:
-            features = features._replace(has_prefix=True)
-        if not self._network.needs_longest_source:
-            step = step._replace(source=self._capacity.max_source_tokens)
-        return shape._replace(features=features, shape_of_step=step)
 
     def _prepared(self, shape: RecordedShape) -> _Recording:
         recording = self._recording_of(shape)

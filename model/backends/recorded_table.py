@@ -11,10 +11,6 @@ from model.backends.recorded_shapes import RecordedShape
 from model.decoding.network_interface import BatchRows, RowTable
 from model.decoding.transfer import to_device
 
-_ALIGNMENT = 2
-"""Parts begin at multiples of 16 bytes, as tensors of their own do: Triton compiles a kernel anew
-for a pointer that does not."""
-
 
 class RecordedTable:
     """A `RowTable` of a recorded shape; its memory stays where it is.
@@ -26,8 +22,7 @@ class RecordedTable:
     def __init__(self, shape: RecordedShape, device: torch.device) -> None:
         self._shape = shape
         parts = (shape.n_slots * shape.width, shape.n_rows, shape.n_rows, shape.n_drawn)
-        padded = [-(-size // _ALIGNMENT) * _ALIGNMENT for size in parts]
-        *self._starts, self._size = itertools.accumulate(padded, initial=0)
+        *self._starts, self._size = itertools.accumulate(parts, initial=0)
         self._memory = torch.zeros(self._size, dtype=torch.int64, device=device)
         by_slot, slots, beams, drawn = (
             self._memory[start : start + size]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import torch
@@ -10,8 +10,6 @@ import torch
 from model.backends.cuda_graphs import GraphedStep
 from model.backends.cuda_recording import CudaRecorder
 from model.backends.devices import dtype_of, has_bfloat16
-from model.backends.fast_paths import FastPath
-from model.backends.fused.paths import fused_network, fused_search
 from model.backends.native import (
     NativeNetwork,
     NativeSearch,
@@ -122,12 +120,10 @@ def make_step(
     precision: Precision,
     backend: Backend | None,
     byte_ids: Mapping[int, int],
-    fast_paths: Collection[FastPath] = (),
 ) -> tuple[Network, Search, Step]:
     """The network of a backend (None: the best one), its search, and the step that runs both.
 
-    `byte_ids`: maps each byte token to its byte; `fast_paths`: those to use, not of
-    the native backend. Raises MemoryError if it does not fit.
+    `byte_ids`: maps each byte token to its byte. Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = SearchSizes(capacity.max_slots, max_beam, capacity.max_target_tokens)
@@ -141,9 +137,8 @@ def make_step(
         own_search = NativeSearch(sizes, tokens, utf8)
         return network, own_search, NativeStep(network, own_search)
     is_recorded = backend == "graphs"
-    network_class = fused_network(fast_paths)
-    eager = _eager_network(network_class, shared, control_ids, capacity, is_recorded)
-    search = fused_search(fast_paths)(sizes, tokens, eager.device, utf8)
+    eager = _eager_network(shared, control_ids, capacity, is_recorded)
+    search = Search(sizes, tokens, eager.device, utf8)
     recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
     if not is_recorded:
         return eager, search, Step(eager, search)
@@ -152,13 +147,12 @@ def make_step(
 
 
 def _eager_network(
-    network_class: type[EagerNetwork],
     model: Transformer,
     control_ids: Sequence[int],
     capacity: Capacity,
     is_recorded: bool,
 ) -> EagerNetwork:
     try:
-        return network_class(model, control_ids, capacity, is_recorded)
+        return EagerNetwork(model, control_ids, capacity, is_recorded)
     except torch.OutOfMemoryError as error:
         raise MemoryError("the model's weights and caches do not fit into memory") from error
