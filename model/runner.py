@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from model.backends.cuda_device import make_device
-from model.backends.cuda_graphs import GraphedStep
+from model.backends.cuda_graphs import GraphedStep, UsualSentences
+from model.backends.devices import make_device
 from model.backends.native import PackedModel
-from model.backends.recorded_shapes import UsualSentences
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
 from model.decoding.alignment import Aligner

@@ -8,7 +8,6 @@ from typing import Literal, get_args
 import torch
 
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.cuda_recording import CudaRecorder
 from model.backends.devices import dtype_of, has_bfloat16
 from model.backends.native import (
     NativeNetwork,
@@ -18,6 +17,7 @@ from model.backends.native import (
     has_fast_int8,
     is_available,
 )
+from model.backends.recording import CudaRecorder
 from model.backends.torch_eager import EagerNetwork
 from model.checkpoint import StoredModel
 from model.decoding.network_interface import Capacity, Network, Precision

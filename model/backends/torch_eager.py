@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.backends.cuda_recording import Recorder
-from model.backends.recorded_encoder import RecordedEncoder
-from model.backends.source_encoder import SourceEncoder, source_table
+from model.backends.recording import Recorder
+from model.backends.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
 from model.decoding.network_interface import (
     Capacity,

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import torch
 from tqdm import tqdm
 
-from model.backends.cuda_device import configure_cuda
+from model.backends.devices import configure_cuda
 from model.checking import add_self_test
 from model.checkpoint import CheckpointInfo, save_checkpoint
 from model.checkpoint.weights import is_finite

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.cuda_recording import Recorded
+from model.backends.recording import Recorded
 from model.backends.selection import Backend
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions

@@ -13,8 +13,8 @@ from torch._subclasses import FakeTensorMode
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
 from model.backends import cuda_graphs as graphs
-from model.backends.cuda_recording import Recorded
-from model.backends.recorded_shapes import RecordedShape, UsualSentences, usual_shapes
+from model.backends.cuda_graphs import RecordedShape, UsualSentences, usual_shapes
+from model.backends.recording import Recorded
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import BatchRows, Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions

@@ -9,8 +9,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from model.backends.recorded_shapes import RecordedShape
-from model.backends.recorded_table import RecordedTable
+from model.backends.cuda_graphs import RecordedShape, RecordedTable
 from model.decoding.compact_slots import CompactSlotAllocator
 from model.decoding.network_interface import BatchRows, Capacity, RowTable, StepShape
 from model.decoding.slot_options import Features

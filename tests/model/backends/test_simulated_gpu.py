@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from model.backends.recorded_encoder import RecordedEncoder
+from model.backends.source_encoder import RecordedEncoder
 from model.decoding.sentence import Finished, SourceSentence
 from model.runner import Runner
 from tests.model.backends.simulated_gpu import Stream, network_of, record_on, simulated_gpu
