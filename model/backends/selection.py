@@ -27,8 +27,9 @@ from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
 from model.network.transformer import Transformer
 
-Backend = Literal["native", "eager", "graphs"]
-"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`)."""
+Backend = Literal["native", "eager", "graphs", "compiled"]
+"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`); the same
+with operations that torch.compile fused."""
 
 
 def num_cores() -> int:
@@ -68,8 +69,8 @@ def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
             "backend native needs a CPU, precision float32 or int8, and model/backends/native "
             f"compiled; here are {device} and {precision}"
         )
-    if name == "graphs" and is_cpu:
-        raise ValueError("backend graphs needs a GPU; on the CPU use native or eager")
+    if name in ("graphs", "compiled") and is_cpu:
+        raise ValueError(f"backend {name} needs a GPU; on the CPU use native or eager")
     if name == "eager" and precision == "int8":
         raise ValueError("backend eager cannot compute in int8; use another precision or native")
     for backend in get_args(Backend):
@@ -136,14 +137,16 @@ def make_step(
         network = NativeNetwork(shared, capacity)
         own_search = NativeSearch(sizes, tokens, utf8)
         return network, own_search, NativeStep(network, own_search)
-    is_recorded = backend == "graphs"
+    is_compiled = backend == "compiled"
+    is_recorded = is_compiled or backend == "graphs"
     eager = _eager_network(shared, control_ids, capacity, is_recorded)
     search = Search(sizes, tokens, eager.device, utf8)
     recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
     if not is_recorded:
         return eager, search, Step(eager, search)
     eager.record_encodings(recorder)
-    return eager, search, GraphedStep(eager, search, capacity, recorder)
+    step = GraphedStep(eager, search, capacity, recorder, is_compiled=is_compiled)
+    return eager, search, step
 
 
 def _eager_network(
