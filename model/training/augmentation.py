@@ -15,7 +15,6 @@ from typing import NamedTuple
 from model.training import cldr_pairs
 from model.training.alignment import Anchor, Pair
 from model.training.markup import with_placeholders, with_tags
-from model.training.name_pairs import name_gaps, with_chinese_name
 from model.training.number_pairs import number_gaps, with_another_number
 from model.training.recipe import AugmentationTable
 
@@ -53,7 +52,6 @@ def augment(
     rng = random.Random(table.seed)
     short = _short_pairs(pairs) if table.short else []
     numbered = number_gaps(pairs, languages) if table.numbers else []
-    named = name_gaps(pairs, languages) if table.names else []
     listed = cldr_pairs.name_gaps(pairs, languages) if table.cldr else []
 
     def marked_up(make: MarkUp) -> MadePair:
@@ -73,10 +71,6 @@ def augment(
         (
             table.numbers * len(numbered),
             lambda: MadePair(*with_another_number(rng.choice(numbered), rng)),
-        ),
-        (
-            table.names * len(named),
-            lambda: MadePair(with_chinese_name(rng.choice(named), rng), (0, 1)),
         ),
         (
             table.cldr * len(listed),

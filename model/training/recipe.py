@@ -46,9 +46,9 @@ class AugmentationTable:
     with only strings that stay, `unmarked` without final marks, `listed` as a list item,
     `placeholders` and `tags` with pieces of `model.text.reserved`. `short` is a share of the pairs
     with at most three words or six Chinese characters, and of recurring openings before commas
-    ("Yes, ..."): 4.0 shows each about four more times. `numbers`, `names` and `cldr` are shares
-    of the pairs with a number, a name or a thing that `number_pairs`, `name_pairs` and `cldr_pairs`
-    of `model.training` can replace."""
+    ("Yes, ..."): 4.0 shows each about four more times. `numbers` and `cldr` are shares of the pairs
+    with a number or a thing that `number_pairs` and `cldr_pairs` of `model.training` can replace.
+    """
 
     cased: float = 0.0
     copied: float = 0.0
@@ -60,7 +60,6 @@ class AugmentationTable:
     placeholders: float = 0.0
     tags: float = 0.0
     numbers: float = 0.0
-    names: float = 0.0
     cldr: float = 0.0
     seed: int = 1
 
