@@ -1,7 +1,5 @@
 """The learning-rate schedule and the loss (Vaswani et al. 2017, sections 5.3 and 5.4), and the
 precision in which both passes are computed.
-
-Scheduled sampling follows Mihaylova and Martins 2019.
 """
 
 from __future__ import annotations
@@ -32,48 +30,25 @@ def learning_rate(step: int, d_model: int, table: TrainingTable) -> float:
     return table.rate_factor * rate * cooldown
 
 
-def sampled_share(step: int, table: TrainingTable) -> float:
-    """The share of target inputs that the model predicts; rises linearly over the run."""
-    return table.scheduled_sampling * min(1.0, step / table.max_steps)
-
-
 def summed_loss(
     model: Transformer,
     src: Tensor,
     tgt_in: Tensor,
     tgt_out: Tensor,
     label_smoothing: float,
-    own_share: float = 0.0,
 ) -> tuple[Tensor, int]:
     """Cross-entropy summed over real target tokens, and their number.
 
     src (B, S), tgt_in and tgt_out (B, T). Label smoothing spreads part of the target's mass
     over the vocabulary (section 5.4). Padding skips the output layer, the most expensive one of
-    a small model. A share `own_share` of the target inputs is replaced by the model's own
-    predictions from the true tokens before them.
+    a small model.
     """
-    memory, memory_mask = model.encode(src), model.src_mask(src)
-    if own_share:
-        tgt_in = with_own_tokens(model, tgt_in, memory, memory_mask, own_share)
-    states = model.decode(tgt_in, memory, memory_mask)
+    states = model.decode(tgt_in, model.encode(src), model.src_mask(src))
     is_real = tgt_out != model.config.pad_id
     logits = model.output(states[is_real]).float()
     targets = tgt_out[is_real]
     loss = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
     return loss, targets.numel()
-
-
-@torch.no_grad()
-def with_own_tokens(
-    model: Transformer, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor, share: float
-) -> Tensor:
-    """tgt_in (B, T) with a random share of tokens replaced by the model's likeliest ones: the
-    first pass of two-pass decoding. The start and the padding stay."""
-    predicted = model.output(model.decode(tgt_in, memory, memory_mask)).argmax(-1)
-    is_own = torch.rand(tgt_in.shape, device=tgt_in.device) < share
-    is_own &= tgt_in != model.config.pad_id
-    is_own[:, 0] = False
-    return torch.where(is_own, predicted.roll(1, dims=1), tgt_in)
 
 
 @contextlib.contextmanager

@@ -9,12 +9,7 @@ import torch
 
 from model.network.transformer import Transformer
 from model.training.data import Batch
-from model.training.optimisation import (
-    learning_rate,
-    sampled_share,
-    summed_loss,
-    training_precision,
-)
+from model.training.optimisation import learning_rate, summed_loss, training_precision
 from model.training.recipe import TrainingTable
 
 
@@ -39,8 +34,7 @@ class OptimiserStep:
         self._model.train()
         pad_id = self._model.config.pad_id
         real_tokens = sum(int((batch.tgt_out != pad_id).sum()) for batch in batches)
-        share = sampled_share(step, self._table)
-        loss = sum(self._backward(batch, real_tokens, share) for batch in batches) / real_tokens
+        loss = sum(self._backward(batch, real_tokens) for batch in batches) / real_tokens
         norm = torch.nn.utils.clip_grad_norm_(
             self._model.parameters(), self._table.clip_norm or math.inf
         )
@@ -51,12 +45,12 @@ class OptimiserStep:
         self._optimiser.zero_grad()
         return loss, real_tokens
 
-    def _backward(self, batch: Batch, real_tokens: int, own_share: float) -> float:
+    def _backward(self, batch: Batch, real_tokens: int) -> float:
         """Add the gradient of a batch -> its summed loss."""
         src, tgt_in, tgt_out = (ids.to(self._model.device) for ids in batch)
         smoothing = self._table.label_smoothing
         with training_precision(self._table.precision, self._model.device):
-            loss, _ = summed_loss(self._model, src, tgt_in, tgt_out, smoothing, own_share)
+            loss, _ = summed_loss(self._model, src, tgt_in, tgt_out, smoothing)
         (loss / real_tokens).backward()
         return loss.item()
 

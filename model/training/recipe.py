@@ -127,9 +127,7 @@ class TrainingTable:
     Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience` counts
     validations without a better dev BLEU (0: never stop early). `start` is a checkpoint that
     provides the initial weights and the vocabulary. With `grow` the run trains its own vocabulary
-    and may have more layers (`model.training.growth`). `scheduled_sampling` is the share of target
-    inputs at the last step that are the model's own predictions; it rises linearly from 0
-    (Mihaylova and Martins 2019), and each step decodes twice. `frozen_layers` > 0 keeps the
+    and may have more layers (`model.training.growth`). `frozen_layers` > 0 keeps the
     embeddings and so many of the lowest encoder layers as they are in `start`; a step takes less
     time, and less can be forgotten.
     """
@@ -141,7 +139,6 @@ class TrainingTable:
     cooldown_steps: int = 0
     rate_factor: float = 1.0
     label_smoothing: float = 0.1
-    scheduled_sampling: float = 0.0
     clip_norm: float = 1.0
     initialisation: Literal["xavier", "kaiming"] = "xavier"
     precision: Literal["float32", "bfloat16"] = "bfloat16"

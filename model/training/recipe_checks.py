@@ -108,11 +108,10 @@ def _check_training(table: TrainingTable) -> None:
             "training.frozen_layers needs training.start, the checkpoint that they come from, "
             "without training.grow"
         )
-    for name in ("label_smoothing", "scheduled_sampling"):
-        if getattr(table, name) > 1:
-            raise RecipeError(
-                f"training.{name} must be a number from 0 to 1, got {getattr(table, name)}"
-            )
+    if table.label_smoothing > 1:
+        raise RecipeError(
+            f"training.label_smoothing must be a number from 0 to 1, got {table.label_smoothing}"
+        )
     if table.validate_every % table.save_every:
         raise RecipeError(
             f"training.validate_every must be a multiple of training.save_every "

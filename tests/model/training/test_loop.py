@@ -63,19 +63,6 @@ def test_a_resumed_run_crosses_epochs_like_an_unbroken_one(make_trainer: MakeTra
         assert torch.equal(weights_of(resumed)[name], weight), name
 
 
-def test_a_resumed_run_samples_like_an_unbroken_one(make_trainer: MakeTrainer) -> None:
-    unbroken = make_trainer("unbroken", scheduled_sampling=0.8)
-    unbroken.run()
-    kill_after(make_trainer("broken", scheduled_sampling=0.8), 3)
-    resumed = make_trainer("broken", scheduled_sampling=0.8)
-    resumed.run()
-    plain = make_trainer("plain")
-    plain.run()
-    for name, weight in weights_of(unbroken).items():
-        assert torch.equal(weights_of(resumed)[name], weight), name
-    assert any(not torch.equal(weights_of(plain)[n], w) for n, w in weights_of(unbroken).items())
-
-
 TINY = """
 [model]
 d_model = 16
