@@ -44,7 +44,7 @@ def dev_translations(
 def some_pairs(corpus: CorpusTable, split: str, count: int, data: DataTable) -> list[Pair]:
     """Up to `count` pairs of a split, drawn with a fixed seed."""
     path = corpus.path(split)
-    pairs = read_pairs(path, data.is_lowercase) if path is not None else []
+    pairs = read_pairs(path) if path is not None else []
     return random.Random(0).sample(pairs, min(count, len(pairs)))
 
 

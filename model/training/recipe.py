@@ -86,15 +86,13 @@ class DataTable:
     """`languages` are those of the TSV columns, in order. Both directions are trained; with
     `is_one_way` only first to second.
 
-    Pairs with a side longer than `max_tokens` are dropped. With `is_lowercase` every text is
-    lower-cased first, also in evaluation.
+    Pairs with a side longer than `max_tokens` are dropped.
     """
 
     languages: tuple[str, str]
     corpora: tuple[CorpusTable, ...]
     max_tokens: int = 100
     is_one_way: bool = False
-    is_lowercase: bool = False
     augmentation: AugmentationTable = AugmentationTable()
     terms: TermsTable = TermsTable()
 
@@ -114,8 +112,6 @@ class TokenizerTable:
     character_coverage: float = 0.9995
     reserved_pieces: int = 0
     """The number of unsplit placeholders, and of tags of each kind (`model.text.reserved`)."""
-    word_vectors: Path | None = None
-    """Initial embeddings in the text format: a word and its numbers on each line."""
 
 
 @dataclass(frozen=True)

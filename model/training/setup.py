@@ -19,7 +19,7 @@ from model.training.evaluation import VALIDATION_SLOTS
 from model.training.growth import grow
 from model.training.recipe import Recipe, RecipeError
 from model.training.saving import copy_tokenizer, damaged
-from model.training.vocabulary import read_word_vectors, train_tokenizer
+from model.training.vocabulary import train_tokenizer
 
 TOKENIZER_FILE = "sentencepiece.model"
 _BYTES_A_WEIGHT = 16
@@ -91,7 +91,7 @@ def require_pairs(recipe: Recipe, train: BatchMaker, dev: BatchMaker) -> None:
 
 
 def build_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
-    """The network with its initial weights: random, with word vectors, or a checkpoint's. Weights
+    """The network with its initial weights: random, or a checkpoint's. Weights
     that the recipe does not train have no gradient.
 
     Raises RecipeError if the checkpoint does not fit the recipe's architecture.
@@ -100,11 +100,6 @@ def build_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
     config = recipe.model_config(tokenizer.target_vocab_size)
     model = Transformer(config)
     initialise(model, recipe.training.initialisation)
-    if (vectors := recipe.tokenizer.word_vectors) is not None:
-        known = read_word_vectors(vectors, tokenizer, config.d_model)
-        with torch.no_grad():
-            for token, vector in known.items():
-                model.tgt_embedding.tokens.weight[token] = vector
     if (start := recipe.training.start) is not None:
         _load_start(model, tokenizer, start, is_growing=recipe.training.grow)
     if frozen := recipe.training.frozen_layers:

@@ -1,4 +1,4 @@
-"""Train the joint sentencepiece model of a recipe, and read pre-trained word vectors for it."""
+"""Train the joint sentencepiece model of a recipe."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import sentencepiece
-import torch
-from torch import Tensor
 
 from model.text.normalisation import normalise
 from model.text.reserved import reserved_pieces
-from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import language_tag
 from model.training.data import read_pairs
 from model.training.recipe import Recipe, RecipeError
@@ -58,51 +55,7 @@ def train_tokenizer(recipe: Recipe, path: Path) -> None:
 def _sentences(recipe: Recipe) -> Iterator[str]:
     rng = np.random.default_rng(recipe.training.seed)
     for corpus in recipe.data.corpora:
-        for pair in read_pairs(corpus.train, recipe.data.is_lowercase) if corpus.train else ():
+        for pair in read_pairs(corpus.train) if corpus.train else ():
             repeats = int(corpus.weight + rng.random())
             for _ in range(repeats):
                 yield from (normalise(side) for side in pair)
-
-
-def read_word_vectors(path: Path, tokenizer: Tokenizer, d_model: int) -> dict[int, Tensor]:
-    """Vectors for the pieces that are words of the file: id -> (D,).
-
-    Text format: a word and its D numbers on each line, optionally after a line with the two sizes.
-    """
-    ids = _ids_by_word(tokenizer)
-    vectors: dict[int, Tensor] = {}
-    for number, (word, *numbers) in enumerate(_word_lines(path), 1):
-        if number == 1 and len(numbers) == 1:
-            continue
-        if len(numbers) != d_model:
-            raise RecipeError(
-                f"{path}, line {number}: {len(numbers)} numbers for {word!r}, "
-                f"but d_model is {d_model}"
-            )
-        for token in ids.get(word, ()):
-            vectors[token] = _vector(numbers, f"{path}, line {number}")
-    return vectors
-
-
-def _word_lines(path: Path) -> Iterator[list[str]]:
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            yield from (line.rstrip().split(" ") for line in lines)
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError(f"cannot read the word vectors {path}: {error}") from error
-
-
-def _vector(numbers: list[str], where: str) -> Tensor:
-    try:
-        return torch.tensor([float(number) for number in numbers])
-    except ValueError as error:
-        raise RecipeError(f"{where}: {error}") from error
-
-
-def _ids_by_word(tokenizer: Tokenizer) -> dict[str, list[int]]:
-    ids: dict[str, list[int]] = {}
-    for token in range(tokenizer.target_vocab_size):
-        text = tokenizer.text_of(token)
-        if isinstance(text, str) and text.strip():
-            ids.setdefault(text.strip(), []).append(token)
-    return ids

@@ -172,7 +172,7 @@ def test_a_mistake_in_a_stage_is_named(tmp_path: Path, right: str, wrong: str, s
         ('train = "two.tsv"', "train = 2", "data.corpora.train must be a string, got 2"),
         ("weight = 2.5", 'weight = "x"', "data.corpora.weight must be a number .*, got 'x'"),
         ("vocab_size = 1000", 'model_type = "word"', r"one of \['unigram', 'bpe'\], got 'word'"),
-        ("vocab_size = 1000", "word_vectors = 1", "tokenizer.word_vectors must be a string, got 1"),
+        ("max_steps = 100", "max_steps = 1\nstart = 1", "training.start must be a string, got 1"),
         ("max_tokens = 50", "max_tokens = 99999", "data.max_tokens must be at most 65536, got 999"),
         ("weight = 2.5", "weight = 1e9", "data.corpora.weight must be at most 10000, got 10000000"),
         (
