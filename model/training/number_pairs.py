@@ -18,7 +18,7 @@ from num2words import num2words
 from model.training.alignment import Pair
 from model.training.gaps import Gap, base_languages, gap_at
 
-WRITTEN = ("de", "en", "fr", "zh")
+WRITTEN = ("de", "en", "zh")
 """The languages whose numbers are known in words."""
 
 _LEAST, _MOST = 13, 99
@@ -30,20 +30,19 @@ _NO_NUMERALS = (
     r"(?!\s*[零〇一二两三四五六七八九十百千万亿几多来余月日号点时秒:：%°/\d-]|\.\d|分(?!钟)|年代|世纪)"
 )
 _PARTS = re.compile(
-    r"o.clock|\d\s?[ap]m\b|\b[ap]\.m\b|\buhr\b|\bheures?\b|per\s?cent|prozent|pour cent|hundred|"
-    r"thousand|million|milli|billion|hundert|tausend|\bmille\b|\bcents?\b|centur|siècle",
+    r"o.clock|\d\s?[ap]m\b|\b[ap]\.m\b|\buhr\b|per\s?cent|prozent|hundred|thousand|million|milli|"
+    r"billion|hundert|tausend|\bcents?\b|centur",
     re.IGNORECASE,
 )
 _MONTHS = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December|"
-    r"Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|mai|juin|"
-    r"juillet|août|septembre|octobre|novembre|décembre)\b"
+    r"Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b"
 )
 """What gives a number limits or is a part of it."""
-_GROUPS = {"en": ",", "de": ".", "fr": " ", "zh": ""}
+_GROUPS = {"en": ",", "de": ".", "zh": ""}
 _LEAST_GROUPED = 10_000
 _MOST_ZEROS, _MOST_ZEROS_IN_EUROPE = 6, 4
-"""French and German decline what follows millions."""
+"""German declines what follows millions."""
 _DIGITS_SHARE, _MIXED_SHARE = 0.5, 0.15
 
 
