@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from model.training import cldr_pairs
+from model.training import substitution as cldr_pairs
 from model.training.alignment import Anchor, Pair
 from model.training.markup import with_placeholders, with_tags
-from model.training.number_pairs import number_gaps, with_another_number
 from model.training.recipe import AugmentationTable
+from model.training.substitution import number_gaps, with_another_number
 
 MarkUp = Callable[[Pair, Sequence[Anchor], int, random.Random], Pair]
 _ENDS = ".!?。！？…"

@@ -23,7 +23,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
 from model.training.augmentation import MadePair, augment
 from model.training.recipe import CorpusTable, DataTable, RecipeError
-from model.training.term_pairs import term_pairs
+from model.training.terms import term_pairs
 
 Indices = NDArray[np.int64]
 Augment = Callable[[Sequence[Pair]], list[MadePair]]

@@ -28,14 +28,14 @@ from model.network.transformer import weight_shapes
 from model.training.averaging import average_checkpoints, average_weights
 from model.training.data import Examples
 from model.training.evaluation import dev_bleu, dev_loss
-from model.training.log import TrainingLog
 from model.training.memory import FreedMemory
-from model.training.optimiser_step import NotFiniteError, OptimiserStep
+from model.training.optimisation import NotFiniteError, OptimiserStep
 from model.training.recipe import Recipe
 from model.training.recipe_file import CHECKPOINT_DIRECTORY, load_stages
 from model.training.saving import (
     RunLock,
     TrainingError,
+    TrainingLog,
     damaged,
     load_state,
     require_snapshots,

@@ -25,8 +25,8 @@ from model.training.recipe import (
     TermsTable,
     TokenizerTable,
     TrainingTable,
+    check_recipe,
 )
-from model.training.recipe_checks import check_recipe
 from model.values import is_whole_number, shown
 
 _MOST_BYTES = 2**22

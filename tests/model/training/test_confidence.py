@@ -8,12 +8,16 @@ from typing import cast
 import numpy as np
 import pytest
 
-from benchmarks.confidence import area, calibration_error
 from model.confidence import probability
 from model.decoding.sentence import Hypothesis
 from model.text.tokenizer import Tokenizer
-from model.training.confidence import Example, fitted, sentence_example, word_examples
-from model.training.dev_translations import DevTranslation
+from model.training.calibration import (
+    DevTranslation,
+    Example,
+    fitted,
+    sentence_example,
+    word_examples,
+)
 
 
 class Letters:
@@ -77,14 +81,3 @@ def test_examples_of_one_kind_give_finite_weights(is_right: bool) -> None:
     weights = fitted([Example([1.0, -0.5 * i], is_right) for i in range(50)])
     assert all(np.isfinite(weights))
     assert (probability(weights, [1.0, -5.0]) > 0.5) == is_right
-
-
-def test_the_calibration_error_is_the_distance_of_confidence_from_truth() -> None:
-    confidence = np.array([0.25, 0.25, 0.85, 0.85])
-    assert calibration_error(confidence, np.array([0.0, 0.0, 1.0, 1.0])) == pytest.approx(0.2)
-    assert calibration_error(np.ones(4), np.ones(4)) == 0.0
-
-
-def test_the_area_counts_pairs_in_their_right_order() -> None:
-    confidence = np.array([0.1, 0.4, 0.4, 0.9])
-    assert area(confidence, np.array([0.0, 0.0, 1.0, 1.0])) == pytest.approx(3.5 / 4)

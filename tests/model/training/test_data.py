@@ -34,7 +34,7 @@ from model.training.recipe import (
     TermsTable,
     TokenizerTable,
 )
-from model.training.vocabulary import train_tokenizer
+from model.training.setup import train_tokenizer
 
 MakeRecipe = Callable[..., Recipe]
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from model.training.number_pairs import digits, number_gaps, with_another_number, words
+from model.training.substitution import digits, number_gaps, with_another_number, words
 
 Pairs = list[tuple[str, str]]
 ENGLISH_GERMAN = ("I am forty-three years old.", "Ich bin dreiundvierzig Jahre alt.")

@@ -10,7 +10,7 @@ import pytest
 
 from model.text.tokenizer import Tokenizer
 from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError, TokenizerTable
-from model.training.vocabulary import train_tokenizer
+from model.training.setup import train_tokenizer
 
 MakeRecipe = Callable[..., Recipe]
 
