@@ -54,8 +54,7 @@ class AugmentationTable:
     `placeholders` and `tags` with pieces of `model.text.reserved`. `short` is a share of the pairs
     with at most three words or six Chinese characters, and of recurring openings before commas
     ("Yes, ..."): 4.0 shows each about four more times. `numbers` and `cldr` are shares of the pairs
-    with a number or a thing that `number_pairs` and `cldr_pairs` of `model.training` can replace.
-    """
+    with a number or a name that `model.training.substitution` can replace."""
 
     cased: float = 0.0
     copied: float = 0.0
