@@ -35,7 +35,7 @@ install: $(TESTING) $(LINTING) ## create .venv with everything for serving, trai
 
 NATIVE := $(wildcard model/backends/native/*.cpp model/backends/native/*.h model/backends/native/*.inc)
 
-$(SERVING): pyproject.toml $(NATIVE)
+$(SERVING): pyproject.toml setup.py $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	rm -f model/backends/native/_library.*

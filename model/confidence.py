@@ -1,6 +1,6 @@
 """How sure a model is of a word and of a sentence: log-probabilities, calibrated on dev data.
 
-A logistic function of a few features (Platt 1999) that cost nothing; `model.training.confidence`
+A logistic function of a few features (Platt 1999) that cost nothing; `model.training.calibration`
 fits its parameters.
 """
 

@@ -1,4 +1,4 @@
-"""Prove at start that a GPU translates: each fast path against the plain PyTorch path.
+"""Prove at start that a GPU translates: recorded steps against the plain PyTorch path.
 
 A GPU, its driver and PyTorch's kernels differ from machine to machine, and no test of ours ran on
 this one. A path that fails or disagrees here is switched off before it serves a user.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from model.backends.fast_paths import FastPath
 from model.backends.selection import Backend
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
@@ -74,33 +73,6 @@ def proven_runner(
     runner = make("eager")
     runner.refused_paths = (RECORDED_STEPS,)
     return runner
-
-
-def proven_paths(
-    paths: Sequence[FastPath], prove: Callable[[FastPath], str | None]
-) -> list[FastPath]:
-    """Those of the fast paths that work here. `prove` makes a runner that uses the one given and
-    returns what is wrong with it; each is tried alone, so that one does not hide another.
-
-    Raises DeviceLost or MemoryError."""
-    proven = []
-    for path in paths:
-        fault = _fault_of_path(path, prove)
-        if fault is None:
-            proven.append(path)
-        else:
-            _logger.warning("%s is switched off here, which is slower: %s", path, fault)
-    return proven
-
-
-def _fault_of_path(path: FastPath, prove: Callable[[FastPath], str | None]) -> str | None:
-    """A compiler that is missing or fails raises errors of many kinds."""
-    try:
-        return prove(path)
-    except (DeviceLost, MemoryError):
-        raise
-    except Exception as error:
-        return str(error).partition("\n")[0] or type(error).__name__
 
 
 def fault_of(

@@ -5,13 +5,11 @@ Callers pass and get plain Python; they see no tensors, device or precision.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from model.backends.cuda_device import make_device
-from model.backends.cuda_graphs import GraphedStep
-from model.backends.fast_paths import FastPath
+from model.backends.cuda_graphs import GraphedStep, UsualSentences
+from model.backends.devices import make_device
 from model.backends.native import PackedModel
-from model.backends.recorded_shapes import UsualSentences
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
 from model.decoding.alignment import Aligner
@@ -48,13 +46,11 @@ class Runner:
         backend: Backend | None = None,
         byte_ids: Mapping[int, int] | None = None,
         alignment_heads: Sequence[AttentionHead] = (),
-        fast_paths: Collection[FastPath] = (),
     ) -> None:
         """A model on disk is read once, weight by weight for the native backend; several runners
         can share a packed one. `backend`: None selects the best one of the device. `byte_ids`: maps
         each byte token to its byte; the search generates only valid UTF-8. `alignment_heads`: those
-        whose mean attention aligns words; empty: `default_heads`. `fast_paths`: those to
-        use (`model.backends.fast_paths`)."""
+        whose mean attention aligns words; empty: `default_heads`."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -62,13 +58,12 @@ class Runner:
         self.max_beam_size = min(max_beam_size, max_rows)
         self._config = config
         self._device = model.device
-        self.fast_paths = tuple(fast_paths)
         self._compute = make_device(model.device)
         capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
         with self._compute.in_use():
             self._network, self._search, self._step = make_step(
                 *(model, control_ids, capacity, self.max_beam_size, precision, backend),
-                *(byte_ids or {}, fast_paths),
+                byte_ids or {},
             )
         self._limits = SentenceLimits(
             self.max_source_tokens, self.max_target_tokens, self.max_beam_size

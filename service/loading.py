@@ -185,8 +185,7 @@ def _load_model(opened: _OpenedModel, settings: Settings, sizes: Sizes) -> Loade
 
 def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> InspectedModel:
     """A trace uses the engine's weights on a CPU; elsewhere it reads them again, as attention."""
-    from model.inspection import attention_tables, is_inspectable
-    from model.search_tracing import TracedModel, on_cpu, trace_search
+    from model.inspection import TracedModel, attention_tables, is_inspectable, on_cpu, trace_search
 
     model, tokenizer, placement = checkpoint.model, checkpoint.tokenizer, factory.placement
     if not is_inspectable(model):

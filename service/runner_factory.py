@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from model.backends.devices import has_bfloat16
-from model.backends.fast_paths import FastPath, possible_paths
 from model.backends.memory import (
     full_bytes,
     native_step_bytes,
@@ -23,13 +22,11 @@ from model.checkpoint import StoredCheckpoint
 from model.decoding.network_interface import Capacity, Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
-from model.device_lost import DeviceLost
 from model.network.transformer import Transformer
 from model.offline import translate_all
 from model.proving import (
     fault_of,
     proof_sentences,
-    proven_paths,
     proven_precision,
     proven_runner,
 )
@@ -66,7 +63,6 @@ class RunnerFactory:
         self._checkpoint = checkpoint
         self._max_beam_size = max_beam_size
         self._control_ids = checkpoint.tokenizer.control_ids()
-        self._proven_paths: dict[str, Sequence[FastPath]] = {}
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
 
     def choose_precision(self) -> None:
@@ -88,49 +84,19 @@ class RunnerFactory:
         self.placement = self.placement._replace(precision=precision)
 
     def make_warm_runner(self, capacity: Capacity, device: str, num_workers: int) -> Runner:
-        """A runner that is warmed up, one of `num_workers`; on a GPU its fast paths have proved
+        """A runner that is warmed up, one of `num_workers`; its recorded steps have proved
         themselves."""
-        runner = self._proven_with_fast(capacity, device) or self._proven(
-            capacity, device, self.placement.backend, ()
-        )
-        kept = runner.fast_paths
-        runner.refused_paths = (
-            *runner.refused_paths,
-            *(path for path in self._possible_paths() if path not in kept),
-        )
-        if runner.can_step_subset:
-            runner.share_cores(num_workers)
-            decoding = self._checkpoint.info.decoding
-            runner.step_cost = measure_step_cost(runner, decoding)
-        return runner
-
-    def _proven_with_fast(self, capacity: Capacity, device: str) -> Runner | None:
-        """A recorded runner with the fast paths that work alone, if they also work together."""
-        if not (fast := self._fast_paths(device)):
-            return None
-        try:
-            return self._proven(capacity, device, "graphs", fast)
-        except DeviceLost:
-            raise
-        except RuntimeError as error:
-            self._proven_paths[device] = ()
-            _logger.warning("all fast paths are switched off here: %s", error)
-            return None
-
-    def _proven(
-        self,
-        capacity: Capacity,
-        device: str,
-        backend: Backend | None,
-        fast_paths: Sequence[FastPath],
-    ) -> Runner:
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
-        return proven_runner(
-            lambda chosen: self._make(capacity, device, precision, chosen, fast_paths),
-            backend,
+        runner = proven_runner(
+            lambda chosen: self._make(capacity, device, precision, chosen),
+            self.placement.backend,
             lambda made: made.warm_up([decoding, DecodingOptions(beam_size=1)], self._has_tags),
             lambda made: fault_of(made, self._sentences, self._plain(device, precision)),
         )
+        if runner.can_step_subset:
+            runner.share_cores(num_workers)
+            runner.step_cost = measure_step_cost(runner, decoding)
+        return runner
 
     def weights(self) -> Transformer | PackedModel:
         """The weights of the first device's runners."""
@@ -158,32 +124,12 @@ class RunnerFactory:
         )
         return backend == "native"
 
-    def _possible_paths(self) -> Sequence[FastPath]:
-        """The fast paths to try: none without a GPU, or if another backend is set."""
-        is_recorded = self.placement.is_gpu and self.placement.backend in (None, "graphs")
-        return possible_paths() if is_recorded else ()
-
-    def _fast_paths(self, device: str) -> Sequence[FastPath]:
-        """The fast paths that translate on this device as the plain path does; tried once."""
-        if device not in self._proven_paths:
-            precision, possible = self.placement.precision, self._possible_paths()
-            plain = self._plain(device, precision) if possible else []
-
-            def prove(path: FastPath) -> str | None:
-                runner = self._proof_runner(device, precision, [path])
-                runner.warm_up([])
-                return fault_of(runner, self._sentences, plain)
-
-            self._proven_paths[device] = proven_paths(possible, prove)
-        return self._proven_paths[device]
-
     def _make(
         self,
         capacity: Capacity,
         device: str,
         precision: Precision,
         backend: Backend | None,
-        fast_paths: Sequence[FastPath] = (),
     ) -> Runner:
         return Runner(
             self._prepared(device, precision, backend),
@@ -194,7 +140,6 @@ class RunnerFactory:
             backend=backend,
             byte_ids=self._checkpoint.tokenizer.byte_ids(),
             alignment_heads=self._checkpoint.info.alignment_heads,
-            fast_paths=fast_paths,
         )
 
     def _prepared(
@@ -208,16 +153,11 @@ class RunnerFactory:
 
     def _plain(self, device: str, precision: Precision) -> list[Finished]:
         """The built-in sentences, translated by the plain PyTorch path."""
-        return translate_all(self._proof_runner(device, precision, ()), self._sentences)
-
-    def _proof_runner(
-        self, device: str, precision: Precision, fast_paths: Sequence[FastPath]
-    ) -> Runner:
-        """A small runner without recorded steps."""
         limit = max(len(sentence.ids) for sentence in self._sentences)
         rows = max(_PROOF_SLOTS * 4, self._max_beam_size)
         capacity = Capacity(_PROOF_SLOTS, rows, limit, _PROOF_TARGET_TOKENS)
-        return self._make(capacity, device, precision, "eager", fast_paths)
+        runner = self._make(capacity, device, precision, "eager")
+        return translate_all(runner, self._sentences)
 
     @functools.cached_property
     def _sentences(self) -> list[SourceSentence]:

@@ -95,10 +95,11 @@ class Settings(BaseSettings):
         description="float32, bfloat16, float16 (GPU) or int8 (CPU); auto is what is fastest on a "
         "CPU, and float16 on a GPU unless the model overflows in it.",
     )
-    backend: Literal["auto", "native", "eager", "graphs"] = Field(
+    backend: Literal["auto", "native", "eager", "graphs", "compiled"] = Field(
         "auto",
-        description="Who computes: native (our own CPU code), eager (PyTorch) or graphs (PyTorch "
-        "on a GPU, steps recorded); auto is native on a CPU if compiled, and graphs on a GPU.",
+        description="Who computes: native (our own CPU code), eager (PyTorch), graphs (PyTorch "
+        "on a GPU, steps recorded) or compiled (the same, fused by torch.compile); auto is native "
+        "on a CPU if it was built, and graphs on a GPU.",
     )
     threads: int = Field(
         0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."

@@ -49,7 +49,7 @@ def tiny_pairs() -> Path:
 def tiny_tokenizer_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentencepiece model of TINY_VOCAB_SIZE pieces, trained as `dragoman train` would."""
     from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
-    from model.training.vocabulary import train_tokenizer
+    from model.training.setup import train_tokenizer
 
     path = tmp_path_factory.mktemp("tokenizer") / "tiny.model"
     data = DataTable(languages=("zh", "en"), corpora=(CorpusTable("tiny", TINY_PAIRS),))

@@ -14,9 +14,8 @@ from torch import Tensor
 from benchmarks.gpu.figures import note
 from benchmarks.gpu.models import random_model, shapes_for
 from benchmarks.gpu.speed import milliseconds
-from model.backends.cuda_recording import CudaRecorder
-from model.backends.recorded_encoder import RecordedEncoder
-from model.backends.source_encoder import SourceEncoder, source_table
+from model.backends.recording import CudaRecorder
+from model.backends.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.backends.torch_cache import MemoryCache
 from model.decoding.network_interface import Capacity
 from model.network.config import ModelConfig

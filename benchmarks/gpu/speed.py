@@ -88,6 +88,10 @@ def replay(device: str) -> None:
             for beam in (1, 4):
                 if slots * beam <= 1024:
                     _time_steps(name, runner_of(model, slots, beam, half(device)), beam, device)
+    if device != "cpu":  # a CPU has no graphs whose operations are to be fused
+        name, config = next(iter(shapes_for(device).items()))
+        runner = runner_of(random_model(config, device), 64, 4, half(device), "compiled")
+        _time_steps(f"{name}, compiled", runner, 4, device)
 
 
 def _time_steps(name: str, runner: Runner, beam: int, device: str) -> None:

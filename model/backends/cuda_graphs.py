@@ -11,21 +11,24 @@ for tests of the logic.
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import torch
 
-from model.backends.cuda_recording import Recorder
-from model.backends.recorded_shapes import RecordedShape, UsualSentences, usual_shapes
-from model.backends.recorded_table import RecordedTable
-from model.backends.recording import Recording, record_all
-from model.decoding.network_interface import BatchRows, Capacity, Network, StepShape
+from model.backends.recording import Recorder, Recording, record_all, rounded
+from model.decoding.network_interface import BatchRows, Capacity, Network, RowTable, StepShape
 from model.decoding.search import Search
 from model.decoding.slot_options import Features
 from model.decoding.step import Outcome, Step
+from model.decoding.transfer import to_device
 
 _MOST_GRAPHS = 2048
+SHORTEST = 32
+"""The least length of a history or a source, in tokens."""
 
 
 class GraphedStep(Step):
@@ -34,10 +37,19 @@ class GraphedStep(Step):
     lag = 1
 
     def __init__(
-        self, network: Network, search: Search, capacity: Capacity, recorder: Recorder | None
+        self,
+        network: Network,
+        search: Search,
+        capacity: Capacity,
+        recorder: Recorder | None,
+        *,
+        is_compiled: bool = False,
     ) -> None:
-        """`recorder`: None records nothing."""
+        """`recorder`: None records nothing. `is_compiled`: torch.compile fuses the operations; one
+        compilation serves all sizes."""
         super().__init__(network, search)
+        run = torch.compile(self.run, dynamic=True, fullgraph=True) if is_compiled else self.run
+        self._operations: Callable[[RowTable, StepShape, Features], Outcome] = run
         self._capacity, self._recorder = capacity, recorder
         self._device = search.length.device
         self._widths: Sequence[int] = ()
@@ -51,9 +63,7 @@ class GraphedStep(Step):
         self, batch: BatchRows, shape_of_step: StepShape, features: Features
     ) -> _Recording:
         """The recording that serves a step, with its table."""
-        shape = self._common(
-            RecordedShape.of(batch, shape_of_step, features, self._capacity, self._widths)
-        )
+        shape = RecordedShape.of(batch, shape_of_step, features, self._capacity, self._widths)
         recording = self._recording_of(shape)
         recording.table.load(batch)
         return recording
@@ -65,8 +75,8 @@ class GraphedStep(Step):
         Raises RuntimeError if none of the first ones can be recorded.
         """
         self._widths = sorted({kind.beam_size for kind in usual})
-        shapes = map(self._common, usual_shapes(self._capacity, usual))
-        record_all(list(dict.fromkeys(shapes))[:_MOST_GRAPHS], self._prepared, "steps")
+        shapes = usual_shapes(self._capacity, usual)
+        record_all(shapes[:_MOST_GRAPHS], self._prepared, "steps")
 
     @property
     def num_recorded(self) -> int:
@@ -84,16 +94,6 @@ class GraphedStep(Step):
             self._recordings.popitem(last=False)
         return recording
 
-    def _common(self, shape: RecordedShape) -> RecordedShape:
-        """The shape that serves others too, at no cost: fused layers read no further than a source
-        goes, and fused ranking looks for a prefix in passing."""
-        features, step = shape.features, shape.shape_of_step
-        if self._search.ranks_all and not features.needs_all_logits:
-            features = features._replace(has_prefix=True)
-        if not self._network.needs_longest_source:
-            step = step._replace(source=self._capacity.max_source_tokens)
-        return shape._replace(features=features, shape_of_step=step)
-
     def _prepared(self, shape: RecordedShape) -> _Recording:
         recording = self._recording_of(shape)
         while not recording.is_prepared(self._recorder):
@@ -105,7 +105,7 @@ class GraphedStep(Step):
 
     def _run_plainly(self, recording: _Recording) -> Outcome:
         shape = recording.shape
-        return self.run(recording.table.table, shape.shape_of_step, shape.features)
+        return self._operations(recording.table.table, shape.shape_of_step, shape.features)
 
 
 class _Recording(Recording[Outcome]):
@@ -115,3 +115,142 @@ class _Recording(Recording[Outcome]):
         super().__init__(f"a step of {shape.n_slots} slots and {shape.n_rows} rows")
         self.shape = shape
         self.table = RecordedTable(shape, device)
+
+
+class RecordedShape(NamedTuple):
+    """The key of a recorded step: everything it depends on except values in device memory."""
+
+    n_slots: int
+    width: int
+    n_rows: int
+    n_drawn: int
+    shape_of_step: StepShape
+    features: Features
+
+    @classmethod
+    def of(
+        cls,
+        batch: BatchRows,
+        shape_of_step: StepShape,
+        features: Features,
+        capacity: Capacity,
+        widths: Sequence[int] = (),
+    ) -> RecordedShape:
+        """The shape that serves a step. Beams are padded to the next of the usual `widths`."""
+        n_slots, own_width = batch.columns.by_slot.shape
+        width = min((width for width in widths if width >= own_width), default=own_width)
+        target = rounded(max(shape_of_step.target, SHORTEST), capacity.max_target_tokens)
+        source = rounded(max(shape_of_step.source, SHORTEST), capacity.max_source_tokens)
+        return cls(
+            n_slots=rounded(n_slots, capacity.max_slots),
+            width=width,
+            n_rows=rounded(len(batch.columns.slots), capacity.max_rows),
+            n_drawn=rounded(len(batch.drawn), capacity.max_rows),
+            shape_of_step=StepShape(target, source),
+            features=features,
+        )
+
+
+class UsualSentences(NamedTuple):
+    """Sentences that a server expects: their beam, and what they need of a step."""
+
+    beam_size: int
+    features: Features
+
+
+def usual_shapes(capacity: Capacity, usual: Sequence[UsualSentences]) -> list[RecordedShape]:
+    """All shapes of batches of such sentences, also mixed with each other and with any narrower
+    beams, streamed or not; short histories first."""
+    targets = _lengths(capacity.max_target_tokens)
+    sources = _lengths(capacity.max_source_tokens)
+    shapes = [
+        RecordedShape(n_slots, kind.beam_size, n_rows, n_drawn, StepShape(target, source), features)
+        for target, source in itertools.product(targets, sources)
+        for kind in _mixed(usual)
+        for features in (kind.features, kind.features._replace(has_streams=True))
+        for n_slots, n_rows, n_drawn in _sizes(capacity, kind)
+    ]
+    return list(dict.fromkeys(shapes))
+
+
+def _lengths(most: int) -> list[int]:
+    return sorted({rounded(max(length, SHORTEST), most) for length in range(1, most + 1)})
+
+
+def _mixed(usual: Sequence[UsualSentences]) -> list[UsualSentences]:
+    """Each kind, and each together with all that are not wider."""
+    kinds = list(usual)
+    for kind in usual:
+        narrower = [other.features for other in usual if other.beam_size <= kind.beam_size]
+        kinds.append(UsualSentences(kind.beam_size, Features.union(narrower)))
+    return list(dict.fromkeys(kinds))
+
+
+def _sizes(capacity: Capacity, kind: UsualSentences) -> Iterator[tuple[int, int, int]]:
+    """Slots, rows and sampling rows of batches of one sentence to as many as fit, of which one at
+    least is as wide as the kind. All rows sample, or none."""
+    width = kind.beam_size
+    fewest = 1
+    for n_slots in _rounded_range(
+        1, min(capacity.max_slots, capacity.max_rows), capacity.max_slots
+    ):
+        least = fewest + (width > 1)
+        most = min(n_slots * width, capacity.max_rows)
+        for n_rows in _rounded_range(least, most, capacity.max_rows):
+            yield n_slots, n_rows, n_rows if kind.features.has_sampling else 0
+        fewest = n_slots + 1
+
+
+def _rounded_range(least: int, most: int, limit: int) -> Iterator[int]:
+    """What the numbers from `least` to `most` are rounded to."""
+    while least <= most:
+        size = rounded(least, limit)
+        yield size
+        least = size + 1
+
+
+class RecordedTable:
+    """A `RowTable` of a recorded shape; its memory stays where it is.
+
+    Places beyond those of a batch name the first row of the first slot, which is harmless: what
+    they read is not used, and they write to rows and slots that are free.
+    """
+
+    def __init__(self, shape: RecordedShape, device: torch.device) -> None:
+        self._shape = shape
+        parts = (shape.n_slots * shape.width, shape.n_rows, shape.n_rows, shape.n_drawn)
+        *self._starts, self._size = itertools.accumulate(parts, initial=0)
+        self._memory = torch.zeros(self._size, dtype=torch.int64, device=device)
+        by_slot, slots, beams, drawn = (
+            self._memory[start : start + size]
+            for start, size in zip(self._starts, parts, strict=True)
+        )
+        self.table = RowTable(
+            by_slot=by_slot.view(shape.n_slots, shape.width),
+            slots=slots,
+            beams=beams,
+            members=torch.arange(shape.n_slots, device=device),
+            rows=torch.arange(shape.n_rows, device=device),
+            drawn=drawn,
+        )
+        self._loaded: BatchRows | None = None
+
+    def load(self, batch: BatchRows) -> None:
+        """Fill the table with that of a batch, unless it is there already."""
+        if batch is self._loaded:
+            return
+        self._loaded = batch
+        columns, drawn = batch.columns, batch.drawn
+        numbers = np.zeros(self._size, dtype=np.int64)
+        n_slots, width = columns.by_slot.shape
+        by_slot = numbers[: self._shape.n_slots * self._shape.width]
+        by_slot = by_slot.reshape(self._shape.n_slots, self._shape.width)
+        by_slot[:n_slots, :width] = columns.by_slot
+        by_slot[:n_slots, width:] = columns.by_slot[:, :1]
+        for start, column in zip(self._starts[1:3], (columns.slots, columns.beams), strict=True):
+            numbers[start : start + column.size] = column
+        if drawn:  # padding must name a row that samples
+            start = self._starts[-1]
+            numbers[start : start + self._shape.n_drawn] = drawn[0]
+            numbers[start : start + len(drawn)] = drawn
+        self._memory.copy_(to_device(numbers, self._memory.device))

@@ -1,19 +1,28 @@
-"""Choose devices by name, and see what a card can compute."""
+"""Choose devices by name, and use them: a stream for each runner, and what an error means."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
 from model.decoding.network_interface import Precision
+from model.device_lost import DeviceLost
 
 _logger = logging.getLogger(__name__)
 _NAMES = re.compile(r"auto|cpu|cuda|cuda:\d{1,3}(,\d{1,3})*")
 _NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 _FIRST_WITH_BFLOAT16 = (8, 0)
+ONE_RECORDING = threading.RLock()
+"""Held while a graph is recorded: CUDA allows one recording in a process, and a synchronisation in
+another thread breaks it."""
 
 
 def resolve_devices(name: str) -> list[str]:
@@ -77,3 +86,75 @@ def dtype_of(precision: Precision) -> torch.dtype:
     if precision not in dtypes:
         raise ValueError("precision int8 is for the CPU, and needs model/backends/native compiled")
     return dtypes[precision]
+
+
+class ComputeDevice(Protocol):
+    """The device that a runner computes on."""
+
+    def in_use(self) -> AbstractContextManager[object]:
+        """Compute on this device inside the block. Raises DeviceLost for an error that the device
+        does not recover from; other errors pass."""
+        ...
+
+
+class Cpu:
+    """The CPU needs no preparation."""
+
+    def in_use(self) -> AbstractContextManager[object]:
+        return contextlib.nullcontext()
+
+
+class CudaDevice:
+    """A GPU, with a stream of its own for one runner."""
+
+    def __init__(
+        self, device: torch.device, synchronise: Callable[[torch.device], None] | None = None
+    ) -> None:
+        """`synchronise` waits for the device; it raises RuntimeError if the context is broken."""
+        self._device = device
+        self._synchronise = synchronise or torch.cuda.synchronize
+        configure_cuda()
+        self._stream = torch.cuda.Stream(device)
+        self._stream.wait_stream(torch.cuda.current_stream(device))
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        try:
+            with torch.cuda.stream(self._stream):
+                yield
+        except RuntimeError as error:
+            require_alive(self._device, error, self._synchronise)
+            raise
+
+
+def require_alive(
+    device: torch.device,
+    error: RuntimeError,
+    synchronise: Callable[[torch.device], None] | None = None,
+) -> None:
+    """Raise DeviceLost if, after `error`, the device cannot even be waited for. A CUDA error of one
+    operation leaves the context usable; a sticky one makes every later call fail."""
+    if isinstance(error, DeviceLost):
+        raise error
+    try:
+        with ONE_RECORDING:
+            (synchronise or torch.cuda.synchronize)(device)
+    except RuntimeError as broken:
+        first_line = str(broken).partition("\n")[0]
+        raise DeviceLost(f"{device} does not compute any more: {first_line}") from error
+
+
+def configure_cuda() -> None:
+    """Set what PyTorch decides for the whole process, in serving and in training.
+
+    cuDNN's attention builds a plan for every new shape, tens of milliseconds each, and sources
+    have any length. TensorFloat-32 and reduced-precision sums change results for a little speed.
+    """
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+
+
+def make_device(device: torch.device) -> ComputeDevice:
+    return CudaDevice(device) if device.type == "cuda" else Cpu()

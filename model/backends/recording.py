@@ -1,13 +1,16 @@
-"""Work of a fixed shape: it runs operation by operation once, is recorded, and is then replayed."""
+"""Work of a fixed shape: it runs operation by operation once, is recorded as a CUDA graph, and is
+then replayed."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from model.backends.cuda_recording import Recorded, Recorder
+import torch
+
+from model.backends.devices import ONE_RECORDING, require_alive
 from model.device_lost import DeviceLost
 
 Result = TypeVar("Result")
@@ -15,6 +18,56 @@ Shape = TypeVar("Shape")
 _logger = logging.getLogger(__name__)
 _MOST_REFUSED = 3
 _LOG_SECONDS = 2.0
+
+
+class Recorded(NamedTuple, Generic[Result]):
+    """Recorded work: `replay` runs it again on the same memory, and writes `outcome`."""
+
+    replay: Callable[[], None]
+    outcome: Result
+
+
+class Recorder(Protocol):
+    """Records steps and encodings."""
+
+    def record(self, run: Callable[[], Result]) -> Recorded[Result]:
+        """Record the operations of `run` without executing them.
+
+        Raises RuntimeError if they cannot be recorded, DeviceLost if the device is broken."""
+        ...
+
+
+class CudaRecorder:
+    """Records on a stream of its own. All its graphs share one pool of memory."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._renew()
+
+    def record(self, run: Callable[[], Result]) -> Recorded[Result]:
+        """A failed recording leaves the caller's stream current. It may leave the recording's
+        stream unusable, so later ones get a new stream and pool."""
+        graph = torch.cuda.CUDAGraph()
+        before = torch.cuda.current_stream(self._device)
+        with ONE_RECORDING:
+            try:
+                with torch.cuda.graph(
+                    graph,
+                    pool=self._pool,
+                    stream=self._stream,
+                    capture_error_mode="thread_local",
+                ):
+                    outcome = run()
+            except RuntimeError as error:
+                torch.cuda.set_stream(before)
+                require_alive(self._device, error)
+                self._renew()
+                raise
+        return Recorded(graph.replay, outcome)
+
+    def _renew(self) -> None:
+        self._stream = torch.cuda.Stream(self._device)
+        self._pool = torch.cuda.graph_pool_handle()
 
 
 class Recording(Generic[Result]):
@@ -82,3 +135,8 @@ def record_all(
     if num_recorded:
         seconds = time.monotonic() - started
         _logger.info("recorded %d shapes of %s in %.1f s", num_recorded, what, seconds)
+
+
+def rounded(count: int, most: int) -> int:
+    """Round up to a power of two, at most `most`; 0 stays 0."""
+    return min(1 << (count - 1).bit_length(), most) if count else 0

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import torch
 
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.cuda_recording import CudaRecorder
 from model.backends.devices import dtype_of, has_bfloat16
-from model.backends.fast_paths import RECORDED_ENCODER, FastPath
-from model.backends.fused.paths import fused_network, fused_search
 from model.backends.native import (
     NativeNetwork,
     NativeSearch,
@@ -20,6 +17,7 @@ from model.backends.native import (
     has_fast_int8,
     is_available,
 )
+from model.backends.recording import CudaRecorder
 from model.backends.torch_eager import EagerNetwork
 from model.checkpoint import StoredModel
 from model.decoding.network_interface import Capacity, Network, Precision
@@ -29,8 +27,9 @@ from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
 from model.network.transformer import Transformer
 
-Backend = Literal["native", "eager", "graphs"]
-"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`)."""
+Backend = Literal["native", "eager", "graphs", "compiled"]
+"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`); the same
+with operations that torch.compile fused."""
 
 
 def num_cores() -> int:
@@ -70,8 +69,8 @@ def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
             "backend native needs a CPU, precision float32 or int8, and model/backends/native "
             f"compiled; here are {device} and {precision}"
         )
-    if name == "graphs" and is_cpu:
-        raise ValueError("backend graphs needs a GPU; on the CPU use native or eager")
+    if name in ("graphs", "compiled") and is_cpu:
+        raise ValueError(f"backend {name} needs a GPU; on the CPU use native or eager")
     if name == "eager" and precision == "int8":
         raise ValueError("backend eager cannot compute in int8; use another precision or native")
     for backend in get_args(Backend):
@@ -122,12 +121,10 @@ def make_step(
     precision: Precision,
     backend: Backend | None,
     byte_ids: Mapping[int, int],
-    fast_paths: Collection[FastPath] = (),
 ) -> tuple[Network, Search, Step]:
     """The network of a backend (None: the best one), its search, and the step that runs both.
 
-    `byte_ids`: maps each byte token to its byte; `fast_paths`: those to use, not of
-    the native backend. Raises MemoryError if it does not fit.
+    `byte_ids`: maps each byte token to its byte. Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = SearchSizes(capacity.max_slots, max_beam, capacity.max_target_tokens)
@@ -140,26 +137,25 @@ def make_step(
         network = NativeNetwork(shared, capacity)
         own_search = NativeSearch(sizes, tokens, utf8)
         return network, own_search, NativeStep(network, own_search)
-    is_recorded = backend == "graphs"
-    network_class = fused_network(fast_paths)
-    eager = _eager_network(network_class, shared, control_ids, capacity, is_recorded)
-    search = fused_search(fast_paths)(sizes, tokens, eager.device, utf8)
+    is_compiled = backend == "compiled"
+    is_recorded = is_compiled or backend == "graphs"
+    eager = _eager_network(shared, control_ids, capacity, is_recorded)
+    search = Search(sizes, tokens, eager.device, utf8)
     recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
-    if RECORDED_ENCODER in fast_paths:
-        eager.record_encodings(recorder)
     if not is_recorded:
         return eager, search, Step(eager, search)
-    return eager, search, GraphedStep(eager, search, capacity, recorder)
+    eager.record_encodings(recorder)
+    step = GraphedStep(eager, search, capacity, recorder, is_compiled=is_compiled)
+    return eager, search, step
 
 
 def _eager_network(
-    network_class: type[EagerNetwork],
     model: Transformer,
     control_ids: Sequence[int],
     capacity: Capacity,
     is_recorded: bool,
 ) -> EagerNetwork:
     try:
-        return network_class(model, control_ids, capacity, is_recorded)
+        return EagerNetwork(model, control_ids, capacity, is_recorded)
     except torch.OutOfMemoryError as error:
         raise MemoryError("the model's weights and caches do not fit into memory") from error

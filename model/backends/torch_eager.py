@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.backends.cuda_recording import Recorder
-from model.backends.recorded_encoder import RecordedEncoder
-from model.backends.source_encoder import SourceEncoder, source_table
+from model.backends.recording import Recorder
+from model.backends.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
 from model.decoding.network_interface import (
     Capacity,
@@ -30,7 +29,6 @@ class EagerNetwork:
     """Runs `Transformer` on the key and value caches with eager PyTorch operations."""
 
     can_step_subset = False
-    needs_longest_source = True
 
     def __init__(
         self,
@@ -84,15 +82,9 @@ class EagerNetwork:
     ) -> None:
         """Clamp positions, because a row of an ended search may be at the maximum length."""
         places = positions.clamp_max(shape_of_step.target - 1)
-        self._logits = self._output(self._states(tokens, places, table, shape_of_step))
-        self._logits.index_fill_(1, self._control_ids, float("-inf"))
-
-    def _states(
-        self, tokens: Tensor, places: Tensor, table: RowTable, shape_of_step: StepShape
-    ) -> Tensor:
-        """Feed tokens (R,) at places (R,) -> the states (R, D) that the output makes logits of."""
         context = StepRows(self._rows, self._memory, table, places, shape_of_step)
-        return self._model.step_states(tokens, context)
+        self._logits = self._output(self._model.step_states(tokens, context))
+        self._logits.index_fill_(1, self._control_ids, float("-inf"))
 
     def _output(self, states: Tensor) -> Tensor:
         """Logits (R, V) in float32. A half-precision product would round them to a few hundredths,

@@ -10,8 +10,7 @@
 Loading never unpickles. Every fault becomes one CheckpointError that says how to fix it.
 """
 
-from model.checkpoint.errors import CheckpointError
-from model.checkpoint.files import verify_sums
+from model.checkpoint.files import CheckpointError, verify_sums
 from model.checkpoint.info import CheckpointInfo
 from model.checkpoint.loading import (
     Checkpoint,

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from model.checkpoint.errors import CheckpointError
 from model.files import (
     FileError,
     is_regular,
@@ -76,3 +75,7 @@ def one_line(error: Exception, path: Path) -> str:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class CheckpointError(ValueError):
+    """The checkpoint cannot be served; the message gives the value found and the one needed."""

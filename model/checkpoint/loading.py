@@ -10,12 +10,12 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint.errors import CheckpointError
 from model.checkpoint.files import (
     CONFIG_FILE,
     MOST_TEXT_BYTES,
     SUMS_FILE,
     WEIGHTS_FILE,
+    CheckpointError,
     one_line,
     verify_sums,
 )

@@ -8,11 +8,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint.errors import CheckpointError
 from model.checkpoint.files import (
     CONFIG_FILE,
     SELF_TEST_FILE,
     WEIGHTS_FILE,
+    CheckpointError,
     verify_sums,
     write_sums,
 )

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.checkpoint.errors import CheckpointError
+from model.checkpoint.files import CheckpointError
 from model.files import (
     reason_of,
 )

@@ -126,11 +126,9 @@ class Network(Protocol):
 
     `can_step_subset`: whether a step takes any subset of rows, at a roughly proportional cost.
     If not, live slots must be 0..N-1 and live rows 0..R-1.
-    `needs_longest_source`: whether a step's operations depend on the source of its `StepShape`.
     """
 
     can_step_subset: bool
-    needs_longest_source: bool
 
     def share_cores(self, sharers: int) -> None:
         """Use 1 / `sharers` of the cores; that many networks compute at once, one thread each."""

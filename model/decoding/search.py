@@ -34,9 +34,6 @@ _RUNNING = Status.RUNNING.value  # torch.compile does not know an IntEnum
 class Search(SearchState):
     """The operations of a step, on the state of every running search."""
 
-    ranks_all = False
-    """Whether `choose` serves also steps that need no more than the likeliest tokens."""
-
     def choose(
         self, logits: Tensor, rows: RowTable, max_length: int, features: Features
     ) -> RowCandidates:

@@ -35,12 +35,7 @@ class Features(NamedTuple):
     @property
     def needs_logits(self) -> bool:
         """Whether the choice of the next token needs all logits, not only the likeliest tokens."""
-        return self.needs_all_logits or self.has_prefix
-
-    @property
-    def needs_all_logits(self) -> bool:
-        """Likewise, where the likeliest tokens are chosen with regard to prefixes."""
-        return self.has_sampling or self.has_guards or self.has_terms
+        return self.has_sampling or self.has_guards or self.has_prefix or self.has_terms
 
     @classmethod
     def of(cls, sentence: SourceSentence) -> Features:

@@ -97,7 +97,7 @@ class Step:
         self, table: RowTable, shape_of_step: StepShape, features: Features
     ) -> RowCandidates:
         search = self._search
-        if features.needs_logits or search.utf8 is not None or search.ranks_all:
+        if features.needs_logits or search.utf8 is not None:
             return self._search.choose(
                 self._network.logits(), table, shape_of_step.target, features
             )

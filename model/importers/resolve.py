@@ -5,17 +5,37 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
+
+import httpx
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    IncompleteSnapshotError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.files import FileError, read_json, reason_of
 from model.importers.convert import import_model
 from model.importers.fairseq import find_archive
-from model.importers.hub import download, is_hub_id
 from model.importers.imported import SourceError, Wanted
 from model.values import shown
 
 _MOST_JSON_BYTES = 2**24
+_SMALL_FILES = [
+    *("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json"),
+    *("vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model"),
+]
+_SAFETENSORS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
+_PICKLES = ["pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin"]
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def resolve_checkpoint(source: Path) -> Path:
@@ -93,3 +113,43 @@ def _fingerprint(source: Path) -> str:
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr((source.resolve(), stats)).encode()).hexdigest()[:16]
+
+
+def is_hub_id(name: str) -> bool:
+    """Whether the name has the form owner/model."""
+    return _HUB_ID.fullmatch(name) is not None
+
+
+def download(hub_id: str, revision: str | None = None) -> tuple[Path, str]:
+    """Download a model's files for the import -> their directory, and the commit.
+
+    Pickles are used only without safetensors. Raises SourceError.
+    """
+    folder = _snapshot(hub_id, revision, _SMALL_FILES)
+    for patterns in (_SAFETENSORS, _PICKLES):
+        if not any((folder / name).is_file() for name in (*_SAFETENSORS[:2], *_PICKLES[:2])):
+            _snapshot(hub_id, folder.name, patterns)
+    return folder, folder.name
+
+
+def _snapshot(hub_id: str, revision: str | None, files: list[str]) -> Path:
+    where = f"model {hub_id}" + (f" at revision {revision}" if revision else "")
+    try:
+        return Path(snapshot_download(hub_id, revision=revision, allow_patterns=files))
+    except GatedRepoError as error:
+        raise SourceError(f"the Hub's {where} asks for its terms to be accepted first") from error
+    except RevisionNotFoundError as error:
+        raise SourceError(f"the Hub has no {where}") from error
+    except RepositoryNotFoundError as error:
+        raise SourceError(
+            f"there is no directory {hub_id} here, and the Hub has no {where}, or it is private"
+        ) from error
+    except HFValidationError as error:
+        raise SourceError(f"{hub_id!r} is no name that the Hub can have: {error}") from error
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx.HTTPError) as error:
+        raise SourceError(
+            f"there is no directory {hub_id} here, and the Hub cannot be reached for {where}, "
+            "of which no whole copy is cached"
+        ) from error
+    except (HfHubHTTPError, IncompleteSnapshotError, OSError) as error:
+        raise SourceError(f"cannot download {where}: {error}") from error

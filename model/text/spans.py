@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 
-from model.text.invisible import visible_offsets
+from model.text.normalisation import visible_offsets
 
 _GRAPHEME = regex.compile(r"\X")
 

@@ -12,12 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from model.training import cldr_pairs
 from model.training.alignment import Anchor, Pair
 from model.training.markup import with_placeholders, with_tags
-from model.training.name_pairs import name_gaps, with_chinese_name
-from model.training.number_pairs import number_gaps, with_another_number
 from model.training.recipe import AugmentationTable
+from model.training.substitution import (
+    name_gaps,
+    number_gaps,
+    with_another_name,
+    with_another_number,
+)
 
 MarkUp = Callable[[Pair, Sequence[Anchor], int, random.Random], Pair]
 _ENDS = ".!?。！？…"
@@ -53,8 +56,7 @@ def augment(
     rng = random.Random(table.seed)
     short = _short_pairs(pairs) if table.short else []
     numbered = number_gaps(pairs, languages) if table.numbers else []
-    named = name_gaps(pairs, languages) if table.names else []
-    listed = cldr_pairs.name_gaps(pairs, languages) if table.cldr else []
+    listed = name_gaps(pairs, languages) if table.cldr else []
 
     def marked_up(make: MarkUp) -> MadePair:
         pair = rng.choice(pairs)
@@ -75,12 +77,8 @@ def augment(
             lambda: MadePair(*with_another_number(rng.choice(numbered), rng)),
         ),
         (
-            table.names * len(named),
-            lambda: MadePair(with_chinese_name(rng.choice(named), rng), (0, 1)),
-        ),
-        (
             table.cldr * len(listed),
-            lambda: MadePair(cldr_pairs.with_another_name(rng.choice(listed), rng), (0, 1)),
+            lambda: MadePair(with_another_name(rng.choice(listed), rng), (0, 1)),
         ),
     )
     return [make() for count, make in kinds for _ in range(round(count))]

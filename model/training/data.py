@@ -23,7 +23,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
 from model.training.augmentation import MadePair, augment
 from model.training.recipe import CorpusTable, DataTable, RecipeError
-from model.training.term_pairs import term_pairs
+from model.training.terms import term_pairs
 
 Indices = NDArray[np.int64]
 Augment = Callable[[Sequence[Pair]], list[MadePair]]
@@ -42,7 +42,7 @@ class Batch(NamedTuple):
     tgt_out: Tensor
 
 
-def read_pairs(path: Path, is_lowercase: bool = False) -> list[Pair]:
+def read_pairs(path: Path) -> list[Pair]:
     """Read a UTF-8 TSV file, plain or .gz, one pair per line. A bad line raises RecipeError."""
     opener = gzip.open if path.suffix == ".gz" else open
     pairs: list[Pair] = []
@@ -53,7 +53,7 @@ def read_pairs(path: Path, is_lowercase: bool = False) -> list[Pair]:
                     raise RecipeError(
                         f"{path}, line {number}: longer than {_MOST_LINE_CHARACTERS} characters"
                     )
-                columns = (line.lower() if is_lowercase else line).rstrip("\n").split("\t")
+                columns = line.rstrip("\n").split("\t")
                 if len(columns) != 2:
                     raise RecipeError(
                         f"{path}, line {number}: expected 2 columns separated by a tab, "
@@ -96,7 +96,7 @@ def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[
     """Read and tokenize every corpus that has this split ("train", "dev" or "test")."""
     allowed = {0} if data.is_one_way else {0, 1}
     corpora = [
-        (corpus, read_pairs(path, data.is_lowercase))
+        (corpus, read_pairs(path))
         for corpus in data.corpora
         if (path := corpus.path(split)) is not None
     ]

@@ -65,7 +65,7 @@ def evaluate(
     for corpus in data.corpora:
         path = corpus.path(split)
         if path is not None:
-            pairs = read_pairs(path, data.is_lowercase)[:sentences]
+            pairs = read_pairs(path)[:sentences]
             if not pairs:
                 raise RecipeError(f"{path} holds no sentence pair to measure on")
             for source, target in data.directions:
@@ -82,7 +82,7 @@ def dev_bleu(model: Transformer, tokenizer: Tokenizer, data: DataTable, sentence
     scores = []
     for corpus in data.corpora:
         if corpus.dev is not None:
-            pairs = read_pairs(corpus.dev, data.is_lowercase)[:sentences]
+            pairs = read_pairs(corpus.dev)[:sentences]
             for source, target in data.directions:
                 sources, references = _sides(pairs, source, data.languages)
                 translations = translator.translate(sources, source, target)

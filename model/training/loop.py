@@ -17,23 +17,25 @@ from typing import Any, NoReturn
 import torch
 from tqdm import tqdm
 
-from model.backends.cuda_device import configure_cuda
+from model.backends.devices import configure_cuda
 from model.checking import add_self_test
 from model.checkpoint import CheckpointInfo, save_checkpoint
+from model.checkpoint.files import SELF_TEST_FILE
 from model.checkpoint.weights import is_finite
 from model.decoding.options import DecodingOptions
 from model.files import reason_of
 from model.network.transformer import weight_shapes
-from model.training.averaging import average_weights
+from model.training.averaging import average_checkpoints, average_weights
 from model.training.data import Examples
 from model.training.evaluation import dev_bleu, dev_loss
-from model.training.log import TrainingLog
 from model.training.memory import FreedMemory
-from model.training.optimiser_step import NotFiniteError, OptimiserStep
+from model.training.optimisation import NotFiniteError, OptimiserStep
 from model.training.recipe import Recipe
+from model.training.recipe_file import CHECKPOINT_DIRECTORY, load_stages
 from model.training.saving import (
     RunLock,
     TrainingError,
+    TrainingLog,
     damaged,
     load_state,
     require_snapshots,
@@ -52,7 +54,20 @@ from model.training.setup import (
 from model.values import is_whole_number, shown
 
 STATE_FILE = "state.pt"
-CHECKPOINT_DIRECTORY = "checkpoint"
+
+
+def train(recipe: Path, directory: Path, device: torch.device | str) -> Path:
+    """Run the stages of a recipe that have no result yet -> the last result, a checkpoint.
+
+    Raises RecipeError, CheckpointError or TrainingError."""
+    stages = load_stages(recipe, directory)
+    for stage in stages:
+        if stage.recipe is None:
+            if not stage.result.exists():
+                average_checkpoints(stage.sources, stage.result, stage.is_rounded)
+        elif len(stages) == 1 or not (stage.result / SELF_TEST_FILE).exists():
+            Trainer(stage.recipe, stage.directory, device).run()
+    return stages[-1].result
 
 
 @dataclass
@@ -152,7 +167,11 @@ class Trainer:
         batches = self.train_batches.epoch(self.table.seed, self.progress.epoch)
         groups = list(_groups(batches, self.table.accumulate))
         with tqdm(
-            total=self.table.max_steps, initial=self.progress.step, unit="step", smoothing=0.05
+            desc=self.directory.name,
+            total=self.table.max_steps,
+            initial=self.progress.step,
+            unit="step",
+            smoothing=0.05,
         ) as bar:
             for group in groups[self.progress.batch :]:
                 self._train_step(group, bar)

@@ -1,13 +1,12 @@
 """The learning-rate schedule and the loss (Vaswani et al. 2017, sections 5.3 and 5.4), and the
 precision in which both passes are computed.
-
-Scheduled sampling follows Mihaylova and Martins 2019.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import torch
@@ -16,6 +15,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from model.network.transformer import Transformer
+from model.training.data import Batch
 from model.training.recipe import TrainingTable
 
 
@@ -32,48 +32,25 @@ def learning_rate(step: int, d_model: int, table: TrainingTable) -> float:
     return table.rate_factor * rate * cooldown
 
 
-def sampled_share(step: int, table: TrainingTable) -> float:
-    """The share of target inputs that the model predicts; rises linearly over the run."""
-    return table.scheduled_sampling * min(1.0, step / table.max_steps)
-
-
 def summed_loss(
     model: Transformer,
     src: Tensor,
     tgt_in: Tensor,
     tgt_out: Tensor,
     label_smoothing: float,
-    own_share: float = 0.0,
 ) -> tuple[Tensor, int]:
     """Cross-entropy summed over real target tokens, and their number.
 
     src (B, S), tgt_in and tgt_out (B, T). Label smoothing spreads part of the target's mass
     over the vocabulary (section 5.4). Padding skips the output layer, the most expensive one of
-    a small model. A share `own_share` of the target inputs is replaced by the model's own
-    predictions from the true tokens before them.
+    a small model.
     """
-    memory, memory_mask = model.encode(src), model.src_mask(src)
-    if own_share:
-        tgt_in = with_own_tokens(model, tgt_in, memory, memory_mask, own_share)
-    states = model.decode(tgt_in, memory, memory_mask)
+    states = model.decode(tgt_in, model.encode(src), model.src_mask(src))
     is_real = tgt_out != model.config.pad_id
     logits = model.output(states[is_real]).float()
     targets = tgt_out[is_real]
     loss = F.cross_entropy(logits, targets, label_smoothing=label_smoothing, reduction="sum")
     return loss, targets.numel()
-
-
-@torch.no_grad()
-def with_own_tokens(
-    model: Transformer, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor, share: float
-) -> Tensor:
-    """tgt_in (B, T) with a random share of tokens replaced by the model's likeliest ones: the
-    first pass of two-pass decoding. The start and the padding stay."""
-    predicted = model.output(model.decode(tgt_in, memory, memory_mask)).argmax(-1)
-    is_own = torch.rand(tgt_in.shape, device=tgt_in.device) < share
-    is_own &= tgt_in != model.config.pad_id
-    is_own[:, 0] = False
-    return torch.where(is_own, predicted.roll(1, dims=1), tgt_in)
 
 
 @contextlib.contextmanager
@@ -88,3 +65,49 @@ def training_precision(
                 yield
         else:
             yield
+
+
+class NotFiniteError(Exception):
+    """The loss or its gradient is not finite; the message gives both. No weight has changed."""
+
+
+class OptimiserStep:
+    """Updates a network's weights by the gradient of the mean loss (Vaswani et al. 2017,
+    section 5.3)."""
+
+    def __init__(
+        self, model: Transformer, optimiser: torch.optim.Optimizer, table: TrainingTable
+    ) -> None:
+        self._model, self._optimiser, self._table = model, optimiser, table
+
+    def run(self, step: int, batches: Sequence[Batch]) -> tuple[float, int]:
+        """Run step number `step`, from 1 -> mean loss per real target token, number of these.
+
+        The gradient is that of one batch with all examples. Raises NotFiniteError.
+        """
+        self._model.train()
+        pad_id = self._model.config.pad_id
+        real_tokens = sum(int((batch.tgt_out != pad_id).sum()) for batch in batches)
+        loss = sum(self._backward(batch, real_tokens) for batch in batches) / real_tokens
+        norm = torch.nn.utils.clip_grad_norm_(
+            self._model.parameters(), self._table.clip_norm or math.inf
+        )
+        if not (math.isfinite(loss) and norm.isfinite()):
+            raise NotFiniteError(f"the loss is {loss}, its gradient {float(norm)}")
+        self._set_rate(learning_rate(step, self._model.config.d_model, self._table))
+        self._optimiser.step()
+        self._optimiser.zero_grad()
+        return loss, real_tokens
+
+    def _backward(self, batch: Batch, real_tokens: int) -> float:
+        """Add the gradient of a batch -> its summed loss."""
+        src, tgt_in, tgt_out = (ids.to(self._model.device) for ids in batch)
+        smoothing = self._table.label_smoothing
+        with training_precision(self._table.precision, self._model.device):
+            loss, _ = summed_loss(self._model, src, tgt_in, tgt_out, smoothing)
+        (loss / real_tokens).backward()
+        return loss.item()
+
+    def _set_rate(self, rate: float) -> None:
+        for parameters in self._optimiser.param_groups:
+            parameters["lr"] = rate

@@ -1,6 +1,6 @@
-"""A training recipe: the input of `dragoman train RECIPE.toml`.
+"""A training recipe, the input of `dragoman train RECIPE.toml`: its tables and their checks.
 
-`model.training.recipe_file` reads one; `model.training.recipe_checks` checks it.
+`model.training.recipe_file` reads one.
 """
 
 from __future__ import annotations
@@ -9,8 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from model.decoding.options import DecodingOptions, OptionsError
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
-from model.network.config import ModelConfig
+from model.network.config import ConfigError, ModelConfig
+from model.text.languages import is_code
+from model.text.reserved import MAX_RESERVED
+from model.values import is_name, is_whole_number, shown
+
+_RESERVED_IN_A_PAIR = 5
+"""The most pieces of a kind that augmentation puts into one pair."""
 
 
 class RecipeError(ValueError):
@@ -46,9 +53,8 @@ class AugmentationTable:
     with only strings that stay, `unmarked` without final marks, `listed` as a list item,
     `placeholders` and `tags` with pieces of `model.text.reserved`. `short` is a share of the pairs
     with at most three words or six Chinese characters, and of recurring openings before commas
-    ("Yes, ..."): 4.0 shows each about four more times. `numbers`, `names` and `cldr` are shares
-    of the pairs with a number, a name or a thing that `number_pairs`, `name_pairs` and `cldr_pairs`
-    of `model.training` can replace."""
+    ("Yes, ..."): 4.0 shows each about four more times. `numbers` and `cldr` are shares of the pairs
+    with a number or a name that `model.training.substitution` can replace."""
 
     cased: float = 0.0
     copied: float = 0.0
@@ -60,7 +66,6 @@ class AugmentationTable:
     placeholders: float = 0.0
     tags: float = 0.0
     numbers: float = 0.0
-    names: float = 0.0
     cldr: float = 0.0
     seed: int = 1
 
@@ -87,15 +92,13 @@ class DataTable:
     """`languages` are those of the TSV columns, in order. Both directions are trained; with
     `is_one_way` only first to second.
 
-    Pairs with a side longer than `max_tokens` are dropped. With `is_lowercase` every text is
-    lower-cased first, also in evaluation.
+    Pairs with a side longer than `max_tokens` are dropped.
     """
 
     languages: tuple[str, str]
     corpora: tuple[CorpusTable, ...]
     max_tokens: int = 100
     is_one_way: bool = False
-    is_lowercase: bool = False
     augmentation: AugmentationTable = AugmentationTable()
     terms: TermsTable = TermsTable()
 
@@ -115,8 +118,6 @@ class TokenizerTable:
     character_coverage: float = 0.9995
     reserved_pieces: int = 0
     """The number of unsplit placeholders, and of tags of each kind (`model.text.reserved`)."""
-    word_vectors: Path | None = None
-    """Initial embeddings in the text format: a word and its numbers on each line."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,7 @@ class TrainingTable:
     Gradients are scaled down to a norm of at most `clip_norm` (0: never). `patience` counts
     validations without a better dev BLEU (0: never stop early). `start` is a checkpoint that
     provides the initial weights and the vocabulary. With `grow` the run trains its own vocabulary
-    and may have more layers (`model.training.growth`). `scheduled_sampling` is the share of target
-    inputs at the last step that are the model's own predictions; it rises linearly from 0
-    (Mihaylova and Martins 2019), and each step decodes twice. `frozen_layers` > 0 keeps the
+    and may have more layers (`model.training.growth`). `frozen_layers` > 0 keeps the
     embeddings and so many of the lowest encoder layers as they are in `start`; a step takes less
     time, and less can be forgotten.
     """
@@ -142,7 +141,6 @@ class TrainingTable:
     cooldown_steps: int = 0
     rate_factor: float = 1.0
     label_smoothing: float = 0.1
-    scheduled_sampling: float = 0.0
     clip_norm: float = 1.0
     initialisation: Literal["xavier", "kaiming"] = "xavier"
     precision: Literal["float32", "bfloat16"] = "bfloat16"
@@ -182,3 +180,109 @@ class Recipe:
     def model_config(self, vocab_size: int) -> ModelConfig:
         sizes = {"src_vocab_size": vocab_size, "tgt_vocab_size": vocab_size}
         return ModelConfig.from_dict({**self.model, **sizes})
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Raises RecipeError, which names the wrong value and the allowed ones."""
+    if not is_name(recipe.name):
+        raise RecipeError(
+            f"name must be a line of 1 to 200 printable characters, got {shown(recipe.name)}"
+        )
+    _check_languages(recipe.data.languages)
+    for corpus in recipe.data.corpora:
+        if not (corpus.train or corpus.dev or corpus.test):
+            raise RecipeError(f"corpus {corpus.name!r} needs a file: train, dev or test")
+    _check_training(recipe.training)
+    _check_reserved(recipe)
+    _check_lengths(recipe)
+    _check_max_source_tokens(recipe)
+    _check_model(recipe)
+
+
+def _check_languages(languages: tuple[str, ...]) -> None:
+    if wrong := [code for code in languages if not is_code(code)]:
+        raise RecipeError(
+            "data.languages must be codes such as 'en' or 'zh-Hant', got " + shown(wrong[0])
+        )
+    if len(languages) != 2 or len(set(languages)) != 2:
+        raise RecipeError(
+            f"data.languages must be two different codes, got {shown(list(languages))}"
+        )
+
+
+def _check_lengths(recipe: Recipe) -> None:
+    most, batch = recipe.data.max_tokens, recipe.training.batch_tokens
+    if most < 1:
+        raise RecipeError(f"data.max_tokens must be at least 1, got {most}")
+    if batch < most + 2:
+        raise RecipeError(
+            f"training.batch_tokens must hold one longest sentence ({most + 2}), got {batch}"
+        )
+
+
+def _check_model(recipe: Recipe) -> None:
+    try:
+        config = recipe.model_config(recipe.tokenizer.vocab_size)
+        DecodingOptions.from_dict(recipe.decoding)
+    except ConfigError as error:
+        raise RecipeError(f"[model]: {error}") from error
+    except OptionsError as error:
+        raise RecipeError(f"[decoding]: {error}") from error
+    if recipe.training.frozen_layers > config.n_encoder_layers:
+        raise RecipeError(
+            f"training.frozen_layers must be at most {config.n_encoder_layers}, "
+            f"model.n_encoder_layers, got {recipe.training.frozen_layers}"
+        )
+    if recipe.data.max_tokens + 2 > config.max_positions:
+        raise RecipeError(
+            f"data.max_tokens must be at most {config.max_positions - 2}, which leaves room in "
+            f"model.max_positions for the tag and the end, got {recipe.data.max_tokens}"
+        )
+
+
+def _check_reserved(recipe: Recipe) -> None:
+    augmentation, reserved = recipe.data.augmentation, recipe.tokenizer.reserved_pieces
+    if reserved > MAX_RESERVED:
+        raise RecipeError(
+            f"tokenizer.reserved_pieces must be at most {MAX_RESERVED}, got {reserved}"
+        )
+    if (augmentation.placeholders or augmentation.tags) and reserved < _RESERVED_IN_A_PAIR:
+        raise RecipeError(
+            "data.augmentation.placeholders and tags need tokenizer.reserved_pieces of at least "
+            f"{_RESERVED_IN_A_PAIR}, got {reserved}"
+        )
+
+
+def _check_max_source_tokens(recipe: Recipe) -> None:
+    wanted, least, most = recipe.max_source_tokens, LEAST_SOURCE_TOKENS, recipe.data.max_tokens
+    if wanted is not None and not (is_whole_number(wanted) and least <= wanted <= most + 2):
+        raise RecipeError(
+            f"decoding.max_source_tokens must be a number from {least} to {most + 2}, which the "
+            f"longest training sentence takes with its tag and end, got {shown(wanted)}"
+        )
+
+
+def _check_training(table: TrainingTable) -> None:
+    for name in (
+        "max_steps", "batch_tokens", "accumulate", "validate_every", "validation_sentences",
+        "save_every", "average_last",
+    ):  # fmt: skip
+        if getattr(table, name) < 1:
+            raise RecipeError(f"training.{name} must be at least 1, got {getattr(table, name)}")
+    if table.grow and table.start is None:
+        raise RecipeError("training.grow needs training.start, the checkpoint to grow from")
+    if table.frozen_layers and (table.start is None or table.grow):
+        raise RecipeError(
+            "training.frozen_layers needs training.start, the checkpoint that they come from, "
+            "without training.grow"
+        )
+    if table.label_smoothing > 1:
+        raise RecipeError(
+            f"training.label_smoothing must be a number from 0 to 1, got {table.label_smoothing}"
+        )
+    if table.validate_every % table.save_every:
+        raise RecipeError(
+            f"training.validate_every must be a multiple of training.save_every "
+            f"({table.save_every}), because only saved states are validated, "
+            f"got {table.validate_every}"
+        )

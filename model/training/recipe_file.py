@@ -1,12 +1,19 @@
-"""A recipe's TOML file: every table and key is known, every value has its annotated type."""
+"""A recipe's TOML file: every table and key is known, every value has its annotated type.
+
+A file may list stages (`[[stages]]`), each with a name of its own. A stage has the settings of the
+one before it, except those that it names, and begins with the result of the stage `start`. A stage
+with `mean` is not trained: its result is the mean of the results of those stages.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 import tomllib
-from dataclasses import MISSING, fields
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 from model.files import read_text
 from model.training.recipe import (
@@ -18,13 +25,14 @@ from model.training.recipe import (
     TermsTable,
     TokenizerTable,
     TrainingTable,
+    check_recipe,
 )
-from model.training.recipe_checks import check_recipe
 from model.values import is_whole_number, shown
 
 _MOST_BYTES = 2**22
+_WEIGHT = "data.corpora.weight"
 _MOST = {
-    "data.corpora.weight": 10_000,
+    _WEIGHT: 10_000,
     "data.terms.weight": 10_000,
     "data.terms.contexts": 1000,
     "data.terms.pairs": 100_000,
@@ -41,6 +49,9 @@ _MOST = {
 are bounded by _MOST_OTHERS, shares of pairs by _MOST_SHARE."""
 _MOST_OTHERS = 10**12
 _MOST_SHARE = 100
+_STAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+CHECKPOINT_DIRECTORY = "checkpoint"
+"""Of the result, in a run's directory."""
 
 _Table = TypeVar(
     "_Table",
@@ -49,13 +60,95 @@ _Table = TypeVar(
 )
 
 
+class Stage(NamedTuple):
+    """A training run in a directory, or without a recipe the mean of earlier results."""
+
+    directory: Path
+    recipe: Recipe | None
+    sources: tuple[Path, ...] = ()
+    is_rounded: bool = False
+
+    @property
+    def result(self) -> Path:
+        """The finished checkpoint."""
+        return self.directory / CHECKPOINT_DIRECTORY
+
+
 def load_recipe(path: Path) -> Recipe:
-    """Read and check a recipe; raises RecipeError."""
-    raw = _parse(path)
+    """Read and check a recipe; if it has stages, that of the last one that is trained. Raises
+    RecipeError."""
+    recipes = [stage.recipe for stage in load_stages(path, Path()) if stage.recipe]
+    if not recipes:
+        raise RecipeError("one of the stages must be trained")
+    return recipes[-1]
+
+
+def load_stages(path: Path, directory: Path) -> list[Stage]:
+    """Read and check the stages of a recipe that is run in `directory`; a recipe without stages is
+    one. Raises RecipeError."""
+    raw = {"name": path.stem, **_parse(path)}
+    if (listed := raw.pop("stages", None)) is None:
+        return [Stage(directory, _recipe(raw))]
+    stages: dict[str, Stage] = {}
+    for changes in _tables(listed, "stages"):
+        name = _stage_name(changes.pop("name", None), stages)
+        if "mean" in changes:
+            stages[name] = Stage(directory / name, None, *_mean(changes, stages))
+        else:
+            raw = _merged(raw, _with_start(changes, stages))
+            stages[name] = Stage(directory / name, _recipe(raw))
+    return list(stages.values())
+
+
+def _stage_name(name: Any, earlier: Mapping[str, Stage]) -> str:
+    if not isinstance(name, str) or not _STAGE_NAME.fullmatch(name) or name in earlier:
+        raise RecipeError(
+            "stages.name must be small letters, digits and hyphens, another one for each stage, "
+            f"got {shown(name)}"
+        )
+    return name
+
+
+def _mean(stage: dict[str, Any], earlier: Mapping[str, Stage]) -> tuple[tuple[Path, ...], bool]:
+    """The results that a stage is the mean of, and whether it is rounded."""
+    _refuse_unknown(stage, {"mean", "rounded"}, "a stage with mean")
+    names = stage["mean"] if _is_list_of_strings(stage["mean"]) else []
+    is_rounded: bool = _value(bool, stage.get("rounded", False), "stages.rounded")
+    return tuple(_result_of(name, earlier) for name in names or [None]), is_rounded
+
+
+def _with_start(stage: dict[str, Any], earlier: Mapping[str, Stage]) -> dict[str, Any]:
+    """A stage's changes, with the checkpoint of `start` as its `training.start`."""
+    changes = {key: value for key, value in stage.items() if key != "start"}
+    if "start" not in stage:
+        return changes
+    return _merged(changes, {"training": {"start": str(_result_of(stage["start"], earlier))}})
+
+
+def _result_of(name: Any, earlier: Mapping[str, Stage]) -> Path:
+    if not isinstance(name, str) or name not in earlier:
+        raise RecipeError(
+            f"stages.start and mean must name earlier stages ({', '.join(earlier) or 'none'}), "
+            f"got {shown(name)}"
+        )
+    return earlier[name].result
+
+
+def _merged(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`table` with the values of `changes`; tables within are merged likewise."""
+    return {**table} | {
+        key: _merged(table[key], value)
+        if isinstance(value, dict) and isinstance(table.get(key), dict)
+        else value
+        for key, value in changes.items()
+    }
+
+
+def _recipe(raw: dict[str, Any]) -> Recipe:
     _refuse_unknown(raw, {"name", "model", "data", "tokenizer", "training", "decoding"}, "recipe")
     decoding = _section(raw, "decoding")
     recipe = Recipe(
-        name=raw.get("name", path.stem),
+        name=raw["name"],
         model=_section(raw, "model"),
         data=_data_table(_section(raw, "data")),
         tokenizer=_table(TokenizerTable, _section(raw, "tokenizer"), "tokenizer"),
@@ -77,18 +170,35 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _data_table(section: dict[str, Any]) -> DataTable:
-    corpora = section.pop("corpora", [])
-    if not isinstance(corpora, list) or not corpora:
-        raise RecipeError("[[data.corpora]] must name at least one corpus")
-    if not all(isinstance(corpus, dict) for corpus in corpora):
-        raise RecipeError(f"every entry of data.corpora must be a table, got {shown(corpora)}")
+    listed = _tables(section.pop("corpora", []), "data.corpora")
+    corpora = [_table(CorpusTable, corpus, "data.corpora") for corpus in listed]
     augmentation, terms = _section(section, "augmentation"), _section(section, "terms")
     tables = {
-        "corpora": tuple(_table(CorpusTable, corpus, "data.corpora") for corpus in corpora),
+        "corpora": _weighted(corpora, _section(section, "weights")),
         "augmentation": _table(AugmentationTable, augmentation, "data.augmentation"),
         "terms": _table(TermsTable, terms, "data.terms"),
     }
+    section.pop("weights", None)
     return _table(DataTable, {**section, **tables}, "data")
+
+
+def _weighted(corpora: list[CorpusTable], weights: dict[str, Any]) -> tuple[CorpusTable, ...]:
+    """The corpora with the weights of `[data.weights]`, which leaves out those of weight 0."""
+    _refuse_unknown(weights, {corpus.name for corpus in corpora}, "[data.weights]")
+    changed = {name: _number(float, weight, _WEIGHT) for name, weight in weights.items()}
+    return tuple(
+        replace(corpus, weight=changed.get(corpus.name, corpus.weight))
+        for corpus in corpora
+        if changed.get(corpus.name) != 0
+    )
+
+
+def _tables(listed: Any, name: str) -> list[dict[str, Any]]:
+    if not isinstance(listed, list) or not listed:
+        raise RecipeError(f"[[{name}]] must have at least one entry")
+    if not all(isinstance(entry, dict) for entry in listed):
+        raise RecipeError(f"every entry of {name} must be a table, got {shown(listed)}")
+    return [dict(entry) for entry in listed]
 
 
 def _section(raw: dict[str, Any], name: str) -> dict[str, Any]:

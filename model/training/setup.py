@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+import sentencepiece
 import torch
 
 from model.backends.memory import free_bytes, full_bytes
 from model.checkpoint import load_checkpoint, open_checkpoint
 from model.decoding.network_interface import Capacity
 from model.network.transformer import Transformer, initialise, weight_shapes
+from model.text.normalisation import normalise
+from model.text.reserved import reserved_pieces
 from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_config import TokenizerConfig
-from model.training.data import BatchMaker, tokenize_corpora
+from model.text.tokenizer_config import TokenizerConfig, language_tag
+from model.training.data import BatchMaker, read_pairs, tokenize_corpora
 from model.training.evaluation import VALIDATION_SLOTS
 from model.training.growth import grow
 from model.training.recipe import Recipe, RecipeError
 from model.training.saving import copy_tokenizer, damaged
-from model.training.vocabulary import read_word_vectors, train_tokenizer
 
 TOKENIZER_FILE = "sentencepiece.model"
 _BYTES_A_WEIGHT = 16
@@ -27,6 +31,7 @@ _BYTES_A_WEIGHT = 16
 _MOST_EXAMPLES = 200_000_000
 """Per epoch; drawing and sorting them takes a few hundred bytes each."""
 _GIB = 2**30
+_TRAINING_SENTENCES = 1_000_000
 
 
 def read_or_make_tokenizer(recipe: Recipe, path: Path) -> Tokenizer:
@@ -91,7 +96,7 @@ def require_pairs(recipe: Recipe, train: BatchMaker, dev: BatchMaker) -> None:
 
 
 def build_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
-    """The network with its initial weights: random, with word vectors, or a checkpoint's. Weights
+    """The network with its initial weights: random, or a checkpoint's. Weights
     that the recipe does not train have no gradient.
 
     Raises RecipeError if the checkpoint does not fit the recipe's architecture.
@@ -100,11 +105,6 @@ def build_model(recipe: Recipe, tokenizer: Tokenizer) -> Transformer:
     config = recipe.model_config(tokenizer.target_vocab_size)
     model = Transformer(config)
     initialise(model, recipe.training.initialisation)
-    if (vectors := recipe.tokenizer.word_vectors) is not None:
-        known = read_word_vectors(vectors, tokenizer, config.d_model)
-        with torch.no_grad():
-            for token, vector in known.items():
-                model.tgt_embedding.tokens.weight[token] = vector
     if (start := recipe.training.start) is not None:
         _load_start(model, tokenizer, start, is_growing=recipe.training.grow)
     if frozen := recipe.training.frozen_layers:
@@ -147,3 +147,47 @@ def _load_start(
             f"{its[name]!r}, the recipe's {own[name]!r}"
         )
     model.load_state_dict(loaded.model.state_dict())
+
+
+def train_tokenizer(recipe: Recipe, path: Path) -> None:
+    """Train on the corpora with their epoch weights and write the model to `path`.
+
+    Byte fallback makes every string spellable. Normalisation is our own NFC, because
+    sentencepiece's NFKC would turn full-width Chinese punctuation into ASCII.
+    """
+    table = recipe.tokenizer
+    temporary = path.with_suffix(".tmp")
+    try:
+        with temporary.open("wb") as model:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=_sentences(recipe),
+                model_writer=model,
+                vocab_size=table.vocab_size,
+                model_type=table.model_type,
+                character_coverage=table.character_coverage,
+                control_symbols=[language_tag(language) for language in recipe.data.languages],
+                user_defined_symbols=reserved_pieces(table.reserved_pieces),
+                normalization_rule_name="identity",
+                byte_fallback=True,
+                split_digits=True,
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
+                input_sentence_size=_TRAINING_SENTENCES,
+                shuffle_input_sentence=True,
+                num_threads=2,
+                minloglevel=1,
+            )
+    except RuntimeError as error:
+        raise RecipeError(f"sentencepiece cannot build this vocabulary: {error}") from error
+    temporary.rename(path)
+
+
+def _sentences(recipe: Recipe) -> Iterator[str]:
+    rng = np.random.default_rng(recipe.training.seed)
+    for corpus in recipe.data.corpora:
+        for pair in read_pairs(corpus.train) if corpus.train else ():
+            repeats = int(corpus.weight + rng.random())
+            for _ in range(repeats):
+                yield from (normalise(side) for side in pair)

@@ -19,15 +19,15 @@ def train(recipe: Path, directory: Path, device: str) -> None:
     """Train as RECIPE (a TOML file) says.
 
     The run may be interrupted at any time; the same command goes on from the last save. The
-    finished checkpoint is left in the run's directory.
+    finished checkpoint is left in the run's directory; each stage of a recipe has a directory of
+    its own there.
     """
     with importing("train"):
         from model.backends.devices import resolve_device
-        from model.training.loop import Trainer
-        from model.training.recipe_file import load_recipe
+        from model.training.loop import train as train_stages
 
     try:
-        finished = Trainer(load_recipe(recipe), directory, resolve_device(device)).run()
+        finished = train_stages(recipe, directory, resolve_device(device))
     except ValueError as error:
         fail(str(error))
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
 from model.text.tokenizer_config import TokenizerConfig
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
-from model.training.vocabulary import train_tokenizer
+from model.training.setup import train_tokenizer
 from service.app import create_app
 from service.loading import load_models
 from service.settings import Settings

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.cuda_recording import Recorded
-from model.backends.fast_paths import FUSED_PATHS, FastPath
+from model.backends.recording import Recorded
 from model.backends.selection import Backend
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
@@ -21,7 +20,6 @@ from model.proving import (
     RECORDED_STEPS,
     fault_of,
     proof_sentences,
-    proven_paths,
     proven_precision,
     proven_runner,
 )
@@ -163,29 +161,3 @@ def test_a_model_that_overflows_gets_the_next_precision(
         return translate_all(tiny_runner(model, backend="eager"), SENTENCES)
 
     assert proven_precision(("float16", "bfloat16", "float32"), translate) == chosen
-
-
-def test_each_fused_kernel_that_fails_or_is_wrong_is_switched_off_alone(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def prove_one(path: FastPath) -> str | None:
-        if path == "fused_layers":
-            raise ValueError("Failed to find C compiler")
-        runner = tiny_runner(MODEL, backend="graphs")
-        if path == "fused_search":
-            assert isinstance(runner._step, GraphedStep)
-            runner._step._recorder = Rerun(runner, add_to_scores)
-        return prove(runner)
-
-    assert proven_paths(FUSED_PATHS, prove_one) == ["fused_ranking"]
-    assert "fused_layers is switched off here, which is slower: Failed to find C" in caplog.text
-    assert "fused_search is switched off here, which is slower: a built-in" in caplog.text
-
-
-@pytest.mark.parametrize("error", [DeviceLost("cuda:0"), MemoryError("full")])
-def test_what_is_no_fault_of_a_kernel_is_raised(error: Exception) -> None:
-    def fail(path: FastPath) -> str | None:
-        raise error
-
-    with pytest.raises(type(error)):
-        proven_paths(FUSED_PATHS, fail)

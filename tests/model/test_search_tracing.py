@@ -15,8 +15,8 @@ from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.search_trace import Fate, SearchTrace
 from model.decoding.sentence import SourceSentence
+from model.inspection import TracedModel, trace_search
 from model.runner import Runner
-from model.search_tracing import TracedModel, trace_search
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model
 
 BUNDLED = Path("checkpoints/en-de")

@@ -18,7 +18,6 @@ FILES = sorted((ROOT / "recipes" / "phrases").glob("*.tsv"))
 CHECKS = [ROOT / "tests" / "data" / name for name in ("first_words.tsv", "awkward.tsv")]
 _IDEOGRAPH = re.compile(r"[\u4e00-\u9fff]")
 _HALF_WIDTH = re.compile(r"[,.?!;()\"]")
-_UNSPACED = re.compile(r"[^ ][?!;»]|«[^ ]|[\u00a0\u202f]")
 
 
 def comparable(text: str) -> str:
@@ -46,8 +45,6 @@ def form_fault(text: str, language: str) -> str | None:
         return "wrong language"
     if language == "zh" and _HALF_WIDTH.search(text):
         return "half-width mark"
-    if language == "fr" and _UNSPACED.search(text):
-        return "no plain space at a mark"
     return None
 
 
@@ -75,8 +72,8 @@ def languages_of(path: Path) -> tuple[str, str]:
     return first, second
 
 
-def test_there_are_phrases_of_three_language_pairs_and_words_of_two() -> None:
-    names = ["en-de-words.tsv", "en-de.tsv", "en-fr.tsv", "zh-en-words.tsv", "zh-en.tsv"]
+def test_there_are_phrases_and_words_of_two_language_pairs() -> None:
+    names = ["en-de-words.tsv", "en-de.tsv", "zh-en-words.tsv", "zh-en.tsv"]
     assert [path.name for path in FILES] == names
     assert len(checked_sources()) > 100
 
@@ -85,37 +82,6 @@ def test_there_are_phrases_of_three_language_pairs_and_words_of_two() -> None:
 def test_every_line_is_well_formed_new_and_no_check(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert faults(text, languages_of(path), checked_sources()) == []
-
-
-@pytest.mark.parametrize(
-    ("pair", "text", "found"),
-    [
-        ("en-de", "tea\tTee\nmilk\tMilch\n", []),
-        ("en-de", "tea Tee\n", ["1: 1 columns"]),
-        ("en-de", "tea\tTee\tthé\n", ["1: 3 columns"]),
-        ("en-de", "tea\tTee\n\n", ["2: 1 columns"]),
-        ("en-de", "green tea\tgru\u0308ner Tee\n", ["1: not NFC"]),
-        ("en-de", "tea \tTee\n", ["1: stray space"]),
-        ("en-de", "green  tea\tgrüner Tee\n", ["1: stray space"]),
-        ("en-de", "tea\tTee\r\n", ["1: stray space"]),
-        ("en-de", "green\u00a0tea\tgrüner Tee\n", ["1: stray space"]),
-        ("en-de", "!\tTee\n", ["1: no word"]),
-        ("en-de", "tea\t茶\n", ["1: wrong language"]),
-        ("zh-en", "tea\t茶\n", ["1: wrong language", "1: wrong language"]),
-        ("zh-en", "茶,咖啡\ttea, coffee\n", ["1: half-width mark"]),
-        ("zh-en", "茶和咖啡.\ttea and coffee.\n", ["1: half-width mark"]),
-        ("en-fr", "What tea?\tQuel thé?\n", ["1: no plain space at a mark"]),
-        ("en-fr", "“tea”\t«thé »\n", ["1: no plain space at a mark"]),
-        ("en-de", "tea\tTee\ntea\tSchwarztee\n", ["2: occurs before"]),
-        ("en-de", "tea\tTee\nblack tea\tTEE\n", ["2: occurs before"]),
-        ("en-de", "HELLO…\tHallo zusammen\n", ["1: is a check"]),
-        ("zh-en", "您好\tGood morning !\n", ["1: is a check"]),
-        ("zh-en", "人工智能。\tartificial minds\n", ["1: is a check"]),
-        ("en-de", "hello there\tHallo du\n", []),
-    ],
-)
-def test_a_bad_line_is_found(pair: str, text: str, found: list[str]) -> None:
-    assert faults(text, languages_of(Path(pair)), checked_sources()) == found
 
 
 @pytest.mark.parametrize("pair", ["zh-en", "en-de"])
@@ -128,13 +94,7 @@ def test_words_are_no_phrases(pair: str) -> None:
         }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("zh-en-phrases", "zh-en-named", "zh-en-balanced", "zh-en-polished"),
-        *("en-de-phrases", "en-de-named", "en-de-balanced"),
-    ],
-)
+@pytest.mark.parametrize("name", ["zh-en", "en-de"])
 def test_a_recipe_trains_on_the_phrases_of_its_languages(name: str) -> None:
     recipe = load_recipe(ROOT / "recipes" / f"{name}.toml")
     (corpus,) = [corpus for corpus in recipe.data.corpora if corpus.name == "phrases"]

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from model.backends.cuda_graphs import GraphedStep
-from model.backends.recorded_shapes import UsualSentences
+from model.backends.cuda_graphs import GraphedStep, UsualSentences
 from model.backends.selection import Backend
 from model.checkpoint import StoredCheckpoint, StoredModel, open_checkpoint
 from model.decoding.network_interface import Capacity, Precision

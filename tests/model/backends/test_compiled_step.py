@@ -1,39 +1,32 @@
-"""`torch.compile` can take a recorded step whole."""
+"""`torch.compile` takes a recorded step whole, and one compilation serves many sizes."""
 
 from __future__ import annotations
 
+import functools
+
+import pytest
 import torch
+from torch._dynamo.utils import counters
 
-from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Capacity, RowTable, StepShape
-from model.decoding.search import Search
-from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.slot_options import Features
-from model.decoding.step import Step
-from model.network.config import ModelConfig
-from model.network.transformer import Transformer
-
-CONFIG = ModelConfig(8000, 8000, 256, 4, 1024, 1, 2, norm="pre", max_positions=256)
-SLOTS, WIDTH = 8, 4
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from tests.model.network.reference import EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.test_runner import texts
 
 
-def recorded_step() -> tuple[Step, RowTable]:
-    """A step of eight slots of the bundled models' shape, as it is recorded, and its rows."""
-    rows, places = SLOTS * WIDTH, torch.arange(SLOTS * WIDTH)
-    network = EagerNetwork(Transformer(CONFIG), [0, 1, 2], Capacity(SLOTS, rows, 128, 256), True)
-    tokens = SearchTokens(CONFIG.eos_id, 0)
-    search = Search(SearchSizes(SLOTS, WIDTH, 256), tokens, torch.device("cpu"))
-    columns = (places // WIDTH, places % WIDTH, places[:SLOTS].clone(), places, places[:0])
-    return Step(network, search), RowTable(places.view(SLOTS, WIDTH), *columns)
-
-
-def test_a_step_compiles_without_a_graph_break() -> None:
-    step, table = recorded_step()
-    plain = Features(False, False, False, False, 0, 0)
+def test_compiled_steps_translate_alike_and_are_compiled_once_for_all_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a compiler: the traced operations run as they are. `fullgraph` refuses a break."""
+    model = tiny_model(seed=3, n_decoder_layers=1)
+    options = DecodingOptions(beam_size=4)
+    crowd = [SourceSentence([*[5 + n] * (3 * n + 1), EOS], options) for n in range(7)]
+    expected = texts(run_to_end(tiny_runner(model), crowd))
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="eager"))
+    before = counters["stats"]["unique_graphs"]
     try:
-        with torch.inference_mode():
-            explained = torch._dynamo.explain(step.run)(table, StepShape(32, 32), plain)
+        runner = tiny_runner(model, backend="compiled")
+        assert texts(run_to_end(runner, crowd)) == expected
+        assert counters["stats"]["unique_graphs"] - before <= 2  # of one slot, and of more
     finally:
         torch._dynamo.reset()
-    assert explained.break_reasons == []
-    assert explained.graph_break_count == 0

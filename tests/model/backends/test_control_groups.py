@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from model.backends.control_groups import free_in_control_groups
+from model.backends.memory import free_in_control_groups
 
 UNBOUNDED_V1 = 2**63 - 4096
 

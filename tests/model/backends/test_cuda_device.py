@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from model.backends.cuda_device import CudaDevice, configure_cuda
-from model.backends.cuda_recording import CudaRecorder
+from model.backends.devices import CudaDevice, configure_cuda
+from model.backends.recording import CudaRecorder
 from model.decoding.step import Outcome
 from model.device_lost import DeviceLost
 

@@ -13,8 +13,8 @@ from torch._subclasses import FakeTensorMode
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
 from model.backends import cuda_graphs as graphs
-from model.backends.cuda_recording import Recorded
-from model.backends.recorded_shapes import RecordedShape, UsualSentences, usual_shapes
+from model.backends.cuda_graphs import RecordedShape, UsualSentences, usual_shapes
+from model.backends.recording import Recorded
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import BatchRows, Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions
@@ -132,12 +132,10 @@ def test_batches_of_usual_and_narrower_beams_meet_no_new_shape_after_warm_up(
 
 
 def test_an_h200_full_of_a_model_has_no_more_shapes_than_are_kept() -> None:
-    """1,024 rows, beams of four, histories of 256 tokens, sources of which the kernels need no
-    bound."""
+    """1,024 rows, beams of four, histories and sources of 256 tokens."""
     usual = [UsualSentences(4, PLAIN), UsualSentences(1, PLAIN)]
-    shapes = usual_shapes(Capacity(256, 1024, 32, 256), usual)
-    assert len(shapes) == len(set(shapes)) == 272
-    assert len(usual_shapes(Capacity(256, 1024, 256, 256), usual)) == 4 * 272 < graphs._MOST_GRAPHS
+    shapes = usual_shapes(Capacity(256, 1024, 256, 256), usual)
+    assert len(shapes) == len(set(shapes)) == 1088 < graphs._MOST_GRAPHS
 
 
 def test_a_wider_beam_than_usual_is_recorded_when_it_comes_again() -> None:

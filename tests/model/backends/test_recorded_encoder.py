@@ -15,10 +15,15 @@ from typing import Any
 import pytest
 import torch
 
-from model.backends.cuda_recording import Recorded
-from model.backends.encoder_buckets import all_buckets, bucket_for
-from model.backends.recorded_encoder import RecordedEncoder
-from model.backends.source_encoder import EncodedShape, SourceEncoder, source_table
+from model.backends.recording import Recorded
+from model.backends.source_encoder import (
+    EncodedShape,
+    RecordedEncoder,
+    SourceEncoder,
+    all_buckets,
+    bucket_for,
+    source_table,
+)
 from model.backends.torch_cache import MemoryCache
 from model.decoding.network_interface import Capacity
 from model.decoding.options import DecodingOptions
@@ -56,7 +61,7 @@ class Rerun:
 
 
 def recorded_runner(model: Transformer, recorder: Rerun) -> Runner:
-    runner = tiny_runner(model, backend="graphs", fast_paths=["recorded_encoder"])
+    runner = tiny_runner(model, backend="graphs")
     encoder_of(runner)._recorder = recorder
     return runner
 
@@ -134,7 +139,7 @@ def test_crowds_meet_no_new_bucket_after_warm_up_and_are_translated_alike() -> N
 def test_an_encoding_without_a_bucket_is_neither_padded_nor_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("model.backends.encoder_buckets._MOST_TOKENS", 64)
+    monkeypatch.setattr("model.backends.source_encoder._MOST_TOKENS", 64)
     model, recorder = tiny_model(), Rerun()
     memory = MemoryCache(model.config, 6, 40, model.output.weight)
     encoder = RecordedEncoder(model, memory, CAPACITY, recorder)

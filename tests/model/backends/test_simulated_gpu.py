@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from model.backends.recorded_encoder import RecordedEncoder
+from model.backends.source_encoder import RecordedEncoder
 from model.decoding.sentence import Finished, SourceSentence
 from model.runner import Runner
 from tests.model.backends.simulated_gpu import Stream, network_of, record_on, simulated_gpu
@@ -111,8 +111,7 @@ def test_a_crowd_on_a_simulated_gpu_translates_as_alone(
     stream = Stream(seed, eagerness=rng.choice([0.0, 0.01, 0.05]))
 
     def make_runner() -> Runner:
-        fast_paths = ("recorded_encoder",)
-        return tiny_runner(model, max_slots=5, max_rows=18, backend="graphs", fast_paths=fast_paths)
+        return tiny_runner(model, max_slots=5, max_rows=18, backend="graphs")
 
     with simulated_gpu(monkeypatch, stream, make_runner) as (runner, device):
         recorder = record_on(runner, device, rng, failing)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.backends.joined_projections import Joined
-from model.backends.source_encoder import EncodedShape, SourceEncoder, source_table
+from model.backends.source_encoder import EncodedShape, Projections, SourceEncoder, source_table
 from model.backends.torch_cache import MemoryCache
 from model.network.transformer import Transformer
 from tests.model.network.reference import EOS, PAD, tiny_model
@@ -63,8 +62,8 @@ def test_joined_projections_hold_no_weight_twice_and_follow_training() -> None:
 def test_weights_that_were_replaced_are_joined_anew() -> None:
     attention = tiny_model().encoder_layers[0].self_attention
     projections = [attention.q_proj, attention.k_proj]
-    old = Joined.of(projections)
+    old = Projections.of(projections)
     attention.k_proj.weight.data = attention.k_proj.weight.data.clone() + 1.0
-    new = Joined.of(projections)
+    new = Projections.of(projections)
     assert torch.equal(new.weight, torch.cat([p.weight for p in projections]))
     assert new.weight.data_ptr() != old.weight.data_ptr()

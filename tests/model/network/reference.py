@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import torch
 
-from model.backends.fast_paths import FastPath
 from model.backends.selection import Backend
 from model.checkpoint import StoredModel
 from model.decoding.network_interface import Network, Precision
@@ -51,7 +50,6 @@ def tiny_runner(
     max_rows: int = 64,
     precision: Precision = "float32",
     backend: Backend | None = None,
-    fast_paths: Collection[FastPath] = (),
 ) -> Runner:
     return Runner(
         model,
@@ -63,7 +61,6 @@ def tiny_runner(
         max_beam_size=64,
         precision=precision,
         backend=backend,
-        fast_paths=fast_paths,
     )
 
 

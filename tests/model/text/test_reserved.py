@@ -13,7 +13,7 @@ from model.text.reserved import closing_tag, empty_tag, opening_tag, placeholder
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig, TokenizerError
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
-from model.training.vocabulary import train_tokenizer
+from model.training.setup import train_tokenizer
 
 PIECES = reserved_pieces(16)
 

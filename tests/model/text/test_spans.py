@@ -12,8 +12,7 @@ import sentencepiece
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from model.text.invisible import visible_offsets, without_invisible
-from model.text.normalisation import normalise
+from model.text.normalisation import normalise, visible_offsets, without_invisible
 from model.text.spans import NOWHERE, Span, char_spans
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig

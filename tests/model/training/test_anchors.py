@@ -8,7 +8,7 @@ import pytest
 
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
-from model.training.anchors import known_pairs
+from model.training.calibration import known_pairs
 
 WORDS = {"house": "Haus", "Germany": "Deutschland", "tree": "Baum"}
 CORPUS: list[Pair] = [

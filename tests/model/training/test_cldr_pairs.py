@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from model.training.cldr_pairs import LANGUAGES, kinds, name_gaps, with_another_name
+from model.training.substitution import LANGUAGES, kinds, name_gaps, with_another_name
 
 Pair = tuple[str, str]
 

@@ -11,8 +11,13 @@ import pytest
 from model.confidence import probability
 from model.decoding.sentence import Hypothesis
 from model.text.tokenizer import Tokenizer
-from model.training.confidence import Example, fitted, sentence_example, word_examples
-from model.training.dev_translations import DevTranslation
+from model.training.calibration import (
+    DevTranslation,
+    Example,
+    fitted,
+    sentence_example,
+    word_examples,
+)
 
 
 class Letters:

@@ -34,7 +34,7 @@ from model.training.recipe import (
     TermsTable,
     TokenizerTable,
 )
-from model.training.vocabulary import train_tokenizer
+from model.training.setup import train_tokenizer
 
 MakeRecipe = Callable[..., Recipe]
 
@@ -71,23 +71,6 @@ def test_a_byte_order_mark_before_a_corpus_is_dropped(tmp_path: Path, name: str)
     data = BOM_UTF8 + "你好\thello\n".encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     assert read_pairs(tmp_path / name) == [("你好", "hello")]
-
-
-def test_a_lower_cased_recipe_trains_on_nothing_else(
-    tmp_path: Path, tiny_tokenizer: Tokenizer
-) -> None:
-    (tmp_path / "mixed.tsv").write_text("Ein Haus\tA House\n", encoding="utf-8")
-    (tmp_path / "lower.tsv").write_text("ein haus\ta house\n", encoding="utf-8")
-    of_mixed, of_lower = (
-        tokenize_corpora(
-            DataTable(("de", "en"), (CorpusTable("c", tmp_path / name),), is_lowercase=True),
-            tiny_tokenizer,
-            "train",
-        )[0]
-        for name in ("mixed.tsv", "lower.tsv")
-    )
-    for mixed, lower in zip(of_mixed.sides, of_lower.sides, strict=True):
-        assert mixed[0].tolist() == lower[0].tolist()
 
 
 @pytest.mark.parametrize(

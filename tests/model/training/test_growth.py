@@ -28,8 +28,7 @@ from model.training.recipe import (
     TokenizerTable,
     TrainingTable,
 )
-from model.training.setup import TOKENIZER_FILE
-from model.training.vocabulary import train_tokenizer
+from model.training.setup import TOKENIZER_FILE, train_tokenizer
 
 MakeRecipe = Callable[..., Recipe]
 LARGER = TokenizerTable(vocab_size=520, reserved_pieces=8)

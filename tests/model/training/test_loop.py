@@ -6,6 +6,7 @@ import csv
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from safetensors.torch import load_file
 from model.checking import check_checkpoint
 from model.checkpoint import load_checkpoint
 from model.training import loop
-from model.training.loop import Trainer
+from model.training.loop import Trainer, train
 from model.training.recipe import Recipe
 from model.training.saving import TrainingError
 from tests.model.training.runs import kill_after, weights_of
@@ -62,17 +63,60 @@ def test_a_resumed_run_crosses_epochs_like_an_unbroken_one(make_trainer: MakeTra
         assert torch.equal(weights_of(resumed)[name], weight), name
 
 
-def test_a_resumed_run_samples_like_an_unbroken_one(make_trainer: MakeTrainer) -> None:
-    unbroken = make_trainer("unbroken", scheduled_sampling=0.8)
-    unbroken.run()
-    kill_after(make_trainer("broken", scheduled_sampling=0.8), 3)
-    resumed = make_trainer("broken", scheduled_sampling=0.8)
-    resumed.run()
-    plain = make_trainer("plain")
-    plain.run()
-    for name, weight in weights_of(unbroken).items():
-        assert torch.equal(weights_of(resumed)[name], weight), name
-    assert any(not torch.equal(weights_of(plain)[n], w) for n, w in weights_of(unbroken).items())
+TINY = """
+[model]
+d_model = 16
+n_heads = 2
+d_ff = 32
+n_encoder_layers = 1
+n_decoder_layers = 1
+max_positions = 64
+[tokenizer]
+vocab_size = 450
+[data]
+languages = ["zh", "en"]
+max_tokens = 60
+[[data.corpora]]
+name = "tiny"
+train = "{corpus}"
+[training]
+max_steps = 2
+batch_tokens = 3000
+precision = "float32"
+save_every = 1
+validate_every = 1
+average_last = 1
+[[stages]]
+name = "first"
+[[stages]]
+name = "second"
+start = "first"
+training.seed = 2
+[[stages]]
+name = "mean"
+mean = ["first", "second"]
+"""
+
+
+def test_stages_are_run_in_order_and_finished_ones_not_again(
+    tmp_path: Path, tiny_pairs: Path
+) -> None:
+    recipe, run = tmp_path / "tiny.toml", tmp_path / "run"
+    recipe.write_text(TINY.format(corpus=tiny_pairs), encoding="utf-8")
+    assert train(recipe, run, "cpu") == run / "mean" / "checkpoint"
+    first, second, mean = (
+        load_file(run / name / "checkpoint" / "model.safetensors")
+        for name in ("first", "second", "mean")
+    )
+    for name, weight in mean.items():
+        torch.testing.assert_close(weight, (first[name].float() + second[name]).half() / 2)
+    shutil.rmtree(run / "second")
+    state = run / "first" / "state.pt"
+    before = state.stat().st_mtime_ns
+    assert train(recipe, run, "cpu") == run / "mean" / "checkpoint"
+    assert state.stat().st_mtime_ns == before
+    again = load_file(run / "second" / "checkpoint" / "model.safetensors")
+    assert all(torch.equal(second[name], weight) for name, weight in again.items())
 
 
 def test_a_finished_checkpoint_wants_sentences_cut_at_what_training_saw(

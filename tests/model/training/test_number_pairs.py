@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from model.training.number_pairs import digits, number_gaps, with_another_number, words
+from model.training.substitution import digits, number_gaps, with_another_number, words
 
 Pairs = list[tuple[str, str]]
 ENGLISH_GERMAN = ("I am forty-three years old.", "Ich bin dreiundvierzig Jahre alt.")
@@ -27,8 +27,7 @@ def made(
         (("en", "de"), ENGLISH_GERMAN),
         (("en", "de"), ("I am 43.", "Ich bin 43.")),
         (("en", "de"), ("I am 43 years old.", "Ich bin dreiundvierzig Jahre alt.")),
-        (("de", "fr"), ("Siebzig Leute", "Soixante-dix personnes")),
-        (("en-GB", "fr-CA"), ("She has eighty-four cats.", "Elle a quatre-vingt-quatre chats.")),
+        (("de", "en"), ("Siebzig Leute", "Seventy people")),
         (("en", "de"), ("It may take 43 days.", "Es kann 43 Tage dauern.")),
         (("zh", "en"), CHINESE_ENGLISH),
         (("zh-Hans", "en"), ("我等了十五分钟。", "I waited for 15 minutes.")),
@@ -55,7 +54,7 @@ def test_a_number_that_both_sides_have_is_found(
         (("en", "de"), ("25 million people", "25 Millionen Menschen")),
         (("en", "de"), ("It costs 25.50.", "Es kostet 25,50.")),
         (("en", "de"), ("A 43-year-old man", "Ein 43-jähriger Mann")),
-        (("en", "fr"), ("the 15 th century", "le 15 siècle")),
+        (("en", "de"), ("the 15 th century", "das 15 Jahrhundert")),
         (("zh", "en"), ("五月二十五日", "May twenty-five")),
         (("zh", "en"), ("八十年代的音乐", "music of the eighties")),
         (("zh", "en"), ("第二十五章", "Chapter 25")),
@@ -77,7 +76,6 @@ def test_numbers_with_limits_of_their_own_and_parts_of_numbers_stay(
     [
         (43, "en", "forty-three"),
         (43, "de", "dreiundvierzig"),
-        (84, "fr", "quatre-vingt-quatre"),
         (3512, "en", "three thousand five hundred and twelve"),
         (13, "zh", "十三"),
         (205, "zh", "二百零五"),
@@ -91,9 +89,9 @@ def test_numbers_are_spelled_as_the_language_does(number: int, language: str, sp
 
 
 def test_long_numbers_have_the_groups_of_their_language() -> None:
-    languages = ("en", "de", "fr", "zh")
-    assert [digits(35_000, code) for code in languages] == ["35,000", "35.000", "35 000", "35000"]
-    assert [digits(3500, code) for code in languages] == ["3500"] * 4
+    languages = ("en", "de", "zh")
+    assert [digits(35_000, code) for code in languages] == ["35,000", "35.000", "35000"]
+    assert [digits(3500, code) for code in languages] == ["3500"] * 3
 
 
 def test_both_sides_get_the_same_number_and_digits_stay_digits() -> None:

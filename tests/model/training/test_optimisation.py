@@ -9,9 +9,7 @@ from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.training.optimisation import (
     learning_rate,
-    sampled_share,
     summed_loss,
-    with_own_tokens,
 )
 from model.training.recipe import TrainingTable
 
@@ -78,49 +76,3 @@ def test_padding_a_batch_does_not_change_its_loss(tiny_config: ModelConfig) -> N
     padded_loss, padded_tokens = summed_loss(model, *padded, 0.1)
     assert (tokens, padded_tokens) == (3, 3)
     torch.testing.assert_close(padded_loss, loss)
-
-
-def own_inputs(model: Transformer, tgt_in: torch.Tensor, share: float) -> torch.Tensor:
-    src = torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]])
-    return with_own_tokens(model, tgt_in, model.encode(src), model.src_mask(src), share)
-
-
-def test_the_share_of_own_tokens_rises_from_nothing_to_what_the_recipe_says() -> None:
-    table = TrainingTable(max_steps=200, scheduled_sampling=0.5)
-    assert [sampled_share(step, table) for step in (0, 50, 200)] == [0.0, 0.125, 0.5]
-    assert sampled_share(300, table) == 0.5
-    assert sampled_share(7, TrainingTable(max_steps=9)) == 0.0
-
-
-def test_own_tokens_are_the_likeliest_after_the_true_ones(tiny_config: ModelConfig) -> None:
-    torch.manual_seed(0)
-    model = Transformer(tiny_config)
-    initialise(model, "xavier")
-    src = torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]])
-    tgt_in = torch.tensor([[2, 9, 10, 11], [2, 12, 0, 0]])
-    likeliest = model(src, tgt_in).argmax(-1)
-    expected = [[2, *likeliest[0, :3].tolist()], [2, int(likeliest[1, 0]), 0, 0]]
-    assert own_inputs(model, tgt_in, 1.0).tolist() == expected
-    assert own_inputs(model, tgt_in, 0.0).tolist() == tgt_in.tolist()
-
-
-def test_about_the_share_that_was_asked_for_is_replaced(tiny_config: ModelConfig) -> None:
-    torch.manual_seed(0)
-    model = Transformer(tiny_config)
-    initialise(model, "xavier")
-    tgt_in = torch.full((2, 60), 9)
-    is_own = torch.stack([own_inputs(model, tgt_in, 0.3) != 9 for _ in range(20)])
-    assert is_own.float().mean().item() == pytest.approx(0.3, abs=0.05)
-
-
-@pytest.mark.parametrize("is_half", [False, True])
-def test_every_weight_learns_from_own_tokens_too(tiny_config: ModelConfig, is_half: bool) -> None:
-    torch.manual_seed(0)
-    model = Transformer(tiny_config)
-    initialise(model, "xavier")
-    src, tgt_in = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 9, 10, 11]])
-    with torch.autocast("cpu", torch.bfloat16, enabled=is_half):
-        loss, _ = summed_loss(model, src, tgt_in, torch.tensor([[9, 10, 11, 3]]), 0.1, 1.0)
-    loss.backward()
-    without = [name for name, weight in model.named_parameters() if weight.grad is None]
-    assert without == []

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.training import optimiser_step
+from model.training import optimisation as optimiser_step
 from model.training.data import Examples
 from model.training.loop import Trainer
 from model.training.optimisation import summed_loss

@@ -34,11 +34,6 @@ from tests.model.training.recipes import GOOD_RECIPE, write_recipe
         ),
         (
             "max_steps = 100",
-            "max_steps = 9\nscheduled_sampling = 1.5",
-            "training.scheduled_sampling must be a number from 0 to 1, got 1.5",
-        ),
-        (
-            "max_steps = 100",
             "max_steps = 9\nbatch_tokens = 51",
             r"training.batch_tokens must hold one longest sentence \(52\), got 51",
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from model.training.recipe import RecipeError
-from model.training.recipe_file import load_recipe
+from model.training.recipe_file import Stage, load_recipe, load_stages
 from tests.model.training.recipes import GOOD_RECIPE, write_recipe
 
 
@@ -47,8 +47,65 @@ def test_a_recipe_without_a_name_is_named_after_its_file(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("recipe", sorted(Path("recipes").glob("*.toml")), ids=str)
 def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
-    """A further stage of a checkpoint keeps its name and says more in the file's."""
-    assert recipe.stem.startswith(load_recipe(recipe).name)
+    assert load_recipe(recipe).name == recipe.stem
+
+
+STAGES = """
+[[stages]]
+name = "first"
+data.weights = { one = 0.0 }
+[[stages]]
+name = "second"
+start = "first"
+model.dropout = 0.3
+data.weights = { one = 3.0, two = 4.0 }
+[[stages]]
+name = "mean"
+mean = ["second", "first"]
+rounded = true
+"""
+
+
+def test_a_stage_has_the_settings_of_the_one_before_except_those_it_names(tmp_path: Path) -> None:
+    path, run = write_recipe(tmp_path, GOOD_RECIPE + STAGES), Path("run")
+    first, second, mean = load_stages(path, run)
+    results = run / "second" / "checkpoint", run / "first" / "checkpoint"
+    assert mean == Stage(run / "mean", None, results, is_rounded=True)
+    assert first.recipe is not None
+    assert second.recipe is not None
+    assert [corpus.name for corpus in first.recipe.data.corpora] == ["two"]
+    assert [corpus.weight for corpus in second.recipe.data.corpora] == [3.0, 4.0]
+    assert first.recipe.model == {"d_model": 64, "n_heads": 4}
+    assert second.recipe.model == {"d_model": 64, "n_heads": 4, "dropout": 0.3}
+    assert (first.recipe.training.start, second.recipe.training.start) == (None, results[1])
+    assert second.recipe.data.corpora == load_recipe(path).data.corpora
+
+
+def test_a_recipe_without_stages_is_one(tmp_path: Path) -> None:
+    path = write_recipe(tmp_path, GOOD_RECIPE)
+    assert load_stages(path, Path("run")) == [Stage(Path("run"), load_recipe(path))]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('name = "second"', 'name = "first"', "another one for each stage, got 'first'"),
+        ('name = "second"', 'name = "../a"', "small letters, digits and hyphens, .* got '../a'"),
+        ('name = "second"', "", "got None"),
+        ('start = "first"', 'start = "third"', r"must name earlier stages \(first\), got 'third'"),
+        ('["second", "first"]', "[]", "must name earlier stages .*, got None"),
+        ('["second", "first"]', '["mean"]', "must name earlier stages .*, got 'mean'"),
+        ("rounded = true", "rounded = 1", "stages.rounded must be true or false, got 1"),
+        ("rounded = true", "round = true", "unknown key 'round' in a stage with mean"),
+        ("one = 0.0", "three = 0.0", r"unknown key 'three' in \[data.weights\]"),
+        ("one = 0.0", "one = -1.0", "data.corpora.weight must be a number of at least 0"),
+        ("model.dropout = 0.3", "model.dropout = 3", "dropout"),
+    ],
+)
+def test_a_mistake_in_a_stage_is_named(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+    assert STAGES.count(right) == 1
+    with pytest.raises(RecipeError, match=said):
+        load_recipe(write_recipe(tmp_path, GOOD_RECIPE + STAGES.replace(right, wrong)))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +172,7 @@ def test_the_bundled_recipes_are_valid(recipe: Path) -> None:
         ('train = "two.tsv"', "train = 2", "data.corpora.train must be a string, got 2"),
         ("weight = 2.5", 'weight = "x"', "data.corpora.weight must be a number .*, got 'x'"),
         ("vocab_size = 1000", 'model_type = "word"', r"one of \['unigram', 'bpe'\], got 'word'"),
-        ("vocab_size = 1000", "word_vectors = 1", "tokenizer.word_vectors must be a string, got 1"),
+        ("max_steps = 100", "max_steps = 1\nstart = 1", "training.start must be a string, got 1"),
         ("max_tokens = 50", "max_tokens = 99999", "data.max_tokens must be at most 65536, got 999"),
         ("weight = 2.5", "weight = 1e9", "data.corpora.weight must be at most 10000, got 10000000"),
         (
@@ -162,7 +219,7 @@ def test_a_mistake_is_named_with_what_is_allowed(
 @pytest.mark.parametrize(
     ("corpora", "said"),
     [
-        ("[]", "must name at least one corpus"),
+        ("[]", "must have at least one entry"),
         ("[1]", r"every entry of data.corpora must be a table, got \[1\]"),
     ],
 )

@@ -78,17 +78,6 @@ def test_training_on_a_gpu_computes_as_serving_does(
     assert not torch.backends.cuda.cudnn_sdp_enabled()
 
 
-def test_word_vectors_are_where_training_starts(
-    tmp_path: Path, start_run: StartRun, make_recipe: MakeRecipe
-) -> None:
-    (tmp_path / "vectors.txt").write_text("tea " + " ".join(["0.5"] * 16) + "\n")
-    recipe = make_recipe()
-    table = replace(recipe.tokenizer, word_vectors=tmp_path / "vectors.txt")
-    trainer = start_run(replace(recipe, tokenizer=table))
-    ids = trainer.tokenizer.encode_target_batch(["tea"])[0]
-    assert torch.equal(trainer.model.tgt_embedding.tokens.weight[ids[-1]], torch.full((16,), 0.5))
-
-
 def test_a_disk_that_is_full_from_the_start_is_said(
     tmp_path: Path, make_recipe: MakeRecipe, full_disk: FullDisk
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Pair
 from model.training.recipe import TermsTable
-from model.training.term_pairs import term_pairs
+from model.training.terms import term_pairs
 
 TABLE = TermsTable(weight=1.0)
 NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss"}

@@ -1,4 +1,4 @@
-"""The joint vocabulary that a recipe trains, and word vectors for it."""
+"""The joint vocabulary that a recipe trains."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from model.text.tokenizer import Tokenizer
 from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError, TokenizerTable
-from model.training.vocabulary import read_word_vectors, train_tokenizer
+from model.training.setup import train_tokenizer
 
 MakeRecipe = Callable[..., Recipe]
 
@@ -54,35 +53,3 @@ def test_a_corpus_of_weight_zero_is_not_seen(
     tokenizer = Tokenizer(tmp_path / "without.model", tmp_path / "without.model")
     ids = tokenizer.encode_target_batch(["Ж"])[0]
     assert any(isinstance(tokenizer.text_of(token), bytes) for token in ids)
-
-
-def test_word_vectors_go_to_the_pieces_that_spell_the_word(
-    tmp_path: Path, tiny_tokenizer: Tokenizer
-) -> None:
-    path = tmp_path / "vectors.txt"
-    path.write_text("2 3\ntea 1 2 3\nnosuchword 4 5 6\n", encoding="utf-8")
-    vectors = read_word_vectors(path, tiny_tokenizer, 3)
-    spelled = {str(tiny_tokenizer.text_of(token)).strip() for token in vectors}
-    assert spelled == {"tea"}
-    for vector in vectors.values():
-        assert torch.equal(vector, torch.tensor([1.0, 2.0, 3.0]))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("tea 1 2 3\ncat 1 2\n", "line 2: 2 numbers for 'cat', but d_model is 3"),
-        ("tea 1 x 3\n", "line 1: could not convert string to float: 'x'"),
-    ],
-)
-def test_a_bad_word_vector_is_named(
-    tmp_path: Path, tiny_tokenizer: Tokenizer, text: str, said: str
-) -> None:
-    (tmp_path / "vectors.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(RecipeError, match=f"vectors.txt, {said}"):
-        read_word_vectors(tmp_path / "vectors.txt", tiny_tokenizer, 3)
-
-
-def test_a_missing_word_vector_file_is_named(tmp_path: Path, tiny_tokenizer: Tokenizer) -> None:
-    with pytest.raises(RecipeError, match="cannot read the word vectors .*absent.txt"):
-        read_word_vectors(tmp_path / "absent.txt", tiny_tokenizer, 3)

@@ -1,0 +1,30 @@
+"""What setuptools finds in the tree: the packages and the C++. All else is in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+
+NATIVE = Path("model/backends/native")
+FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math"]
+WARNINGS = ["-Wall", "-Wextra", "-Wno-psabi"]
+
+
+def files(*endings: str) -> list[str]:
+    return sorted(str(file) for ending in endings for file in NATIVE.glob(f"*.{ending}"))
+
+
+setup(
+    packages=["dragoman_checkpoints", *find_packages(include=["model*", "service*"])],
+    package_dir={"dragoman_checkpoints": "checkpoints"},
+    ext_modules=[
+        Extension(
+            "model.backends.native._library",
+            sources=files("cpp"),
+            depends=files("h", "inc"),
+            language="c++",
+            extra_compile_args=[*FLAGS, "-pthread", *WARNINGS],
+            extra_link_args=["-pthread"],
+            optional=True,  # without a C++ compiler the CPU computes with PyTorch, in float32
+        )
+    ],
+)
