@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benchmarks.sentences import ROOT
 from benchmarks.server import HOST, PORT, running_server
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 
 _SENTENCES = 1_000
 _CONNECTIONS = 8

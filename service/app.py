@@ -14,12 +14,8 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
-from service.database import DatabaseError
-from service.glossaries import GlossaryFinder, GlossaryStore
 from service.http.access.access import Access
 from service.http.access.key_ring import KeyRing
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import ClientLimits
 from service.http.access.middleware import AccessMiddleware
 from service.http.access.windows import MinuteWindows
 from service.http.body_budget import BodyBudget
@@ -48,10 +44,14 @@ from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.stores.api_key import ClientLimits
+from service.stores.database import DatabaseError
+from service.stores.glossaries import GlossaryFinder, GlossaryStore
+from service.stores.keys import KeyStore
+from service.stores.suggestions import SuggestionStore
+from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
-from service.translation.suggestion_store import SuggestionStore
-from service.translation.suggestions import SuggestedTranslations
 from service.wiring import wire
 
 _State: TypeAlias = dict[str, object]

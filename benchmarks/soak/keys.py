@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.http.access.key_store import KeyStore, month_of
-from service.http.access.keys import KeyOptions, read_key
+from service.stores.api_key import KeyOptions, read_key
+from service.stores.keys import KeyStore, month_of
 
 _LIMITED_PER_MINUTE = 20
 

@@ -13,7 +13,7 @@ from service.commands.failure import fail, importing
 from service.commands.stores import opened
 
 if TYPE_CHECKING:
-    from service.glossaries import GlossaryStore
+    from service.stores.glossaries import GlossaryStore
     from service.translation.glossary import GlossaryEntry
 
 _FORMAT = click.option(
@@ -122,7 +122,7 @@ def remove(name: str, database: Path) -> None:
 
 def _opened(database: Path) -> AbstractContextManager[GlossaryStore]:
     with importing():
-        from service.glossaries import GlossaryStore
+        from service.stores.glossaries import GlossaryStore
     return opened(GlossaryStore, database)
 
 

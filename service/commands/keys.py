@@ -15,8 +15,8 @@ import click
 from service.commands.arguments import required_database
 from service.commands.failure import fail
 from service.commands.stores import opened
-from service.http.access.key_store import KeyStore, Used, month_of
-from service.http.access.keys import ApiKey, KeyOptions
+from service.stores.api_key import ApiKey, KeyOptions
+from service.stores.keys import KeyStore, Used, month_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULT = "default"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from service.commands.failure import fail
-from service.database import DatabaseError
 from service.errors import ServiceError
+from service.stores.database import DatabaseError
 
 
 class _Closing(Protocol):

@@ -11,7 +11,6 @@ from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
 from service.errors import InvalidField, NotOffered, TextTooLong, TooManyTexts
-from service.glossaries import GlossaryStore
 from service.http.access.access import Access
 from service.http.access.caller import Caller
 from service.http.body_budget import BodyBudget
@@ -20,11 +19,12 @@ from service.http.origins import AllowedOrigins
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
+from service.stores.glossaries import GlossaryStore
+from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
 from service.translation.glossary_choice import NEEDS_DATABASE
 from service.translation.job import TranslationJob
-from service.translation.suggestions import SuggestedTranslations
 from service.translation.text_pool import TextPool
 
 OVER_LIMIT = "request exceeds text limit"

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from benchmarks.soak.wire import Pool, Writer
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.end_to_end.test_signals import Process, server, until
 
 FIELDS = {"q": "Where is the library?", "source": "en", "target": "de"}

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from service.commands.group import dragoman
-from service.glossaries import GlossaryStore
+from service.stores.glossaries import GlossaryStore
 
 PAIR = ["--from", "en", "--to", "de"]
 

@@ -18,7 +18,7 @@ from service.errors import (
     outcome_of,
 )
 from service.http.access.access import Access, Client
-from service.http.access.key_store import Used
+from service.stores.keys import Used
 
 _NO_KEY = "Please contact the server operator to get an API key"
 """LibreTranslate's words."""

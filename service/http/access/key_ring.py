@@ -11,10 +11,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import NamedTuple
 
 from service.errors import InvalidKey
-from service.http.access.key_store import KeyStore, UsageKey, Used, month_of
-from service.http.access.keys import ApiKey, read_key
 from service.http.access.usage import UsageLedger
 from service.periodic import repeated
+from service.stores.api_key import ApiKey, read_key
+from service.stores.keys import KeyStore, UsageKey, Used, month_of
 
 REFRESH_SECONDS = 1.0
 _WORDS = "Invalid API key"

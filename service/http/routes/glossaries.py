@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import MissingField
-from service.glossaries import MAX_ENTRIES, StoredGlossary
 from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.glossary_field import NAME_SCHEMA, parse_terms, terms_schema
 from service.http.openapi import describe_errors
@@ -27,6 +26,7 @@ from service.http.request_body import (
 )
 from service.http.request_model import RequestModel
 from service.http.state import Limits, ServerState, StateDep, direct_pair, glossary_store
+from service.stores.glossaries import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 
 PATH = "/glossaries"

@@ -17,8 +17,8 @@ from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
 from service.http.state import server_state
+from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
 from service.translation.job import TextFormat
-from service.translation.suggestion_store import MAX_CHARACTERS, SuggestedPair
 
 _PATH = "/suggest"
 _QUIET = ("api_key", "secret")

@@ -52,7 +52,7 @@ def test_an_unforeseen_error_is_answered_once(
         raise RuntimeError("nobody knows")
 
     with short:
-        monkeypatch.setattr("service.translation.suggestions.SuggestedTranslations.translate", fail)
+        monkeypatch.setattr("service.suggestions.SuggestedTranslations.translate", fail)
         answer = short.post("/translate", json=FIELDS)
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert "nobody" not in answer.text

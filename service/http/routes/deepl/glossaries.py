@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from service.errors import UnknownGlossary
 from service.freeing import freed_in_parts
-from service.glossaries import StoredGlossary
 from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
 from service.http.routes.deepl.fields import Code
 from service.http.state import ServerState, StateDep, direct_pair, glossary_store
+from service.stores.glossaries import StoredGlossary
 
 router = APIRouter(include_in_schema=False)
 PATH = "/v2/glossaries"

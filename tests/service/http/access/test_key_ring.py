@@ -13,8 +13,8 @@ import pytest
 from service.errors import InvalidKey, QuotaExceeded
 from service.http.access.addresses import UNKNOWN, client_address
 from service.http.access.key_ring import KeyRing
-from service.http.access.key_store import KeyStore, Used
-from service.http.access.keys import ApiKey, KeyOptions, read_key
+from service.stores.api_key import ApiKey, KeyOptions, read_key
+from service.stores.keys import KeyStore, Used
 
 NOVEMBER_ENDS = 1_796_083_200.0  # 2026-12-01T00:00Z
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from service.http.access.key_store import KeyStore, Used, month_of
+from service.stores.keys import KeyStore, Used, month_of
 from tests.service.fakes import FakeRunner, until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served

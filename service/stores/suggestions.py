@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from service.database import open_database
+from service.stores.database import open_database
 from service.translation.job import TextFormat
 
 MAX_SUGGESTIONS = 10_000

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from service.commands.group import dragoman
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary
-from service.glossaries import MAX_ENTRIES, GlossaryStore
 from service.glossary_files import CSV, TSV, read_entries, write_entries
+from service.stores.glossaries import MAX_ENTRIES, GlossaryStore
 from service.translation.glossary import GlossaryEntry
 
 ENTRIES = [GlossaryEntry("dog", "Köter"), GlossaryEntry("US", "USA", True)]

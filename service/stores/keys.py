@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.database import open_database
-from service.http.access.keys import ApiKey, KeyOptions, make_key
+from service.stores.api_key import ApiKey, KeyOptions, make_key
+from service.stores.database import open_database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS api_keys (

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from service.database import open_database
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary, shown
+from service.stores.database import open_database
 from service.translation.glossary import Glossary, GlossaryEntry, check_entries
 
 MAX_GLOSSARIES, MAX_ENTRIES = 1000, 10_000

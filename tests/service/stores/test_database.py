@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.database import DatabaseError, open_database
+from service.stores.database import DatabaseError, open_database
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY);"
 

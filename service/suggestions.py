@@ -11,10 +11,10 @@ from collections.abc import AsyncGenerator, Mapping
 
 from service.errors import UnsupportedLanguage
 from service.periodic import repeated
+from service.stores.suggestions import SuggestedPair, SuggestionStore
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece, TranslationResult
-from service.translation.suggestion_store import SuggestedPair, SuggestionStore
 from service.translation.translator import Pieces
 
 _REFRESH_SECONDS = 1.0
