@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import secrets
@@ -78,8 +77,7 @@ class RequestLog:
         self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
-            with contextlib.suppress(OSError):  # the log's pipe is closed or its disk is full
-                _lines.log(level, "request", **_facts(record), logger=__name__)
+            _lines.log(level, "request", **_facts(record), logger=__name__)
         if self._tracer is not None:
             self._tracer.trace(record)
         with freed_in_parts() as held:
