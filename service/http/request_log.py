@@ -29,7 +29,8 @@ _lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 @dataclass
 class RequestRecord:
     """One request. The route adds the translations. `status` is None until the answer starts, and
-    499 if the client disconnected. Times are monotonic seconds."""
+    499 if the client disconnected. It `has_delivered` once a part of a stream is sent. Times are
+    monotonic seconds."""
 
     request_id: str
     method: str
@@ -39,6 +40,7 @@ class RequestRecord:
     ended_seconds: float = 0.0
     status: int | None = None
     translations: Sequence[TranslationResult] = ()
+    has_delivered: bool = False
 
     @property
     def seconds(self) -> float:

@@ -106,9 +106,10 @@ class Caller:
                 access.ring.usage.reserve(client.key, num_characters)
                 self._num_characters += num_characters
 
-    async def leave(self, status: int | None) -> None:
-        """End the request; `status` None: the client left before its answer."""
-        self._settle(is_used=outcome_of(status) in _USED)
+    async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
+        """End the request; `status` None: the client left before its answer. Its characters count
+        if it `has_delivered` a part of a translation, however it ended."""
+        self._settle(is_used=has_delivered or outcome_of(status) in _USED)
         self._place.close()
         if not self._is_identified:  # its body never came
             with contextlib.suppress(ServiceError):
