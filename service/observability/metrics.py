@@ -112,6 +112,9 @@ class Metrics:
         self._requests_to = functools.cache(self._requests.labels)
         self._seconds_of = functools.cache(self._request_seconds.labels)
         self._rejected_for = functools.cache(self._rejected.labels)
+        self.database_lost = self._gauge(
+            "database_lost", "1 if the database's file was moved or replaced since the start."
+        )
         self.registry.register(_DroppedLines())
         self.open_streams = self._gauge("open_streams", "Websockets that are open.")
         self._counters = {

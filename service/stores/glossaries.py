@@ -1,27 +1,30 @@
-"""Stored glossaries, in SQLite. Every call may block: call it from a thread."""
+"""Stored glossaries, in SQLite. Every call may block: call it from a thread.
+
+A glossary belongs to an API key, which alone may use, read and change it. One that was made without
+keys, or by a command, belongs to nobody: all may use and read it. Admins may do all.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import threading
+import sqlite3
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from service.errors import GlossaryExists, InvalidField, UnknownGlossary, shown
-from service.stores.database import open_database
+from service.errors import GlossaryExists, InvalidField, KeyRequired, UnknownGlossary, shown
+from service.stores.api_key import Owner
+from service.stores.database import WAIT_SECONDS, Database
 from service.translation.glossary import Glossary, GlossaryEntry, check_entries
 
-MAX_GLOSSARIES, MAX_ENTRIES = 1000, 10_000
+MAX_ENTRIES = 10_000
 MAX_NAME_CHARACTERS = 100
 _MAX_CACHED = 16
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS glossaries (
     id TEXT PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL UNIQUE, -- with the id of its owner and a slash before it, if it has one
     source TEXT NOT NULL,
     target TEXT NOT NULL,
     created TEXT NOT NULL,
@@ -40,14 +43,17 @@ _COLUMNS = (
     "SELECT id, name, source, target, created, version, "
     "(SELECT count(*) FROM glossary_entries WHERE glossary = glossaries.id) FROM glossaries"
 )
+_OWN = "(:is_admin OR name LIKE :id || '/%')"
+_READABLE = f"({_OWN} OR name NOT LIKE '%/%')"
 
 
 @dataclass(frozen=True)
 class StoredGlossary:
-    """A stored glossary without its entries. `created`: ISO 8601; `version` changes when the
-    entries do."""
+    """A stored glossary without its entries. `owner`: the id of a key, or "" for nobody; `created`:
+    ISO 8601; `version` changes when the entries do."""
 
     id: str
+    owner: str
     name: str
     source: str
     target: str
@@ -57,41 +63,59 @@ class StoredGlossary:
 
 
 class GlossaryStore:
-    """The glossaries of one database. Any thread may call it; calls wait for each other."""
+    """The glossaries of one database, for any thread. Every method may raise StorageFailed.
 
-    def __init__(self, path: Path) -> None:
-        """Raises DatabaseError."""
-        self._connection = open_database(path, _SCHEMA)
-        self._lock = threading.Lock()
+    It reads with one connection and writes with another, so that who reads waits for no writer. A
+    name means the owner's own glossary, or else nobody's; an id means any that the owner may see.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        wait_seconds: float = WAIT_SECONDS,
+        *,
+        max_glossaries: int = 0,
+        max_terms: int = 0,
+    ) -> None:
+        """`max_glossaries` and `max_terms`: of one owner together; 0 is no limit. Raises
+        DatabaseError."""
+        self._reading = Database(path, _SCHEMA, wait_seconds)
+        self._writing = Database(path, _SCHEMA, wait_seconds)
+        self._max_glossaries, self._max_terms = max_glossaries, max_terms
         self._loaded: dict[str, tuple[str, Glossary]] = {}
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the database's file was moved or replaced."""
+        return self._reading.is_lost
+
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        self._reading.close()
+        self._writing.close()
 
-    def all(self) -> list[StoredGlossary]:
-        """All glossaries, by name."""
-        with self._lock:
-            rows = self._connection.execute(f"{_COLUMNS} ORDER BY name").fetchall()
-        return [StoredGlossary(*row) for row in rows]
+    def all(self, owner: Owner) -> list[StoredGlossary]:
+        """All glossaries that the owner may read, by name."""
+        query = f"{_COLUMNS} WHERE {_READABLE} ORDER BY name"
+        with self._reading.use() as connection:
+            return [_stored(row) for row in connection.execute(query, owner._asdict())]
 
-    def get(self, name: str) -> StoredGlossary:
+    def get(self, name: str, owner: Owner) -> StoredGlossary:
         """The glossary of this name or id. Raises UnknownGlossary."""
-        with self._lock:
-            return self._get(name)
+        with self._reading.use() as connection:
+            return _get(connection, name, owner)
 
-    def entries(self, name: str) -> list[GlossaryEntry]:
+    def entries(self, name: str, owner: Owner) -> list[GlossaryEntry]:
         """Its entries in order. Raises UnknownGlossary."""
-        with self._lock:
-            return self._entries(self._get(name).id)
+        with self._reading.use() as connection:
+            return _entries(connection, _get(connection, name, owner).id)
 
-    def load(self, name: str) -> Glossary:
+    def load(self, name: str, owner: Owner) -> Glossary:
         """The glossary for a request; those used last are kept. Raises UnknownGlossary."""
-        with self._lock:
-            found = self._get(name)
+        with self._reading.use() as connection:
+            found = _get(connection, name, owner)
             version, loaded = self._loaded.pop(found.id, ("", None))
             if loaded is None or version != found.version:
-                entries = self._entries(found.id)
+                entries = _entries(connection, found.id)
                 loaded = Glossary(entries, found.name, (found.source, found.target))
             self._loaded[found.id] = found.version, loaded
             if len(self._loaded) > _MAX_CACHED:
@@ -99,97 +123,119 @@ class GlossaryStore:
             return loaded
 
     def add(
-        self, name: str, source: str, target: str, entries: Sequence[GlossaryEntry]
+        self,
+        name: str,
+        source: str,
+        target: str,
+        entries: Sequence[GlossaryEntry],
+        owner: Owner,
     ) -> StoredGlossary:
-        """Store a new glossary. Raises InvalidField or GlossaryExists."""
+        """Store a new glossary. Raises InvalidField, GlossaryExists or KeyRequired."""
         _check(name, entries)
-        with self._lock, self._transaction():
-            (count,) = self._connection.execute("SELECT count(*) FROM glossaries").fetchone()
-            if count >= MAX_GLOSSARIES:
-                raise InvalidField(f"there are {count} glossaries, at most {MAX_GLOSSARIES} fit")
-            if self._find(name):
+        if owner == Owner():
+            raise KeyRequired("glossaries are stored for an API key, and the request has none")
+        key, now = str(uuid.uuid4()), datetime.now(UTC).isoformat(timespec="microseconds")
+        row = (key, owner.qualified(name), source, target, now, str(uuid.uuid4()))
+        with self._writing.transaction() as connection:
+            if connection.execute("SELECT 1 FROM glossaries WHERE name = ?", row[1:2]).fetchone():
                 raise GlossaryExists(f"there is a glossary named {shown(name)}")
-            key, now = str(uuid.uuid4()), datetime.now(UTC).isoformat(timespec="microseconds")
-            self._connection.execute(
-                "INSERT INTO glossaries VALUES (?, ?, ?, ?, ?, ?)",
-                (key, name, source, target, now, str(uuid.uuid4())),
-            )
-            self._write(key, entries)
-            return self._get(key)
+            connection.execute("INSERT INTO glossaries VALUES (?, ?, ?, ?, ?, ?)", row)
+            _write(connection, key, entries)
+            num_glossaries, num_terms = _count(connection, owner.id)
+            _require_room("glossaries", num_glossaries, self._max_glossaries)
+            _require_room("terms in glossaries", num_terms, self._max_terms)
+            return _get(connection, key, owner)
 
     def replace(
-        self, name: str, source: str, target: str, entries: Sequence[GlossaryEntry]
+        self,
+        name: str,
+        source: str,
+        target: str,
+        entries: Sequence[GlossaryEntry],
+        owner: Owner,
     ) -> tuple[StoredGlossary, bool]:
-        """Store the glossary in place of the one of this name; also whether it is new. Raises
-        InvalidField."""
+        """Store the glossary in place of the owner's of this name; also whether it is new. Raises
+        InvalidField or KeyRequired."""
         try:
-            found = self.get(name)
+            found = self._own(name, owner)
         except UnknownGlossary:
-            return self.add(name, source, target, entries), True
+            return self.add(name, source, target, entries, owner), True
         _check(found.name, entries)
-        with self._lock, self._transaction():
-            self._connection.execute(
+        with self._writing.transaction() as connection:
+            connection.execute(
                 "UPDATE glossaries SET source = ?, target = ?, version = ? WHERE id = ?",
                 (source, target, str(uuid.uuid4()), found.id),
             )
-            self._connection.execute("DELETE FROM glossary_entries WHERE glossary = ?", (found.id,))
-            self._write(found.id, entries)
-            return self._get(found.id), False
+            connection.execute("DELETE FROM glossary_entries WHERE glossary = ?", (found.id,))
+            _write(connection, found.id, entries)
+            _, num_terms = _count(connection, found.owner)
+            _require_room("terms in glossaries", num_terms, self._max_terms)
+            return _get(connection, found.id, owner), False
 
-    def remove(self, name: str) -> None:
-        """Raises UnknownGlossary."""
-        with self._lock:
-            found = self._get(name)
-            self._connection.execute("DELETE FROM glossaries WHERE id = ?", (found.id,))
-            self._loaded.pop(found.id, None)
+    def remove(self, name: str, owner: Owner) -> None:
+        """Remove the owner's glossary of this name. Raises UnknownGlossary."""
+        found = self._own(name, owner)
+        with self._writing.use() as connection:
+            connection.execute("DELETE FROM glossaries WHERE id = ?", (found.id,))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
-
-    def _find(self, name: str) -> tuple[str, ...] | None:
-        """The row of this id, or else of this name."""
-        row: tuple[str, ...] | None = self._connection.execute(
-            f"{_COLUMNS} WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC", (name,)
-        ).fetchone()
-        return row
-
-    def _get(self, name: str) -> StoredGlossary:
-        row = self._find(name)
-        if row is None:
-            raise UnknownGlossary(f"there is no glossary {shown(name)}")
-        return StoredGlossary(*row)  # type: ignore[arg-type]
-
-    def _entries(self, key: str) -> list[GlossaryEntry]:
-        rows = self._connection.execute(
-            "SELECT source, target, case_sensitive FROM glossary_entries WHERE glossary = ? "
-            "ORDER BY number",
-            (key,),
-        )
-        return [GlossaryEntry(source, target, bool(flag)) for source, target, flag in rows]
-
-    def _write(self, key: str, entries: Sequence[GlossaryEntry]) -> None:
-        self._connection.executemany(
-            "INSERT INTO glossary_entries VALUES (?, ?, ?, ?, ?)",
-            ((key, number, *entry) for number, entry in enumerate(entries)),
-        )
+    def _own(self, name: str, owner: Owner) -> StoredGlossary:
+        """The glossary of this name or id, which the owner may change. Raises UnknownGlossary."""
+        with self._reading.use() as connection:
+            return _get(connection, name, owner, _OWN)
 
 
-class GlossaryFinder:
-    """Finds stored glossaries from the event loop, without blocking it."""
+def _get(
+    connection: sqlite3.Connection, name: str, owner: Owner, allowed: str = _READABLE
+) -> StoredGlossary:
+    """Raises UnknownGlossary."""
+    row = connection.execute(
+        f"{_COLUMNS} WHERE {allowed} AND (id = :name OR name IN (:name, :own))"
+        " ORDER BY id = :name DESC, name = :own DESC",
+        {**owner._asdict(), "name": name, "own": owner.qualified(name)},
+    ).fetchone()
+    if row is None:
+        suffix = " that you may change" if allowed is _OWN else ""
+        raise UnknownGlossary(f"there is no glossary {shown(name)}{suffix}")
+    return _stored(row)
 
-    def __init__(self, store: GlossaryStore) -> None:
-        self._store = store
 
-    async def find(self, name: str) -> Glossary:
-        """Raises UnknownGlossary."""
-        return await asyncio.to_thread(self._store.load, name)
+def _stored(row: tuple[str, str, str, str, str, str, int]) -> StoredGlossary:
+    key, qualified, *others = row
+    owner, _, name = qualified.rpartition("/")
+    return StoredGlossary(key, owner, name, *others)  # type: ignore[arg-type]
+
+
+def _entries(connection: sqlite3.Connection, key: str) -> list[GlossaryEntry]:
+    rows = connection.execute(
+        "SELECT source, target, case_sensitive FROM glossary_entries WHERE glossary = ? "
+        "ORDER BY number",
+        (key,),
+    )
+    return [GlossaryEntry(source, target, bool(flag)) for source, target, flag in rows]
+
+
+def _write(connection: sqlite3.Connection, key: str, entries: Sequence[GlossaryEntry]) -> None:
+    connection.executemany(
+        "INSERT INTO glossary_entries VALUES (?, ?, ?, ?, ?)",
+        ((key, number, *entry) for number, entry in enumerate(entries)),
+    )
+
+
+def _count(connection: sqlite3.Connection, owner: str) -> tuple[int, int]:
+    """The number of an owner's glossaries, or of nobody's, and of their terms together."""
+    own, pattern = ("name LIKE ?", f"{owner}/%") if owner else ("name NOT LIKE ?", "%/%")
+    found: tuple[int, int] = connection.execute(
+        "SELECT count(DISTINCT id), count(number) FROM glossaries"
+        f" LEFT JOIN glossary_entries ON glossary = id WHERE {own}",
+        (pattern,),
+    ).fetchone()
+    return found
+
+
+def _require_room(what: str, count: int, most: int) -> None:
+    """Raises InvalidField."""
+    if 0 < most < count:
+        raise InvalidField(f"these would be {count} {what}, at most {most} may be stored")
 
 
 def _check(name: str, entries: Sequence[GlossaryEntry]) -> None:

@@ -18,6 +18,7 @@ from service.errors import (
     outcome_of,
 )
 from service.http.access.access import Access, Client
+from service.stores.api_key import EVERYBODY, Owner
 from service.stores.keys import Used
 
 _NO_KEY = "Please contact the server operator to get an API key"
@@ -47,6 +48,14 @@ class Caller:
     def used(self) -> Used:
         """What the client's key has used this month."""
         return self._access.used(self._client)
+
+    @property
+    def owner(self) -> Owner:
+        """Whose glossaries and files the request asks for."""
+        if self._access.ring is None:
+            return EVERYBODY
+        key = self._client.key
+        return Owner(key.id, key.is_admin) if key else Owner()
 
     @property
     def quota(self) -> int:
