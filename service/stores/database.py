@@ -17,9 +17,11 @@ from pathlib import Path
 from service.errors import StorageFailed
 
 WAIT_SECONDS = 0.25
-"""How long a server waits for another user of a connection, and then for another writer."""
+"""How long a server waits for another writer."""
 PATIENT_SECONDS = 5.0
-"""How long a start and a command wait for these."""
+"""How long a start and a command wait for it."""
+_TURNS = 8
+"""So many users of a connection may wait for another writer before the next one gives up."""
 _logger = logging.getLogger(__name__)
 _logger.addHandler(logging.NullHandler())  # a command prints its error itself
 
@@ -52,7 +54,7 @@ class Database:
     @contextlib.contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
         """The connection, for the block alone. Raises StorageFailed for SQLite's errors in it."""
-        if not self._lock.acquire(timeout=self._wait_seconds):
+        if not self._lock.acquire(timeout=_TURNS * self._wait_seconds):
             raise _failure("it is busy")
         try:
             self._require_in_place()

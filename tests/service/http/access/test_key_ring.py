@@ -150,7 +150,7 @@ def test_a_revocation_holds_while_every_write_fails_and_usage_is_stored_later(
 
 
 def test_a_revocation_is_seen_within_a_second() -> None:
-    """A refresh waits for the connection and for a writer."""
+    """Its reading and its writing may each wait for a lock."""
     assert REFRESH_SECONDS + 2 * WAIT_SECONDS <= 1
 
 
