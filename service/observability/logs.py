@@ -27,6 +27,7 @@ from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_
 from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, Processor
 
+_STDERR = 2
 _MAX_WAITING = 4096
 _END_SECONDS = 2.0
 # They handle token ids only, and their messages tell an operator why a device fails.
@@ -117,7 +118,7 @@ def configure_logs(level: str, log_format: str, stream: LogStream | None = None)
 
 
 def _queued_stderr() -> QueuedStream:
-    stream = QueuedStream(sys.stderr.fileno())
+    stream = QueuedStream(_STDERR)
     atexit.register(stream.close)
     return stream
 
