@@ -20,7 +20,7 @@ WAIT_SECONDS = 0.25
 """How long a server waits for another writer."""
 PATIENT_SECONDS = 5.0
 """How long a start and a command wait for it."""
-_TURNS = 8
+_TURNS = 4
 """So many users of a connection may wait for another writer before the next one gives up."""
 _logger = logging.getLogger(__name__)
 _logger.addHandler(logging.NullHandler())  # a command prints its error itself
