@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sqlite3
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -13,12 +12,9 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
-from service.database import DatabaseError
-from service.glossaries import GlossaryFinder, GlossaryStore
+from service.errors import StorageFailed
 from service.http.access.access import Access
 from service.http.access.key_ring import KeyRing
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import ClientLimits
 from service.http.access.middleware import AccessMiddleware
 from service.http.access.windows import MinuteWindows
 from service.http.body_budget import BodyBudget
@@ -43,10 +39,14 @@ from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.stores.api_key import ClientLimits
+from service.stores.database import DatabaseError
+from service.stores.glossaries import GlossaryStore
+from service.stores.keys import KeyStore
+from service.stores.suggestions import SuggestionStore
+from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
-from service.translation.suggestion_store import SuggestionStore
-from service.translation.suggestions import SuggestedTranslations
 from service.wiring import wire
 
 _DRAIN_POLL_SECONDS = 0.01
@@ -59,7 +59,10 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
 
     Raises StartupError.
     """
-    state = _wire(settings, models)
+    try:
+        state = _wire(settings, models)
+    except (DatabaseError, StorageFailed) as error:
+        raise StartupError(f"setting database: {error}") from error
     app = DescribedApp(
         title="Dragoman",
         docs_url=None,  # FastAPI's pages load scripts of another host
@@ -153,9 +156,7 @@ def _engine_numbers(state: ServerState, settings: Settings) -> page.EngineNumber
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    glossaries = _open_glossaries(settings)
-    finder = GlossaryFinder(glossaries) if glossaries else None
-    engines, dispatcher, text_pool = wire(settings, models, metrics_, finder)
+    engines, dispatcher, text_pool = wire(settings, models, metrics_)
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -180,26 +181,27 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         _make_access(settings),
         _make_suggested(settings, dispatcher),
         BodyBudget(settings.max_bodies_bytes),
-        glossaries,
+        _open_glossaries(settings, metrics_),
     )
 
 
-def _open_glossaries(settings: Settings) -> GlossaryStore | None:
-    try:
-        return GlossaryStore(settings.database) if settings.database else None
-    except DatabaseError as error:
-        raise StartupError(str(error)) from error
+def _open_glossaries(settings: Settings, metrics_: Metrics) -> GlossaryStore | None:
+    if settings.database is None:
+        return None
+    store = GlossaryStore(
+        settings.database,
+        max_glossaries=settings.max_glossaries,
+        max_terms=settings.max_glossary_terms,
+    )
+    metrics_.database_lost.set_function(lambda: store.is_lost)
+    return store
 
 
 def _make_suggested(settings: Settings, dispatcher: Dispatcher) -> SuggestedTranslations:
-    """Raises StartupError."""
     if not settings.suggestions:
         return SuggestedTranslations(dispatcher, None)
     assert settings.database is not None  # the settings say so
-    try:
-        return SuggestedTranslations(dispatcher, SuggestionStore(settings.database))
-    except (DatabaseError, sqlite3.Error) as error:
-        raise StartupError(f"setting database: {error}") from error
+    return SuggestedTranslations(dispatcher, SuggestionStore(settings.database))
 
 
 def _make_access(settings: Settings) -> Access:
@@ -215,10 +217,7 @@ def _make_access(settings: Settings) -> Access:
     ring = None
     if settings.api_keys != "off":
         assert settings.database is not None  # the settings say so
-        try:
-            ring = KeyRing(KeyStore(settings.database))
-        except (DatabaseError, sqlite3.Error) as error:
-            raise StartupError(f"setting database: {error}") from error
+        ring = KeyRing(KeyStore(settings.database))
     return Access(ring, windows, limits, is_key_required=settings.api_keys == "required")
 
 

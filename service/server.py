@@ -1,11 +1,13 @@
-"""uvicorn, but SIGTERM drains first: refuses new work and finishes running work."""
+"""uvicorn, but a signal drains first: new work is refused and running work finished."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import signal
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -48,9 +50,9 @@ def uvicorn_config(
 
 
 class Server(uvicorn.Server):
-    """The first SIGTERM or SIGINT awaits `drain`, then shuts down with exit code 0; the second ends
-    the process at once. New connections to `shared`, a socket of a port that other servers listen
-    on too, go to these as soon as the draining begins."""
+    """The first SIGTERM, SIGINT or SIGHUP awaits `drain`, then shuts down with exit code 0; the
+    second ends the process at once. New connections to `shared`, a socket of a port that other
+    servers listen on too, go to these as soon as the draining begins."""
 
     def __init__(
         self,
@@ -68,6 +70,18 @@ class Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(log_unforeseen)
         await super().startup(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """SIGHUP too: the terminal is gone. `nohup` has it ignored, and so it stays."""
+        previous = signal.getsignal(signal.SIGHUP)
+        with super().capture_signals():
+            if previous is signal.SIG_DFL:
+                signal.signal(signal.SIGHUP, self.handle_exit)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGHUP, previous)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The signal handler; uvicorn's own only closes the port and raises the signal again."""

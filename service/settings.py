@@ -222,6 +222,16 @@ class Settings(BaseSettings):
         description="SQLite file for what is kept between starts: API keys, glossaries and "
         "suggestions; created if it is missing. Without it none of them can be stored.",
     )
+    max_glossaries: int = Field(
+        100,
+        ge=0,
+        le=10**6,
+        description="Stored glossaries of an API key, or of all clients together without keys. 0: "
+        "no limit.",
+    )
+    max_glossary_terms: int = Field(
+        100_000, ge=0, le=10**9, description="Terms of these glossaries together. 0: no limit."
+    )
     api_keys: Literal["off", "optional", "required"] = Field(
         "off",
         description="optional: who sends a key of `dragoman keys` has that key's limits, and a "

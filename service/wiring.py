@@ -14,7 +14,6 @@ from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics, ModelMetrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
-from service.translation.glossary_choice import StoredGlossaries
 from service.translation.text_pool import TextPool
 from service.translation.translator import Translator
 
@@ -35,7 +34,6 @@ def wire(
     settings: Settings,
     models: Sequence[LoadedModel],
     metrics: Metrics,
-    glossaries: StoredGlossaries | None = None,
 ) -> Wired:
     """Make the engines and the dispatcher; raises StartupError."""
     busy_workers: set[Worker] = set()
@@ -45,7 +43,7 @@ def wire(
     }
     pool = TextPool()
     translators = [Translator(model, engines[model.name], pool) for model in models]
-    dispatcher = Dispatcher(translators, pool, settings.max_beam_size, glossaries)
+    dispatcher = Dispatcher(translators, pool, settings.max_beam_size)
     return Wired(engines, dispatcher, pool)
 
 

@@ -11,9 +11,10 @@ import click
 from service.commands.arguments import FILE, required_database
 from service.commands.failure import fail, importing
 from service.commands.stores import opened
+from service.stores.api_key import EVERYBODY, Owner
 
 if TYPE_CHECKING:
-    from service.glossaries import GlossaryStore
+    from service.stores.glossaries import GlossaryStore
     from service.translation.glossary import GlossaryEntry
 
 _FORMAT = click.option(
@@ -44,17 +45,20 @@ def add(
     database: Path,
 ) -> None:
     """Add a term to the glossary NAME, or replace it."""
+    from service.errors import UnknownGlossary
     from service.translation.glossary import GlossaryEntry
 
     entry = GlossaryEntry(source_term, target_term, case_sensitive)
     with _opened(database) as store:
-        found = next((one for one in store.all() if one.name == name), None)
-        if found is None and not (source and target):
-            fail(f"there is no glossary {name!r}; for a new one give --from and --to")
-        entries = [] if found is None else store.entries(name)
-        others = [one for one in entries if one.source != source_term]
-        pair = (found.source, found.target) if found else (source or "", target or "")
-        _replace(store, name, pair, [*others, entry])
+        try:
+            found = store.get(name, EVERYBODY)
+        except UnknownGlossary:
+            if not (source and target):
+                fail(f"there is no glossary {name!r}; for a new one give --from and --to")
+            _replace(store, name, (source, target), [entry])
+            return
+        others = [one for one in store.entries(name, EVERYBODY) if one.source != source_term]
+        _replace(store, name, (found.source, found.target), [*others, entry])
 
 
 @glossary.command("import")
@@ -105,10 +109,15 @@ def show(name: str, database: Path) -> None:
 @glossary.command("list")
 @required_database
 def list_all(database: Path) -> None:
-    """Print all glossaries: name, languages and number of terms."""
+    """Print all glossaries: name, languages and number of terms.
+
+    The name of a key's glossary begins with the id of the key and a slash; other commands take it
+    so.
+    """
     with _opened(database) as store:
-        for found in store.all():
-            click.echo(f"{found.name}\t{found.source}-{found.target}\t{found.num_entries}")
+        for one in store.all(EVERYBODY):
+            name = Owner(one.owner).qualified(one.name)
+            click.echo(f"{name}\t{one.source}-{one.target}\t{one.num_entries}")
 
 
 @glossary.command("remove")
@@ -117,22 +126,22 @@ def list_all(database: Path) -> None:
 def remove(name: str, database: Path) -> None:
     """Remove the glossary NAME."""
     with _opened(database) as store:
-        store.remove(name)
+        store.remove(name, EVERYBODY)
 
 
 def _opened(database: Path) -> AbstractContextManager[GlossaryStore]:
     with importing():
-        from service.glossaries import GlossaryStore
+        from service.stores.glossaries import GlossaryStore
     return opened(GlossaryStore, database)
 
 
 def _entries(database: Path, name: str) -> list[GlossaryEntry]:
     with _opened(database) as store:
-        return store.entries(name)
+        return store.entries(name, EVERYBODY)
 
 
 def _replace(
     store: GlossaryStore, name: str, pair: tuple[str, str], entries: list[GlossaryEntry]
 ) -> None:
-    found, _ = store.replace(name, *pair, entries)
+    found, _ = store.replace(name, *pair, entries, EVERYBODY)
     click.echo(f"{found.name}: {found.source} to {found.target}, {found.num_entries} terms")

@@ -15,8 +15,8 @@ import click
 from service.commands.arguments import required_database
 from service.commands.failure import fail
 from service.commands.stores import opened
-from service.http.access.key_store import KeyStore, Used, month_of
-from service.http.access.keys import ApiKey, KeyOptions
+from service.stores.api_key import ApiKey, KeyOptions
+from service.stores.keys import KeyStore, Used, month_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULT = "default"
@@ -79,11 +79,12 @@ def keys() -> None:
 
 @keys.command()
 @_key_options
+@click.option("--admin", "is_admin", is_flag=True, help="It may change the glossaries of all keys.")
 @required_database
-def create(database: Path, **given: int | float | str | None) -> None:
+def create(database: Path, *, is_admin: bool, **given: int | float | str | None) -> None:
     """Make a key and show it, this one time: only a digest of it is stored."""
     with opened(KeyStore, database) as store:
-        written, key = store.create(_changed(KeyOptions(), given))
+        written, key = store.create(_changed(KeyOptions(), given), is_admin=is_admin)
     click.echo(f"id {key.id}", err=True)
     click.echo(written)
 
@@ -143,6 +144,7 @@ def _row(key: ApiKey, used: Used) -> dict[str, int | str | None]:
         "id": key.id,
         "name": options.name,
         "state": _state(key),
+        "admin": key.is_admin or None,
         "created": _date(key.created_seconds),
         "expires": None if expires is None else _date(expires),
         "requests_this_month": used.requests,

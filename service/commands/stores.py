@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from service.commands.failure import fail
-from service.database import DatabaseError
-from service.errors import ServiceError
+from service.errors import ServiceError, StorageFailed
+from service.stores.database import PATIENT_SECONDS, DatabaseError
 
 
 class _Closing(Protocol):
@@ -21,13 +20,13 @@ _Store = TypeVar("_Store", bound=_Closing)
 
 
 @contextlib.contextmanager
-def opened(open_store: Callable[[Path], _Store], path: Path) -> Iterator[_Store]:
+def opened(open_store: Callable[[Path, float], _Store], path: Path) -> Iterator[_Store]:
     """A store that closes at the end; what the database or the store refuses ends the command with
     one line."""
     try:
-        with contextlib.closing(open_store(path)) as store:
+        with contextlib.closing(open_store(path, PATIENT_SECONDS)) as store:
             yield store
+    except StorageFailed as error:
+        fail(f"the database {path} cannot be used: {error.__cause__ or error}")
     except (DatabaseError, ServiceError) as error:
         fail(str(error))
-    except sqlite3.Error as error:
-        fail(f"the database {path} cannot be used: {error}")

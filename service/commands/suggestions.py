@@ -10,7 +10,7 @@ import click
 from service.commands.arguments import required_database
 from service.commands.failure import fail
 from service.commands.stores import opened
-from service.translation.suggestion_store import SuggestionStore
+from service.stores.suggestions import SuggestionStore
 
 _IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(1))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import sqlite3
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
@@ -18,7 +17,6 @@ from service.errors import (
     Exhausted,
     KeyRequired,
     ServiceError,
-    StorageFailed,
     printable,
     shown,
 )
@@ -34,8 +32,6 @@ _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 def error_of(failure: Exception) -> ServiceError:
     """What the client is told of an error that no code foresaw."""
-    if isinstance(failure, sqlite3.Error):
-        return StorageFailed("the database cannot be used now; try again later")
     if _is_exhaustion(failure):
         return Exhausted("the server has too little memory or too few threads for this now")
     return ServiceError("something went wrong here; the request may be tried again")

@@ -20,12 +20,14 @@ _BYTES_OF_ENTRY = 1024
 @dataclass(frozen=True)
 class StoredFile:
     """A translated file; `key` is a second secret, `num_characters` the length of its source's
-    texts, `download_name` what the client may call it."""
+    texts, `download_name` what the client may call it, `owner` the id of the API key that sent it,
+    "" without one."""
 
     content: bytes
     num_characters: int
     download_name: str
     media_type: str
+    owner: str
     stored_seconds: float
     key: str = field(default_factory=lambda: secrets.token_hex(_NAME_BYTES))
 
@@ -49,21 +51,22 @@ class FileStore:
         self._num_bytes = 0
 
     def add(
-        self, content: bytes, num_characters: int, download_name: str, media_type: str
+        self, content: bytes, num_characters: int, download_name: str, media_type: str, owner: str
     ) -> tuple[str, StoredFile]:
         """Store a file -> (its name, the file)."""
         now = self._clock()
-        file = StoredFile(content, num_characters, download_name, media_type, now)
+        file = StoredFile(content, num_characters, download_name, media_type, owner, now)
         self._num_bytes += file.num_bytes
         name = secrets.token_hex(_NAME_BYTES)
         self._files[name] = file
         self._drop()
         return name, file
 
-    def get(self, name: str) -> StoredFile:
-        """Raises UnknownFile."""
+    def get(self, name: str, owner: str) -> StoredFile:
+        """A file of the owner; one that was sent without a key is anybody's. Raises UnknownFile."""
         self._drop()
-        if (file := self._files.get(name)) is None:
+        file = self._files.get(name)
+        if file is None or file.owner not in ("", owner):
             raise UnknownFile("there is no such file, or it has expired")
         return file
 

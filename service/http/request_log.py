@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import secrets
@@ -29,7 +28,8 @@ _lines: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 @dataclass
 class RequestRecord:
     """One request. The route adds the translations. `status` is None until the answer starts, and
-    499 if the client disconnected. Times are monotonic seconds."""
+    499 if the client disconnected. It `has_delivered` once a part of a stream is sent. Times are
+    monotonic seconds."""
 
     request_id: str
     method: str
@@ -39,6 +39,7 @@ class RequestRecord:
     ended_seconds: float = 0.0
     status: int | None = None
     translations: Sequence[TranslationResult] = ()
+    has_delivered: bool = False
 
     @property
     def seconds(self) -> float:
@@ -77,8 +78,7 @@ class RequestLog:
         self._metrics.count_request(record.endpoint, record.outcome, record.seconds)
         level = logging.DEBUG if _is_frequent(record) else logging.INFO
         if _logger.isEnabledFor(level):
-            with contextlib.suppress(OSError):  # the log's pipe is closed or its disk is full
-                _lines.log(level, "request", **_facts(record), logger=__name__)
+            _lines.log(level, "request", **_facts(record), logger=__name__)
         if self._tracer is not None:
             self._tracer.trace(record)
 

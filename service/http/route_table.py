@@ -70,7 +70,7 @@ ACCESS_PATHS = AccessPaths(
             *(api_reference.PATH, page.ROOT),
         }
     ),
-    open_prefixes=(page.FOLDER, api_reference.FOLDER, files.DOWNLOADS),  # a file's name is a secret
+    open_prefixes=(page.FOLDER, api_reference.FOLDER),
     key_in_body=_WORK | {"/detect", "/suggest", google.DETECT, google.LANGUAGES},
     key_in_body_prefixes=(documents.PATH + "/",),
 )

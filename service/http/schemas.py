@@ -13,7 +13,7 @@ from service.errors import InvalidField
 from service.http.glossary_field import GlossaryField
 from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_model import RequestModel
-from service.translation.glossary import MAX_TERMS
+from service.translation.glossary import MAX_TERMS, Glossary
 from service.translation.job import Inspection, SplitSentences, TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
 
@@ -175,8 +175,11 @@ class TranslateRequest(RequestModel):
         num_hypotheses = max(self.beam_size or 1, self.alternatives + 1)
         return max(1.0, num_hypotheses / default_beam_size)
 
-    def job(self, default_deadline_seconds: float | None) -> TranslationJob:
-        """The request as a job, with this deadline if it has none. Raises InvalidField."""
+    def job(
+        self, default_deadline_seconds: float | None, stored: Glossary | None = None
+    ) -> TranslationJob:
+        """The request as a job, with this deadline if it has none. `stored`: the glossary that it
+        names. Raises InvalidField."""
         deadline_ms = self.deadline_ms
         return TranslationJob(
             texts=self.texts,
@@ -197,5 +200,5 @@ class TranslateRequest(RequestModel):
             keep=listed(self.keep),
             preferred_languages=listed(self.preferred_languages),
             split_sentences=self.split_sentences,
-            glossary=self.glossary,
+            glossary=self.glossary if isinstance(self.glossary, Glossary) else stored,
         )

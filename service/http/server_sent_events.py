@@ -72,7 +72,8 @@ async def render_piece(
     pool: TextPool,
     request_id: str | int | None = None,
 ) -> str:
-    """The message for a piece or for the final answer; stores the translations in `record`."""
+    """The message for a piece or for the final answer, which `record` is told of."""
+    record.has_delivered = True
     if isinstance(piece, TextPiece):
         return render(TokenMessage.of(wanted, piece, request_id))
     record.translations = piece

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
-from service.errors import InvalidField, NotOffered, TextTooLong, TooManyTexts
-from service.glossaries import GlossaryStore
+from service.errors import InvalidField, NotOffered, TextTooLong, TooManyTexts, UnknownGlossary
 from service.http.access.access import Access
 from service.http.access.caller import Caller
 from service.http.body_budget import BodyBudget
@@ -20,13 +20,15 @@ from service.http.origins import AllowedOrigins
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
+from service.stores.glossaries import GlossaryStore
+from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
-from service.translation.glossary_choice import NEEDS_DATABASE
+from service.translation.glossary import Glossary
 from service.translation.job import TranslationJob
-from service.translation.suggestions import SuggestedTranslations
 from service.translation.text_pool import TextPool
 
+_NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting database)"
 OVER_LIMIT = "request exceeds text limit"
 """LibreTranslate's words, which clients look for in the message."""
 
@@ -101,13 +103,21 @@ class ServerState:
         if num_characters is None:
             num_characters = sum(map(len, wanted.texts))
         await caller.charge(num_characters, wanted.weight(self.dispatcher.default_beam_size))
-        return wanted.job(limits.deadline_seconds)
+        return wanted.job(limits.deadline_seconds, await self._stored_glossary(caller, wanted))
+
+    async def _stored_glossary(self, caller: Caller, wanted: TranslateRequest) -> Glossary | None:
+        """The glossary that the request names. Raises UnknownGlossary or StorageFailed."""
+        if not isinstance(wanted.glossary, str):
+            return None
+        if self.glossaries is None:
+            raise UnknownGlossary(f"there is no such glossary: {_NEEDS_DATABASE}")
+        return await run_in_threadpool(self.glossaries.load, wanted.glossary, caller.owner)
 
 
 def glossary_store(state: ServerState) -> GlossaryStore:
     """Raises NotOffered if the server has no database."""
     if state.glossaries is None:
-        raise NotOffered(NEEDS_DATABASE)
+        raise NotOffered(_NEEDS_DATABASE)
     return state.glossaries
 
 

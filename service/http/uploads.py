@@ -58,7 +58,8 @@ async def translate_upload(
     translation = state.file_translator.translate(work, on_counted=caller.charge)
     done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)
-    return state.files.add(done.content, done.num_characters, name, done.format.media_type)
+    media_type, owner = done.format.media_type, caller.owner.id
+    return state.files.add(done.content, done.num_characters, name, media_type, owner)
 
 
 def _download_name(name: str, target: str, suffix: str) -> str:

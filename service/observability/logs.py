@@ -1,7 +1,9 @@
 """The log format: one JSON object a line, or readable text.
 
 Modules log through the standard library with facts in `extra`; structlog renders the records. The
-request log calls structlog directly, at a third of the cost.
+request log calls structlog directly, at a third of the cost. A thread writes the lines, so that
+nothing waits for a reader of the log that stands still; lines that wait in too great a number are
+dropped and counted, and so are those that cannot be written.
 
 No client's text is ever logged. An exception's message may contain one, so a traceback shows only
 the exception's type and code locations, except for loggers whose code has no texts.
@@ -9,10 +11,14 @@ the exception's type and code locations, except for loggers whose code has no te
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
+import queue
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 from pydantic_core import to_json
@@ -21,15 +27,69 @@ from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_
 from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, Processor
 
+_STDERR = 2
+_MAX_WAITING = 4096
+_END_SECONDS = 2.0
 # They handle token ids only, and their messages tell an operator why a device fails.
 LOGGERS_WITHOUT_TEXTS = ("service.engine.batch_loop", "service.engine.worker")
 
 
-def configure_logs(level: str, log_format: str) -> None:
-    """Send all log records of this process to stderr; "auto" is text on a terminal, else JSON."""
+class LogStream(Protocol):
+    """The part of a text file that loggers use."""
+
+    def write(self, text: str, /) -> object: ...
+
+    def flush(self) -> None: ...
+
+
+class QueuedStream:
+    """A text stream whose lines a thread writes to a file descriptor.
+
+    A Python file would not do: a thread that hangs in one keeps its lock, and with it the
+    interpreter from ending.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.num_dropped = 0
+        self._descriptor = descriptor
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write_all, name="log", daemon=True)
+        self._thread.start()
+
+    def write(self, line: str) -> None:
+        if self._lines.qsize() < _MAX_WAITING:
+            self._lines.put(line)
+        else:
+            self.num_dropped += 1
+
+    def flush(self) -> None:
+        """Do nothing: a logger does not wait."""
+
+    def close(self) -> None:
+        """Write the lines that wait, within two seconds."""
+        self._lines.put(None)
+        self._thread.join(_END_SECONDS)
+
+    def _write_all(self) -> None:
+        for line in iter(self._lines.get, None):
+            try:
+                os.write(self._descriptor, line.encode(errors="backslashreplace"))
+            except OSError:  # its pipe is closed or its disk is full
+                self.num_dropped += 1
+
+
+def num_dropped() -> int:
+    """The lines that the log of this process has dropped."""
+    streams = (getattr(handler, "stream", None) for handler in logging.getLogger().handlers)
+    return sum(stream.num_dropped for stream in streams if isinstance(stream, QueuedStream))
+
+
+def configure_logs(level: str, log_format: str, stream: LogStream | None = None) -> None:
+    """Send all log records of this process to `stream`, by default a queued one to stderr, which
+    closes when the process ends. "auto" is text on a terminal, else JSON."""
     is_json = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())
     stamp, renderers = TimeStamper(fmt="iso", utc=True), _renderers(is_json)
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stream := stream or _queued_stderr())
     handler.setFormatter(
         ProcessorFormatter(
             foreign_pre_chain=[
@@ -53,8 +113,14 @@ def configure_logs(level: str, log_format: str) -> None:
     direct = [JSONRenderer(serializer=_to_json)] if is_json else renderers
     structlog.configure(
         processors=[_event_first, add_log_level, stamp, *direct],
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(stream),  # type: ignore[arg-type]
     )
+
+
+def _queued_stderr() -> QueuedStream:
+    stream = QueuedStream(_STDERR)
+    atexit.register(stream.close)
+    return stream
 
 
 def _drop_exception_messages(_: Any, __: str, event: EventDict) -> EventDict:

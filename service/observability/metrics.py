@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import (
     CollectorRegistry,
@@ -11,10 +11,15 @@ from prometheus_client import (
     Gauge,
     GCCollector,
     Histogram,
+    Metric,
     PlatformCollector,
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
+
+from service.observability.logs import num_dropped
 
 _PREFIX = "dragoman_"
 Buckets = tuple[float, ...]
@@ -78,6 +83,14 @@ _ENGINE_SAMPLES = (
 )
 
 
+class _DroppedLines(Collector):
+    """Asks the log when scraped."""
+
+    def collect(self) -> Iterator[Metric]:
+        help_text = "Lines that the log could not take."
+        yield CounterMetricFamily(_PREFIX + "log_lines_dropped", help_text, num_dropped())
+
+
 class Metrics:
     """The metrics of the server and of each model's engine.
 
@@ -99,6 +112,10 @@ class Metrics:
         self._requests_to = functools.cache(self._requests.labels)
         self._seconds_of = functools.cache(self._request_seconds.labels)
         self._rejected_for = functools.cache(self._rejected.labels)
+        self.database_lost = self._gauge(
+            "database_lost", "1 if the database's file was moved or replaced since the start."
+        )
+        self.registry.register(_DroppedLines())
         self.open_streams = self._gauge("open_streams", "Websockets that are open.")
         self._counters = {
             name: self._counter(name, help_text, "model", *labels)

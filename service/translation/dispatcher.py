@@ -10,8 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from service.errors import ServiceError
-from service.translation.glossary import Glossary
-from service.translation.glossary_choice import NoGlossaries, StoredGlossaries, with_glossary
+from service.translation.glossary_choice import with_glossary
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
 from service.translation.next_words import NextWords
@@ -41,10 +40,8 @@ class Dispatcher:
         translators: Sequence[Translator],
         pool: TextPool,
         max_beam_size: int,
-        glossaries: StoredGlossaries | None = None,
     ) -> None:
         """`max_beam_size`: the largest that a job may ask for."""
-        self._glossaries = glossaries or NoGlossaries()
         self._translators, self._pool = list(translators), pool
         self._max_beam_size = max_beam_size
         self.default_beam_size = max(t.decoding.beam_size for t in translators)
@@ -225,7 +222,6 @@ class Dispatcher:
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
         if not job.is_admitted:
             self._pool.require_room(cost_of(len(job.texts), sum(map(len, job.texts))))
-        glossary = await self._find_glossary(job)
         detections = await self._detect_sources(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
@@ -233,18 +229,12 @@ class Dispatcher:
         routed = [
             self._routed(job, source, sources, detections, ends) for source in distinct(sources)
         ]
-        if glossary is not None:
-            routed = [(route, with_glossary(work, route, glossary)) for route, work in routed]
+        if job.glossary is not None:
+            routed = [(route, with_glossary(work, route, job.glossary)) for route, work in routed]
         for route, work in routed:
             if len(route) > 1:  # with one hop the model itself checks, with the texts
                 await route[-1].translator.require_possible(work)
         return routed
-
-    async def _find_glossary(self, job: TranslationJob) -> Glossary | None:
-        """The job's glossary; raises UnknownGlossary."""
-        if not isinstance(job.glossary, str):
-            return job.glossary
-        return await self._glossaries.find(job.glossary)
 
     def _routed(
         self,

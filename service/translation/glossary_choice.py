@@ -1,33 +1,14 @@
-"""The glossary of a job: the one that it names, if it goes with the job's languages."""
+"""The glossary of a job, if it goes with the job's languages."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Protocol
 
 from model.text.languages import Languages
-from service.errors import InvalidField, UnknownGlossary
+from service.errors import InvalidField
 from service.translation.glossary import Glossary
 from service.translation.job import ModelJob
 from service.translation.routing import Route
-
-NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting database)"
-
-
-class StoredGlossaries(Protocol):
-    """Finds stored glossaries."""
-
-    async def find(self, name: str) -> Glossary:
-        """The glossary of this name or id; raises UnknownGlossary."""
-        ...
-
-
-class NoGlossaries:
-    """A server without a database."""
-
-    async def find(self, name: str) -> Glossary:
-        """Raises UnknownGlossary."""
-        raise UnknownGlossary(f"there is no such glossary: {NEEDS_DATABASE}")
 
 
 def with_glossary(work: ModelJob, route: Route, glossary: Glossary) -> ModelJob:

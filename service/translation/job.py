@@ -34,7 +34,7 @@ class TranslationJob:
     alignment; `inspection`: what its only sentence shows of the network;
     `is_checked`: whether sentences are compared with their translations;
     `keep`: strings that are not translated; `preferred_languages`: those to expect if the source is
-    "auto"; `glossary`: terms, or the name of a stored glossary; `is_admitted`: never refused for
+    "auto"; `glossary`: terms that translations must have; `is_admitted`: never refused for
     lack of room, because it continues an accepted request.
     """
 
@@ -55,7 +55,7 @@ class TranslationJob:
     preferred_languages: Sequence[str] = ()
     split_sentences: SplitSentences = True
     is_admitted: bool = False
-    glossary: Glossary | str | None = None
+    glossary: Glossary | None = None
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,14 @@ export function credentials() {
 }
 
 /**
+ * The header of a request without fields that has the key; nothing without one.
+ * @returns {Record<string, string>}
+ */
+export function authorization() {
+  return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+/**
  * Throws if the server is away. To be called before a module is imported: a browser does not try again
  * to load one that it could not load.
  */

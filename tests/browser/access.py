@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.browser.actions import (
     expect_translation,
     open_tab,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.browser.conftest import Site
 
 GROUND = "getComputedStyle(document.documentElement).backgroundColor"

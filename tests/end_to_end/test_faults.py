@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.end_to_end.test_signals import Process, server, until
 
 FIELDS = {"q": "Where is the library?", "source": "en", "target": "de"}
@@ -93,19 +93,32 @@ def test_without_descriptors_clients_that_are_in_are_served_and_others_later(
 
 
 def test_with_a_full_disk_texts_are_translated_and_usage_is_stored_later(stored: Stored) -> None:
-    with server(*stored.arguments) as process:
+    with contextlib.closing(KeyStore(stored.database)) as keys:
+        revoked, record = keys.create(KeyOptions())
+    with server(*stored.arguments, "--suggestions", "true") as process:
         process.wait_until_ready()
         assert stored.translate(process).status_code == 200
         until(lambda: stored.num_used() == 1)
         with limited(process, resource.RLIMIT_FSIZE, 0):
             assert stored.translate(process).status_code == 200
-            refused = stored.put_glossary(process)
-            assert refused.status_code == 503, refused.text
-            assert set(refused.json()) == {"error", "code", "request_id"}
+            url, suggestion = f"{process.url}/suggest", {**FIELDS, "s": "Bücherei? " * 90}
+            suggested = httpx.post(url, json=suggestion, headers=stored.headers, timeout=60)
+            for refused in (stored.put_glossary(process), suggested):
+                assert refused.status_code == 503, refused.text
+                assert set(refused.json()) == {"error", "code", "request_id"}
+                assert int(refused.headers["Retry-After"]) > 0
             assert stored.num_used() == 1
+            with contextlib.closing(KeyStore(stored.database)) as keys:
+                keys.revoke(record.id)
+            until(lambda: is_refused(process, revoked), seconds=5)
         until(lambda: stored.num_used() == 2)
         assert stored.put_glossary(process).status_code == 201
         assert stored.is_whole()
+
+
+def is_refused(process: Process, key: str) -> bool:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.get(f"{process.url}/v2/usage", headers=headers, timeout=60).status_code == 403
 
 
 def test_a_killed_server_leaves_a_whole_database_for_the_next(stored: Stored) -> None:

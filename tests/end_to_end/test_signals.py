@@ -136,14 +136,17 @@ def test_a_second_signal_ends_a_server_with_open_streams_at_once() -> None:
         assert process.ended() == (-signal.SIGTERM, "")
 
 
-def test_streams_are_finished_before_a_server_ends_and_idle_ones_do_not_hold_it() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_streams_are_finished_before_a_server_ends_and_idle_ones_do_not_hold_it(
+    number: signal.Signals,
+) -> None:
     with server() as process:
         process.wait_until_ready()
         with process.open_stream() as idle, process.open_stream() as stream:
             fields = {"id": 1, "q": TEXTS[:40], "source": "en", "target": "zh"}
             stream.send(json.dumps(fields))
             stream.recv(timeout=30)
-            process.popen.send_signal(signal.SIGTERM)
+            process.popen.send_signal(number)
             messages = []
             with contextlib.suppress(ConnectionClosed):
                 while True:

@@ -20,8 +20,8 @@ from typing import Any
 
 import httpx
 
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.fuzz.links import linked_operations
 from tests.fuzz.surfaces import whole_document
 from tests.fuzz.tiny_server import tiny_server

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from service.commands.group import dragoman
-from service.glossaries import GlossaryStore
+from service.stores.api_key import EVERYBODY
+from service.stores.glossaries import GlossaryStore
 
 PAIR = ["--from", "en", "--to", "de"]
 
@@ -42,7 +43,7 @@ def test_what_is_exported_can_be_imported(database: Path, tmp_path: Path, suffix
     file = tmp_path / f"terms.{suffix}"
     file.write_text(run(database, "export", "one", "--format", suffix).output, encoding="utf-8")
     assert run(database, "import", "two", str(file), *PAIR).exit_code == 0
-    assert store.entries("two") == store.entries("one")
+    assert store.entries("two", EVERYBODY) == store.entries("one", EVERYBODY)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from service.errors import LimitExceeded, TooManyAtOnce
 from service.http.access.key_ring import KeyRing
-from service.http.access.key_store import Used
-from service.http.access.keys import ApiKey, ClientLimits
 from service.http.access.windows import MinuteWindows
+from service.stores.api_key import ApiKey, ClientLimits
+from service.stores.keys import Used
 
 _AT_ONCE_RETRY_SECONDS = 1
 

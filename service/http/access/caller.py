@@ -18,7 +18,8 @@ from service.errors import (
     outcome_of,
 )
 from service.http.access.access import Access, Client
-from service.http.access.key_store import Used
+from service.stores.api_key import EVERYBODY, Owner
+from service.stores.keys import Used
 
 _NO_KEY = "Please contact the server operator to get an API key"
 """LibreTranslate's words."""
@@ -47,6 +48,14 @@ class Caller:
     def used(self) -> Used:
         """What the client's key has used this month."""
         return self._access.used(self._client)
+
+    @property
+    def owner(self) -> Owner:
+        """Whose glossaries and files the request asks for."""
+        if self._access.ring is None:
+            return EVERYBODY
+        key = self._client.key
+        return Owner(key.id, key.is_admin) if key else Owner()
 
     @property
     def quota(self) -> int:
@@ -106,9 +115,10 @@ class Caller:
                 access.ring.usage.reserve(client.key, num_characters)
                 self._num_characters += num_characters
 
-    async def leave(self, status: int | None) -> None:
-        """End the request; `status` None: the client left before its answer."""
-        self._settle(is_used=outcome_of(status) in _USED)
+    async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
+        """End the request; `status` None: the client left before its answer. Its characters count
+        if it `has_delivered` a part of a translation, however it ended."""
+        self._settle(is_used=has_delivered or outcome_of(status) in _USED)
         self._place.close()
         if not self._is_identified:  # its body never came
             with contextlib.suppress(ServiceError):

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
-import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import NamedTuple
 
-from service.errors import InvalidKey
-from service.http.access.key_store import KeyStore, UsageKey, Used, month_of
-from service.http.access.keys import ApiKey, read_key
+from starlette.concurrency import run_in_threadpool
+
+from service.errors import InvalidKey, StorageFailed
 from service.http.access.usage import UsageLedger
 from service.periodic import repeated
+from service.stores.api_key import ApiKey, read_key
+from service.stores.keys import KeyStore, UsageKey, Used, month_of
 
-REFRESH_SECONDS = 1.0
+REFRESH_SECONDS = 0.5
 _WORDS = "Invalid API key"
 """LibreTranslate's. Unknown, wrong, revoked and expired keys are not told apart."""
-_logger = logging.getLogger(__name__)
 
 
 class _Read(NamedTuple):
@@ -33,12 +31,13 @@ class _Read(NamedTuple):
 class KeyRing:
     """Valid keys by their secret, and what they have used.
 
-    `refresh` brings changes of the database, from any process, and stores what was used. If the
-    database fails, the keys stay as they were, and usage is stored later.
+    `refresh` brings changes of the database, from any process, and then stores what was used. If
+    the database cannot be read, the keys stay as they were; if it cannot be written, usage is
+    stored later.
     """
 
     def __init__(self, store: KeyStore, clock: Callable[[], float] = time.time) -> None:
-        """Raises sqlite3.Error."""
+        """Raises StorageFailed."""
         self._store, self._clock = store, clock
         self.usage = UsageLedger(clock)
         self._version: tuple[int, str] | None = None
@@ -55,25 +54,22 @@ class KeyRing:
         return key
 
     async def refresh(self) -> None:
-        """Store new usage and read changes, in a thread. Raises sqlite3.Error."""
-        usage = self.usage.unstored()
-        if usage:
-            await asyncio.to_thread(self._store.add_usage, usage)
+        """Read changes and store new usage, in a thread. Raises StorageFailed."""
+        self._take(await run_in_threadpool(self._read))
+        if usage := self.usage.unstored():
+            await run_in_threadpool(self._store.add_usage, usage)
             self.usage.mark_stored(usage)
-        self._take(await asyncio.to_thread(self._read))
 
     @contextlib.asynccontextmanager
     async def kept_current(self) -> AsyncGenerator[None]:
-        """Refresh every second inside the block, and store what was used at its end."""
+        """Refresh twice a second inside the block, and store what was used at its end."""
         with contextlib.closing(self._store):
-            async with repeated(self._refresh_or_log, REFRESH_SECONDS):
+            async with repeated(self._refresh_if_possible, REFRESH_SECONDS):
                 yield
 
-    async def _refresh_or_log(self) -> None:
-        try:
+    async def _refresh_if_possible(self) -> None:
+        with contextlib.suppress(StorageFailed):
             await self.refresh()
-        except sqlite3.Error:
-            _logger.exception("the database of API keys cannot be used")
 
     def _read(self) -> _Read:
         version = (self._store.version(), month_of(self._clock()))

@@ -60,7 +60,7 @@ class AccessMiddleware:
         try:
             await app(scope, receive, send)
         finally:
-            await caller.leave(record.status)
+            await caller.leave(record.status, has_delivered=record.has_delivered)
 
 
 def caller_of(scope: Scope, access: Access) -> Caller:

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from service.errors import QuotaExceeded
-from service.http.access.key_store import UsageKey, Used, month_of
-from service.http.access.keys import ApiKey
+from service.stores.api_key import ApiKey
+from service.stores.keys import UsageKey, Used, month_of
 
 
 class UsageLedger:

@@ -53,9 +53,9 @@ async def translate_uploaded(request: Request) -> dict[str, str]:
 
 @router.get(DOWNLOADS + "{name}")
 @router.head(DOWNLOADS + "{name}")
-async def download(name: str, state: StateDep) -> Response:
+async def download(name: str, request: Request, state: StateDep) -> Response:
     """A translated file, until it expires."""
-    file = state.files.get(name.partition(".")[0])
+    file = state.files.get(name.partition(".")[0], request.state.caller.owner.id)
     headers = {
         "Content-Disposition": _disposition(file),
         "X-Content-Type-Options": "nosniff",

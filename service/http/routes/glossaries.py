@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, PlainValidator
 from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import MissingField
-from service.glossaries import MAX_ENTRIES, StoredGlossary
 from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.glossary_field import NAME_SCHEMA, parse_terms, terms_schema
 from service.http.openapi import describe_errors
@@ -27,6 +27,7 @@ from service.http.request_body import (
 )
 from service.http.request_model import RequestModel
 from service.http.state import Limits, ServerState, StateDep, direct_pair, glossary_store
+from service.stores.glossaries import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 
 PATH = "/glossaries"
@@ -103,9 +104,11 @@ router = APIRouter()
 
 @router.get(PATH, responses=describe_errors(400))
 @router.head(PATH, responses=describe_errors(400))
-async def list_glossaries(state: StateDep) -> dict[str, list[GlossaryDescription]]:
-    """All stored glossaries, by name."""
-    found = await asyncio.to_thread(glossary_store(state).all)
+async def list_glossaries(
+    request: Request, state: StateDep
+) -> dict[str, list[GlossaryDescription]]:
+    """All stored glossaries that the caller may read, by name."""
+    found = await run_in_threadpool(glossary_store(state).all, request.state.caller.owner)
     return {"glossaries": [GlossaryDescription.of(one) for one in found]}
 
 
@@ -117,8 +120,9 @@ async def create_glossary(request: Request, state: StateDep) -> GlossaryDescript
     if not description.name:
         raise MissingField("Invalid request: missing name parameter")
     source, target = direct_pair(state, description.source, description.target)
+    owner = request.state.caller.owner
     return GlossaryDescription.of(
-        await asyncio.to_thread(store.add, description.name, source, target, entries)
+        await asyncio.to_thread(store.add, description.name, source, target, entries, owner)
     )
 
 
@@ -126,9 +130,9 @@ async def create_glossary(request: Request, state: StateDep) -> GlossaryDescript
 @router.head(_ONE, responses=_ERRORS)
 async def get_glossary(name: str, request: Request, state: StateDep) -> Response:
     """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
-    store = glossary_store(state)
-    found = await asyncio.to_thread(store.get, name)
-    entries = await asyncio.to_thread(store.entries, name)
+    store, owner = glossary_store(state), request.state.caller.owner
+    found = await run_in_threadpool(store.get, name, owner)
+    entries = await run_in_threadpool(store.entries, name, owner)
     accept = request.headers.get("accept", "")
     for media_type in (CSV, TSV):
         if media_type in accept:
@@ -145,15 +149,16 @@ async def put_glossary(
     store = glossary_store(state)
     description, entries = await _read(request, state)
     source, target = direct_pair(state, description.source, description.target)
-    found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries)
+    owner = request.state.caller.owner
+    found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries, owner)
     response.status_code = 201 if is_new else 200
     return GlossaryDescription.of(found)
 
 
 @router.delete(_ONE, status_code=204, responses=_ERRORS)
-async def remove_glossary(name: str, state: StateDep) -> None:
+async def remove_glossary(name: str, request: Request, state: StateDep) -> None:
     """Remove a glossary."""
-    await asyncio.to_thread(glossary_store(state).remove, name)
+    await asyncio.to_thread(glossary_store(state).remove, name, request.state.caller.owner)
 
 
 async def _read(request: Request, state: ServerState) -> tuple[_Description, list[GlossaryEntry]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 from typing import Annotated, Any, get_args
 
@@ -17,8 +16,8 @@ from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
 from service.http.state import server_state
+from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
 from service.translation.job import TextFormat
-from service.translation.suggestion_store import MAX_CHARACTERS, SuggestedPair
 
 _PATH = "/suggest"
 _QUIET = ("api_key", "secret")
@@ -72,11 +71,7 @@ async def suggest(request: Request) -> dict[str, bool]:
     if not asked.q.strip() or not asked.s.strip():
         raise InvalidField("q and s must have more than spaces")
     pair = SuggestedPair(source, target, asked.format, asked.q)
-    try:
-        is_stored = await asyncio.to_thread(store.add, pair, asked.s)
-    except sqlite3.Error:
-        raise SuggestionsOff("Suggestions cannot be stored now.") from None
-    if not is_stored:
+    if not await asyncio.to_thread(store.add, pair, asked.s):
         raise SuggestionsOff("No more suggestions can be stored.")
     return {"success": True}
 

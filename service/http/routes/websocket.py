@@ -233,7 +233,7 @@ class Connection:
             await self._close(_BROKEN, "something went wrong here")
         finally:
             del self._requests[request_id]
-            await request.caller.leave(record.status)
+            await request.caller.leave(record.status, has_delivered=record.has_delivered)
             self._enter(record)
 
     async def _translate(self, request_id: RequestId, request: _Request) -> ServiceError | None:

@@ -1,6 +1,6 @@
 // Files to translate: sent one after the other, with their progress, and offered for saving.
 
-import { credentials, refuse } from "../api.js";
+import { authorization, credentials, refuse } from "../api.js";
 import { byId, make } from "../dom.js";
 import { number, t } from "../i18n.js";
 
@@ -149,7 +149,7 @@ function own(url) {
  * @param {AbortSignal} signal
  */
 async function fetched(url, shown, signal) {
-  const answer = await fetch(url, { signal });
+  const answer = await fetch(url, { headers: authorization(), signal });
   if (!answer.ok || !answer.body) throw new Error(String(answer.status));
   const total = Number(answer.headers.get("Content-Length"));
   const parts = [];

@@ -11,10 +11,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
 from service.http.route_table import ACCESS_PATHS
 from service.settings import Settings
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.service.fakes import FakeRunner, fake_model
 
 FIELDS = {"q": "Hi.", "source": "en", "target": "de"}

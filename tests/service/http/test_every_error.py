@@ -18,13 +18,13 @@ from fastapi.testclient import TestClient
 import service.errors
 from service.app import create_app
 from service.errors import LimitExceeded, ServiceError, UnsupportedLanguage, printable
-from service.glossaries import GlossaryStore
 from service.http.access.caller import Caller
 from service.http.routes.websocket import PATH as WEBSOCKET
 from service.http.state import ServerState
 from service.settings import Settings
+from service.stores.glossaries import GlossaryStore
+from service.stores.suggestions import SuggestionStore
 from service.translation.dispatcher import Dispatcher
-from service.translation.suggestion_store import SuggestionStore
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.routes.injection import break_stream
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import sqlite3
 
 import pytest
 from fastapi.testclient import TestClient
@@ -21,7 +20,6 @@ from tests.service.fakes import FakeRunner, fake_model
         (RuntimeError("can't start new thread"), 503, "exhausted"),
         (BlockingIOError(errno.EAGAIN, "no more processes"), 503, "exhausted"),
         (OSError(errno.EMFILE, "too many open files"), 503, "exhausted"),
-        (sqlite3.OperationalError("database or disk is full"), 503, "storage_failed"),
         (OSError(errno.ENOENT, "secret/path"), 500, "internal_error"),
         (ValueError("secret"), 500, "internal_error"),
     ],

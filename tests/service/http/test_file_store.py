@@ -17,12 +17,12 @@ class Clock:
 
 
 def add(store: FileStore, content: bytes, num_characters: int) -> tuple[str, StoredFile]:
-    return store.add(content, num_characters, "a_de.txt", "text/plain")
+    return store.add(content, num_characters, "a_de.txt", "text/plain", "")
 
 
 def has(store: FileStore, name: str) -> bool:
     try:
-        store.get(name)
+        store.get(name, "")
     except UnknownFile:
         return False
     return True
@@ -33,7 +33,7 @@ def test_a_file_is_found_by_its_name_until_it_expires() -> None:
     store = FileStore(max_seconds=600, clock=clock)
     name, file = add(store, b"a", 7)
     other, _ = add(store, b"b", 7)
-    assert (store.get(name).content, store.get(name).num_characters) == (b"a", 7)
+    assert (store.get(name, "").content, store.get(name, "").num_characters) == (b"a", 7)
     assert len({name, other, file.key}) == 3
     clock.seconds = 600
     assert has(store, name)
@@ -69,4 +69,4 @@ def test_a_removed_file_makes_room() -> None:
 @pytest.mark.parametrize("name", ["", "x", "\x00", "x" * 100_000])
 def test_there_is_no_file_of_another_name(name: str) -> None:
     with pytest.raises(UnknownFile):
-        FileStore().get(name)
+        FileStore().get(name, "")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,9 +13,7 @@ import structlog
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.request_log import RequestLog, RequestRecord
 from service.observability.logs import configure_logs
-from service.observability.metrics import Metrics
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 
@@ -45,7 +41,7 @@ def requests(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def test_a_request_is_one_line_of_json_without_its_text(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs("info", "json")
+    configure_logs("info", "json", sys.stderr)
     client.post(
         "/translate?key=" + SECRET,
         json={"q": [f"{SECRET} one. {SECRET} two.", "c"], "source": "en", "target": "de"},
@@ -63,7 +59,7 @@ def test_a_request_is_one_line_of_json_without_its_text(
 def test_a_requests_line_is_written_as_all_others_are(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs("info", "json")
+    configure_logs("info", "json", sys.stderr)
     client.get("/languages")
     (line,) = requests(capsys)
     assert next(iter(line)) == "event"
@@ -74,41 +70,10 @@ def test_a_requests_line_is_written_as_all_others_are(
     assert other == line | stamps | {"timestamp": other["timestamp"]}
 
 
-def test_a_log_that_cannot_be_written_costs_no_request(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Full(io.StringIO):
-        def write(self, _: str) -> int:
-            raise OSError(errno.ENOSPC, "no space left on device")
-
-    monkeypatch.setattr("sys.stderr", Full())
-    configure_logs("info", "json")
-    given = {"q": "abc", "source": "en", "target": "de"}
-    answers = [client.post("/translate", json=given) for _ in range(2)]
-    assert [answer.json() for answer in answers] == [{"translatedText": "ABC"}] * 2
-
-
-def test_lines_of_many_threads_never_mix(capfd: pytest.CaptureFixture[str]) -> None:
-    """Of requests, and of what else is logged meanwhile; some are longer than any buffer."""
-    configure_logs("info", "json")
-    request_log, logger = RequestLog(Metrics()), logging.getLogger("x")
-
-    def write(thread: int) -> None:
-        for size in range(0, 20_000, 100):
-            if thread % 2:
-                logger.info("x" * size)
-            else:
-                request_log.enter(RequestRecord("x" * size, "POST", "/translate", status=200))
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(write, range(4)))
-    assert len(lines(capfd)) == 4 * 200
-
-
 def test_a_refused_request_is_logged_with_its_outcome(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs("info", "json")
+    configure_logs("info", "json", sys.stderr)
     client.post("/translate", json={"q": "x" * 1001, "source": "en", "target": "de"})
     client.post(f"/{SECRET}", json={})
     too_long, unknown = requests(capsys)
@@ -121,7 +86,7 @@ def test_probes_are_logged_only_for_debugging(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for level, count in (("info", 0), ("debug", 2)):
-        configure_logs(level, "json")
+        configure_logs(level, "json", sys.stderr)
         client.get("/health/ready")
         client.get("/metrics")
         assert len(requests(capsys)) == count
@@ -132,7 +97,7 @@ def test_what_a_full_server_refuses_is_logged_only_for_debugging(
 ) -> None:
     client.app.state.server.engines["fake"].admission.num_sentences = 10**6  # type: ignore[attr-defined]
     for level, count in (("info", 0), ("debug", 1)):
-        configure_logs(level, "json")
+        configure_logs(level, "json", sys.stderr)
         answer = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
         assert answer.status_code == 503
         assert len(requests(capsys)) == count
@@ -142,7 +107,7 @@ def test_what_a_full_server_refuses_is_logged_only_for_debugging(
 def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs("info", "json")
+    configure_logs("info", "json", sys.stderr)
     with client.websocket_connect("/translate/stream", headers={"X-Request-ID": "ws"}) as socket:
         for name, target in ((SECRET, "de"), ("2", "xx"), ("3", "de")):
             socket.send_json({"id": name, "q": "ab", "source": "en", "target": target})
@@ -157,7 +122,7 @@ def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
 def test_a_stream_that_fails_is_logged_as_failed(
     runner: FakeRunner, client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs("info", "json")
+    configure_logs("info", "json", sys.stderr)
     runner.fail_next_step = True
     client.post(
         "/translate",
@@ -178,7 +143,7 @@ def test_an_unforeseen_error_is_logged_with_its_place_but_no_values(
         text = SECRET
         raise RuntimeError(f"{len(text)} characters")
 
-    configure_logs("info", "json")
+    configure_logs("info", "json", sys.stderr)
     with TestClient(app) as client:
         answer = client.get("/broken", headers={"X-Request-ID": "r"})
     assert answer.status_code == 500
@@ -190,7 +155,7 @@ def test_an_unforeseen_error_is_logged_with_its_place_but_no_values(
 
 
 def test_on_a_terminal_the_log_is_text(capsys: pytest.CaptureFixture[str]) -> None:
-    configure_logs("info", "text")
+    configure_logs("info", "text", sys.stderr)
     logging.getLogger("x").info("up", extra={"port": 8000})
     assert "up" in (line := capsys.readouterr().err)
     assert "port=8000" in line
@@ -198,7 +163,7 @@ def test_on_a_terminal_the_log_is_text(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_an_errors_traceback_is_readable_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    configure_logs("info", "text")
+    configure_logs("info", "text", sys.stderr)
     try:
         raise ValueError("boom")
     except ValueError:

@@ -59,7 +59,7 @@ async def _find(document_id: str, request: Request) -> StoredFile:
     state = server_state(request)
     fields = await read_fields(request, state.limits)
     given = fields.parse(request, DocumentKey, quiet=("auth_key",)).document_key
-    file = state.files.get(document_id)
+    file = state.files.get(document_id, request.state.caller.owner.id)
     if not secrets.compare_digest(file.key.encode(), given.encode()):
-        raise UnknownFile("there is no such document, or it has expired")
+        raise UnknownFile("there is no such file, or it has expired")
     return file

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from service.app import create_app
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
 from service.settings import Settings
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.served import Served, served
 

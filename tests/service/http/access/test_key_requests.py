@@ -14,9 +14,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from service.commands.group import dragoman
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import read_key
 from service.http.route_table import ACCESS_PATHS
+from service.stores.api_key import read_key
+from service.stores.keys import KeyStore
 from tests.service.fakes import until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served

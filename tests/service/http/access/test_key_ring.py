@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from service.errors import InvalidKey, QuotaExceeded
+from service.errors import InvalidKey, QuotaExceeded, StorageFailed
 from service.http.access.addresses import UNKNOWN, client_address
-from service.http.access.key_ring import KeyRing
-from service.http.access.key_store import KeyStore, Used
-from service.http.access.keys import ApiKey, KeyOptions, read_key
+from service.http.access.key_ring import REFRESH_SECONDS, KeyRing
+from service.stores.api_key import ApiKey, KeyOptions, read_key
+from service.stores.database import WAIT_SECONDS
+from service.stores.keys import KeyStore, Used
 
 NOVEMBER_ENDS = 1_796_083_200.0  # 2026-12-01T00:00Z
 
@@ -111,24 +112,59 @@ def test_what_several_servers_use_adds_up(store: KeyStore, tmp_path: Path, clock
             assert rings[0].usage.used(key) == Used(2 * (round_ + 1), 10 * (round_ + 1))
 
 
-def test_while_the_database_fails_keys_stay_and_usage_is_stored_later(
+@pytest.mark.parametrize(
+    ("trouble", "end"),
+    [
+        ("BEGIN IMMEDIATE", "ROLLBACK"),
+        (
+            "CREATE TRIGGER full BEFORE INSERT ON api_key_usage "
+            "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END",
+            "DROP TRIGGER full",
+        ),
+    ],
+)
+def test_a_revocation_holds_while_every_write_fails_and_usage_is_stored_later(
+    store: KeyStore, tmp_path: Path, clock: Clock, trouble: str, end: str
+) -> None:
+    (revoked, key), (written, other) = store.create(KeyOptions()), store.create(KeyOptions())
+    ring = KeyRing(store, clock)
+    with closing(sqlite3.connect(tmp_path / "server.db", isolation_level=None)) as writer:
+        for number in range(3):
+            use(ring, other, 5)
+            if number == 1:
+                use(ring, key, 5)
+                writer.execute("UPDATE api_keys SET revoked_seconds = 1 WHERE id = ?", (key.id,))
+            writer.execute(trouble)
+            with pytest.raises(StorageFailed):
+                asyncio.run(ring.refresh())
+            assert ring.find(written) == other
+            assert ring.usage.used(other) == Used(number + 1, 5 * (number + 1))
+            writer.execute(end)
+        with pytest.raises(InvalidKey):
+            ring.find(revoked)
+    asyncio.run(ring.refresh())
+    assert store.read_usage("2026-11") == {
+        (key.id, "2026-11"): Used(1, 5),
+        (other.id, "2026-11"): Used(3, 15),
+    }
+
+
+def test_a_revocation_is_seen_within_a_second() -> None:
+    """Its reading and its writing may each wait for a lock."""
+    assert REFRESH_SECONDS + 2 * WAIT_SECONDS <= 1
+
+
+def test_a_key_that_is_gone_does_not_keep_the_usage_of_others_from_being_stored(
     store: KeyStore, tmp_path: Path, clock: Clock
 ) -> None:
-    written, key = store.create(KeyOptions())
+    (_, gone), (_, key) = store.create(KeyOptions()), store.create(KeyOptions())
     ring = KeyRing(store, clock)
-    store._connection.execute("PRAGMA busy_timeout = 10")
-    with closing(sqlite3.connect(tmp_path / "server.db")) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        use(ring, key, 5)
-        with pytest.raises(sqlite3.OperationalError):
-            asyncio.run(ring.refresh())
-        assert ring.find(written) == key
-        assert ring.usage.used(key) == Used(1, 5)
-        writer.rollback()
-    use(ring, key, 2)
+    use(ring, gone, 5)
+    use(ring, key, 5)
+    with closing(sqlite3.connect(tmp_path / "server.db", isolation_level=None)) as other:
+        other.execute("DELETE FROM api_keys WHERE id = ?", (gone.id,))
     asyncio.run(ring.refresh())
-    assert ring.usage.used(key) == Used(2, 7)
-    assert list(store.read_usage("2026-11").values()) == [Used(2, 7)]
+    assert store.read_usage("2026-11") == {(key.id, "2026-11"): Used(1, 5)}
 
 
 def test_the_server_stores_what_was_used_when_it_ends(

@@ -10,8 +10,8 @@ import httpx
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from service.http.access.key_store import KeyStore
-from service.http.access.keys import KeyOptions
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
 from tests.service.http.access.conftest import FIELDS
 from tests.service.http.access.test_key_requests import DEEPL, WAYS
 from tests.service.http.wire_client import ServerProcess

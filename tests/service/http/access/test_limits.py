@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
+import pytest
 from websockets.sync.client import connect
 
-from service.http.access.key_store import KeyStore, Used, month_of
+from service.stores.keys import KeyStore, Used, month_of
 from tests.service.fakes import FakeRunner, until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served
@@ -145,43 +148,112 @@ def test_what_the_quota_leaves_goes_to_one_of_two_that_race_for_it(
     assert usage == {"character_count": 10, "character_limit": 10}
 
 
-def test_who_leaves_in_the_middle_has_used_its_characters_once(
-    serve: Serve, make_key: MakeKey, runner: FakeRunner
+class Steps:
+    """A gate of a fake runner that lets as many steps pass as it is told."""
+
+    def __init__(self) -> None:
+        self._allowed = threading.Semaphore(0)
+
+    def allow(self, count: int) -> None:
+        self._allowed.release(count)
+
+    def wait(self, timeout: float) -> None:
+        self._allowed.acquire(timeout=timeout)
+
+
+ENDS: dict[str, Callable[[Served, FakeRunner], object]] = {
+    "answered": lambda server, runner: None,
+    "failed": lambda server, runner: setattr(runner, "fail_next_step", True),
+    "drained": lambda server, runner: server.app.state.server.engines["fake"].stop(),
+}
+
+
+@pytest.fixture
+def steps(runner: FakeRunner) -> Iterator[Steps]:
+    steps = Steps()
+    runner.gate = steps  # type: ignore[assignment]
+    yield steps
+    steps.allow(10**6)
+
+
+@contextlib.contextmanager
+def events(server: Served, key: str, **fields: Any) -> Iterator[Iterator[str]]:
+    """The kinds of the events of a stream."""
+    headers = {"Authorization": f"Bearer {key}", "Accept": "text/event-stream"}
+    url, sent = f"{server.url}/translate", {**FIELDS, **fields}
+    with httpx.stream("POST", url, json=sent, headers=headers, timeout=60) as stream:
+        lines = stream.iter_lines()
+        yield (line[7:] for line in lines if line.startswith("event:"))
+
+
+@contextlib.contextmanager
+def messages(server: Served, key: str, **fields: Any) -> Iterator[Iterator[str]]:
+    """The types of the messages of a request on a websocket."""
+    url = server.url.replace("http", "ws") + f"/translate/stream?api_key={key}"
+    with connect(url) as socket:
+        socket.send(json.dumps({"id": 1, **FIELDS, **fields}))
+        yield (str(json.loads(message)["type"]) for message in socket)
+
+
+@pytest.mark.parametrize("way", [events, messages])
+@pytest.mark.parametrize("end", [*ENDS, "deadline", "left"])
+def test_a_stream_that_delivered_is_charged_once_however_it_ends(
+    serve: Serve, make_key: MakeKey, runner: FakeRunner, steps: Steps, way: Any, end: str
+) -> None:
+    key = make_key()
+    server = serve(api_keys="required")
+    deadline = {"deadline_ms": 500} if end == "deadline" else {}
+    with way(server, key, q="Hello there.", **deadline) as kinds:
+        steps.allow(4)
+        assert next(kinds) == "token"
+        if end in ENDS:
+            threading.Thread(target=ENDS[end], args=(server, runner)).start()
+            until(lambda: end != "failed" or runner.fail_next_step)
+            steps.allow(10**6)
+        if end != "left":
+            last = next(kind for kind in kinds if kind != "token")
+            assert last == ("final" if end == "answered" else "error")
+    until(lambda: count_of(server, key) > 0)
+    assert count_of(server, key) == len("Hello there.")
+    until(lambda: not server.app.state.server.access.ring.usage._reserved)
+
+
+def test_who_leaves_before_an_answer_has_used_its_characters(
+    serve: Serve, make_key: MakeKey, steps: Steps
 ) -> None:
     key = make_key()
     server = serve(api_keys="required")
     in_progress = server.app.state.server.dispatcher
-    runner.gate.clear()
-    body = json.dumps({**FIELDS, "q": "Hello."}).encode()
-    head = (
-        f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
-        f"Content-Type: application/json\r\nAuthorization: Bearer {key}\r\n"
-    )
-    for accept in ("", "Accept: text/event-stream\r\n"):
-        with server.connect() as client:
-            client.sendall(f"{head}{accept}\r\n".encode() + body)
-            until(lambda: in_progress.num_in_progress == 1)
-        until(lambda: in_progress.num_in_progress == 0)
-    url = server.url.replace("http", "ws") + f"/translate/stream?api_key={key}"
-    with connect(url) as socket:
-        socket.send(json.dumps({"id": 1, **FIELDS, "q": "Hello."}))
+    body = json.dumps(FIELDS).encode()
+    with server.connect() as client:
+        client.sendall(
+            f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+            f"Content-Type: application/json\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
+            + body
+        )
         until(lambda: in_progress.num_in_progress == 1)
     until(lambda: in_progress.num_in_progress == 0)
-    runner.gate.set()
-    until(lambda: count_of(server, key) == 18)
-    assert not server.app.state.server.access.ring.usage._reserved
+    until(lambda: count_of(server, key) == 3)
+    steps.allow(10**6)
 
 
-def test_what_is_refused_or_fails_uses_nothing(
+def test_what_is_refused_or_fails_before_it_delivers_uses_nothing(
     serve: Serve, make_key: MakeKey, runner: FakeRunner
 ) -> None:
     key = make_key()
     server = serve(api_keys="required")
     assert translate(server, key, target="zz").status_code == 400
+    for kind in (events, messages):
+        runner.fail_next_step = True
+        with kind(server, key) as kinds:
+            assert list(itertools.islice(kinds, 1)) == ["error"]
     runner.fail_next_step = True
     assert translate(server, key).status_code == 500
     assert translate(server, key, beam_size=99).status_code == 422
     assert translate(server, key, q="x" * 30_000).status_code == 413
+    runner.gate.clear()
+    assert translate(server, key, deadline_ms=20).status_code == 504
+    runner.gate.set()
     assert count_of(server, key) == 0
     assert translate(server, key).status_code == 200
     assert count_of(server, key) == 3

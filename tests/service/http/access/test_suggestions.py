@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from websockets.sync.client import connect
 
-import service.translation.suggestion_store as suggestion_store
+import service.stores.suggestions as suggestion_store
 from service.commands.group import dragoman
-from service.translation.suggestion_store import SuggestionStore
+from service.stores.suggestions import SuggestionStore
 from tests.service.fakes import until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
-import logging
-import sqlite3
 from collections.abc import AsyncGenerator, Mapping
 
-from service.errors import UnsupportedLanguage
+from starlette.concurrency import run_in_threadpool
+
+from service.errors import StorageFailed, UnsupportedLanguage
 from service.periodic import repeated
+from service.stores.suggestions import SuggestedPair, SuggestionStore
 from service.translation.dispatcher import Dispatcher
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece, TranslationResult
-from service.translation.suggestion_store import SuggestedPair, SuggestionStore
 from service.translation.translator import Pieces
 
 _REFRESH_SECONDS = 1.0
-_logger = logging.getLogger(__name__)
 
 
 class SuggestedTranslations:
@@ -29,7 +27,7 @@ class SuggestedTranslations:
     """
 
     def __init__(self, dispatcher: Dispatcher, store: SuggestionStore | None) -> None:
-        """Raises sqlite3.Error."""
+        """Raises StorageFailed."""
         self._dispatcher, self.store = dispatcher, store
         self._version: int | None = None
         self._take(self._read())
@@ -64,10 +62,8 @@ class SuggestedTranslations:
                 yield
 
     async def _refresh(self) -> None:
-        try:
-            self._take(await asyncio.to_thread(self._read))
-        except sqlite3.Error:
-            _logger.exception("the database of suggestions cannot be used")
+        with contextlib.suppress(StorageFailed):
+            self._take(await run_in_threadpool(self._read))
 
     def _read(self) -> tuple[int | None, Mapping[SuggestedPair, str] | None]:
         """The version, and the approved suggestions if they may have changed."""

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from service.commands.group import dragoman
 from service.errors import GlossaryExists, InvalidField, UnknownGlossary
-from service.glossaries import MAX_ENTRIES, GlossaryStore
 from service.glossary_files import CSV, TSV, read_entries, write_entries
+from service.stores.api_key import EVERYBODY
+from service.stores.glossaries import MAX_ENTRIES, GlossaryStore
 from service.translation.glossary import GlossaryEntry
 
 ENTRIES = [GlossaryEntry("dog", "Köter"), GlossaryEntry("US", "USA", True)]
@@ -25,52 +26,52 @@ def store(tmp_path: Path) -> GlossaryStore:
 
 
 def test_a_glossary_is_kept_between_starts(tmp_path: Path) -> None:
-    made = GlossaryStore(tmp_path / "d.sqlite").add("pets", "en", "de", ENTRIES)
+    made = GlossaryStore(tmp_path / "d.sqlite").add("pets", "en", "de", ENTRIES, EVERYBODY)
     again = GlossaryStore(tmp_path / "d.sqlite")
-    assert again.all() == [made]
-    assert again.entries("pets") == again.entries(made.id) == ENTRIES
-    glossary = again.load("pets")
+    assert again.all(EVERYBODY) == [made]
+    assert again.entries("pets", EVERYBODY) == again.entries(made.id, EVERYBODY) == ENTRIES
+    glossary = again.load("pets", EVERYBODY)
     assert (glossary.pair, glossary.entries) == (("en", "de"), ENTRIES)
-    assert again.load("pets") is glossary
+    assert again.load("pets", EVERYBODY) is glossary
 
 
 def test_a_change_is_seen_by_another_process(tmp_path: Path) -> None:
     one, other = (GlossaryStore(tmp_path / "d.sqlite") for _ in range(2))
-    one.add("pets", "en", "de", ENTRIES)
-    assert len(other.load("pets").entries) == 2
-    one.replace("pets", "de", "en", ENTRIES[:1])
-    assert other.load("pets").pair == ("de", "en")
-    assert len(other.load("pets").entries) == 1
-    one.remove("pets")
+    one.add("pets", "en", "de", ENTRIES, EVERYBODY)
+    assert len(other.load("pets", EVERYBODY).entries) == 2
+    one.replace("pets", "de", "en", ENTRIES[:1], EVERYBODY)
+    assert other.load("pets", EVERYBODY).pair == ("de", "en")
+    assert len(other.load("pets", EVERYBODY).entries) == 1
+    one.remove("pets", EVERYBODY)
     with pytest.raises(UnknownGlossary):
-        other.load("pets")
+        other.load("pets", EVERYBODY)
 
 
 def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
-    store.add("pets", "en", "de", ENTRIES)
+    store.add("pets", "en", "de", ENTRIES, EVERYBODY)
     with pytest.raises(GlossaryExists):
-        store.add("pets", "en", "de", ENTRIES)
+        store.add("pets", "en", "de", ENTRIES, EVERYBODY)
     for name in ("", " ", "a" * 101, "a/b", "a\nb"):
         with pytest.raises(InvalidField):
-            store.add(name, "en", "de", ENTRIES)
+            store.add(name, "en", "de", ENTRIES, EVERYBODY)
     with pytest.raises(InvalidField, match="at least one"):
-        store.add("empty", "en", "de", [])
+        store.add("empty", "en", "de", [], EVERYBODY)
     with pytest.raises(InvalidField, match=f"at most {MAX_ENTRIES}"):
-        store.add("many", "en", "de", ENTRIES * MAX_ENTRIES)
-    assert [found.name for found in store.all()] == ["pets"]
+        store.add("many", "en", "de", ENTRIES * MAX_ENTRIES, EVERYBODY)
+    assert [found.name for found in store.all(EVERYBODY)] == ["pets"]
 
 
 def test_threads_share_a_store(store: GlossaryStore) -> None:
     def write(number: int) -> None:
-        store.add(f"g{number}", "en", "de", ENTRIES)
-        store.load(f"g{number}")
+        store.add(f"g{number}", "en", "de", ENTRIES, EVERYBODY)
+        store.load(f"g{number}", EVERYBODY)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(store.all()) == 8
+    assert len(store.all(EVERYBODY)) == 8
 
 
 @pytest.mark.parametrize("media_type", [CSV, TSV])

@@ -12,6 +12,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 _ID_BYTES, _SECRET_BYTES = 6, 24
 _WRITTEN = re.compile(rf"drg_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{{2 * _SECRET_BYTES}}})")
@@ -47,13 +48,15 @@ class KeyOptions:
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A stored key, without its secret. Times are seconds since the epoch."""
+    """A stored key, without its secret. Times are seconds since the epoch. An admin's sees and
+    changes the glossaries of all keys."""
 
     id: str
     digest: bytes = field(repr=False)
     created_seconds: float
     options: KeyOptions
     revoked_seconds: float | None = None
+    is_admin: bool = False
 
     def is_valid(self, now_seconds: float) -> bool:
         """Whether it is neither revoked nor expired."""
@@ -68,6 +71,22 @@ class ApiKey:
             _first(own.characters_per_minute, defaults.characters_per_minute),
             _first(own.concurrent_requests, defaults.concurrent_requests),
         )
+
+
+class Owner(NamedTuple):
+    """Who asks for what is stored: the id of its API key, or "" without one; an admin may read and
+    change what others own."""
+
+    id: str = ""
+    is_admin: bool = False
+
+    def qualified(self, name: str) -> str:
+        """The name of something that it owns, among those of all."""
+        return f"{self.id}/{name}" if self.id else name
+
+
+EVERYBODY = Owner(is_admin=True)
+"""Every client of a server without keys, and every command."""
 
 
 @dataclass(frozen=True)

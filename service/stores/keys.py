@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.database import open_database
-from service.http.access.keys import ApiKey, KeyOptions, make_key
+from service.stores.api_key import ApiKey, KeyOptions, make_key
+from service.stores.database import WAIT_SECONDS, Database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS api_keys (
@@ -32,6 +31,9 @@ CREATE TABLE IF NOT EXISTS api_key_usage (
     characters INTEGER NOT NULL,
     PRIMARY KEY (id, month)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS api_key_admins (
+    id TEXT PRIMARY KEY REFERENCES api_keys (id)
+) STRICT;
 """
 _OPTIONS = tuple(option.name for option in dataclasses.fields(KeyOptions))
 _INSERT = (
@@ -39,13 +41,16 @@ _INSERT = (
     f" VALUES (?, ?, ?, {', '.join('?' for _ in _OPTIONS)})"
 )
 _SELECT = (
-    f"SELECT id, digest, created_seconds, revoked_seconds, {', '.join(_OPTIONS)} FROM api_keys"
+    "SELECT id, digest, created_seconds, revoked_seconds, id IN (SELECT id FROM api_key_admins),"
+    f" {', '.join(_OPTIONS)} FROM api_keys ORDER BY created_seconds, id"
 )
 _ADD = """
-INSERT INTO api_key_usage (id, month, requests, characters) VALUES (?, ?, ?, ?)
+INSERT INTO api_key_usage (id, month, requests, characters)
+SELECT id, ?, ?, ? FROM api_keys WHERE id = ?
 ON CONFLICT (id, month) DO UPDATE SET
     requests = requests + excluded.requests, characters = characters + excluded.characters
 """
+"""Nothing for a key that is not in the database any more."""
 UsageKey = tuple[str, str]
 """A key's id, and a month such as 2026-11."""
 
@@ -61,68 +66,60 @@ class Used:
         return Used(self.requests + other.requests, self.characters + other.characters)
 
 
-class KeyStore:
-    """The keys in a database. To be used by one thread at a time.
+class KeyStore(Database):
+    """The keys in a database. Every method may raise StorageFailed."""
 
-    Every method may raise sqlite3.Error.
-    """
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, wait_seconds: float = WAIT_SECONDS) -> None:
         """Raises DatabaseError."""
-        self._connection = open_database(path, _SCHEMA)
+        super().__init__(path, _SCHEMA, wait_seconds)
 
-    def close(self) -> None:
-        self._connection.close()
-
-    def create(self, options: KeyOptions) -> tuple[str, ApiKey]:
+    def create(self, options: KeyOptions, *, is_admin: bool = False) -> tuple[str, ApiKey]:
         """Store a new key -> the key as it is written, which is nowhere kept, and its record."""
         written, made = make_key()
-        key = ApiKey(made.id, made.digest, time.time(), options)
+        key = ApiKey(made.id, made.digest, time.time(), options, is_admin=is_admin)
         values = dataclasses.astuple(options)
-        self._connection.execute(_INSERT, (key.id, key.digest, key.created_seconds, *values))
+        with self.transaction() as connection:
+            connection.execute(_INSERT, (key.id, key.digest, key.created_seconds, *values))
+            if is_admin:
+                connection.execute("INSERT INTO api_key_admins VALUES (?)", (key.id,))
         return written, key
 
     def change(self, key_id: str, options: KeyOptions) -> None:
         """Replace the options of a key."""
         assigned = ", ".join(f"{name} = ?" for name in _OPTIONS)
         values = (*dataclasses.astuple(options), key_id)
-        self._connection.execute(f"UPDATE api_keys SET {assigned} WHERE id = ?", values)
+        with self.use() as connection:
+            connection.execute(f"UPDATE api_keys SET {assigned} WHERE id = ?", values)
 
     def revoke(self, key_id: str) -> None:
         """End a key for good; it stays in the list with its usage."""
-        self._connection.execute(
-            "UPDATE api_keys SET revoked_seconds = ? WHERE id = ? AND revoked_seconds IS NULL",
-            (time.time(), key_id),
-        )
+        with self.use() as connection:
+            connection.execute(
+                "UPDATE api_keys SET revoked_seconds = ? WHERE id = ? AND revoked_seconds IS NULL",
+                (time.time(), key_id),
+            )
 
     def read_keys(self) -> dict[str, ApiKey]:
         """All keys by id, the oldest first."""
-        rows = self._connection.execute(f"{_SELECT} ORDER BY created_seconds, id")
-        return {row[0]: _key(row) for row in rows}
+        with self.use() as connection:
+            return {row[0]: _key(row) for row in connection.execute(_SELECT)}
 
     def add_usage(self, usage: Mapping[UsageKey, Used]) -> None:
         """Add to what the keys have used, all of it or nothing."""
-        rows = [(*key, used.requests, used.characters) for key, used in usage.items()]
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            self._connection.executemany(_ADD, rows)
-        except sqlite3.Error:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        rows = [
+            (month, used.requests, used.characters, id_) for (id_, month), used in usage.items()
+        ]
+        with self.transaction() as connection:
+            connection.executemany(_ADD, rows)
 
     def read_usage(self, month: str) -> dict[UsageKey, Used]:
         """What the keys have used in a month."""
-        rows = self._connection.execute(
-            "SELECT id, month, requests, characters FROM api_key_usage WHERE month = ?", (month,)
-        )
-        return {(row[0], row[1]): Used(row[2], row[3]) for row in rows}
-
-    def version(self) -> int:
-        """A number that differs after another connection has changed the database."""
-        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-        assert isinstance(version, int)
-        return version
+        with self.use() as connection:
+            rows = connection.execute(
+                "SELECT id, month, requests, characters FROM api_key_usage WHERE month = ?",
+                (month,),
+            )
+            return {(row[0], row[1]): Used(row[2], row[3]) for row in rows}
 
 
 def month_of(seconds: float) -> str:
@@ -130,7 +127,7 @@ def month_of(seconds: float) -> str:
     return time.strftime("%Y-%m", time.gmtime(seconds))
 
 
-def _key(row: tuple[str, bytes, float, float | None, *tuple[object, ...]]) -> ApiKey:
-    key_id, digest, created_seconds, revoked_seconds, *values = row
+def _key(row: tuple[str, bytes, float, float | None, int, *tuple[object, ...]]) -> ApiKey:
+    key_id, digest, created_seconds, revoked_seconds, is_admin, *values = row
     options = KeyOptions(**dict(zip(_OPTIONS, values, strict=True)))  # type: ignore[arg-type]
-    return ApiKey(key_id, digest, created_seconds, options, revoked_seconds)
+    return ApiKey(key_id, digest, created_seconds, options, revoked_seconds, bool(is_admin))

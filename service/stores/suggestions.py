@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from service.database import open_database
+from service.stores.database import WAIT_SECONDS, Database
 from service.translation.job import TextFormat
 
 MAX_SUGGESTIONS = 10_000
@@ -55,41 +53,34 @@ class Suggestion:
     is_approved: bool
 
 
-class SuggestionStore:
-    """The suggestions in a database. Every method may raise sqlite3.Error."""
+class SuggestionStore(Database):
+    """The suggestions in a database. Every method may raise StorageFailed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, wait_seconds: float = WAIT_SECONDS) -> None:
         """Raises DatabaseError."""
-        self._connection = open_database(path, _SCHEMA)
-        self._lock = threading.Lock()
-
-    def close(self) -> None:
-        self._connection.close()
+        super().__init__(path, _SCHEMA, wait_seconds)
 
     def add(self, pair: SuggestedPair, suggestion: str) -> bool:
         """Store a suggestion, once. Returns whether there was room."""
-        with self._lock:
-            (count,) = self._connection.execute("SELECT COUNT(*) FROM suggestions").fetchone()
+        with self.use() as connection:
+            (count,) = connection.execute("SELECT COUNT(*) FROM suggestions").fetchone()
             if count >= MAX_SUGGESTIONS:
                 return False
-            self._connection.execute(
-                _INSERT,
-                (*pair, suggestion, time.time()),
-            )
+            connection.execute(_INSERT, (*pair, suggestion, time.time()))
             return True
 
     def read(self) -> list[Suggestion]:
         """All suggestions, the oldest first."""
-        with self._lock:
-            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM suggestions ORDER BY id")
+        with self.use() as connection:
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM suggestions ORDER BY id")
             return [
                 Suggestion(row[0], SuggestedPair(*row[1:5]), row[5], bool(row[6])) for row in rows
             ]
 
     def approved(self) -> Mapping[SuggestedPair, str]:
         """The suggestions in use; of several for the same text the one approved last."""
-        with self._lock:
-            rows = self._connection.execute(
+        with self.use() as connection:
+            rows = connection.execute(
                 "SELECT source, target, format, text, suggestion FROM suggestions"
                 " WHERE approved_seconds IS NOT NULL ORDER BY approved_seconds, id"
             )
@@ -103,17 +94,7 @@ class SuggestionStore:
         """Forget suggestions -> how many there were of these."""
         return self._execute("DELETE FROM suggestions WHERE ? AND id = ?", ids)
 
-    def version(self) -> int:
-        """A number that differs after another connection has changed the database."""
-        with self._lock:
-            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-        assert isinstance(version, int)
-        return version
-
     def _execute(self, statement: str, ids: Sequence[int]) -> int:
         now = time.time()
-        with self._lock:
-            done: list[sqlite3.Cursor] = [
-                self._connection.execute(statement, (now, one)) for one in ids
-            ]
-        return sum(cursor.rowcount for cursor in done)
+        with self.transaction() as connection:
+            return sum(connection.execute(statement, (now, one)).rowcount for one in ids)
