@@ -16,7 +16,6 @@ from service.http.access.access import Access
 from service.http.access.caller import Caller
 from service.http.body_budget import BodyBudget
 from service.http.file_store import FileStore
-from service.http.origins import AllowedOrigins
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
@@ -80,7 +79,6 @@ class ServerState:
     metrics: Metrics
     request_log: RequestLog
     limits: Limits
-    origins: AllowedOrigins
     files: FileStore
     file_translator: FileTranslator
     access: Access
