@@ -281,6 +281,23 @@ def test_other_content_types_are_refused(client: TestClient, content_type: str) 
     assert "application/json" in expect_error(client, response, 415, "unsupported_media_type")
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+def test_another_charset_than_utf_8_is_refused_even_if_the_bytes_are_utf_8(
+    client: TestClient, kind: str
+) -> None:
+    for charset, is_read in (("big5", False), ('"UTF-16"', False), ('"UTF-8"', True), ("", True)):
+        response = client.post(
+            "/translate?source=en&target=de",
+            content=b"q=Hi.&source=en&target=de",
+            headers={"Content-Type": f"{kind}; Charset={charset}"},
+        )
+        if is_read:
+            assert response.status_code == 200
+        else:
+            message = expect_error(client, response, 415, "unsupported_media_type")
+            assert "charset must be utf-8, got" in message
+
+
 def test_text_that_is_not_utf_8_is_refused(client: TestClient) -> None:
     for content_type in ("text/plain", "application/x-www-form-urlencoded"):
         response = client.post(
