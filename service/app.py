@@ -80,7 +80,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     app.state.server = state
     _add_middleware(app, state, settings)
     install_error_handlers(app, state.metrics)
-    install_routes(app, state)
+    install_routes(app, state, has_metrics=settings.metrics_port is None)
     if settings.api_docs:
         app.include_router(api_reference.make_router())
     if settings.page:

@@ -10,7 +10,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
-from service.errors import InvalidField, NotOffered, TextTooLong, TooManyTexts
+from service.errors import InvalidField, TextTooLong, TooManyTexts, UnknownGlossary
 from service.glossaries import GlossaryStore
 from service.http.access.access import Access
 from service.http.access.caller import Caller
@@ -103,9 +103,9 @@ class ServerState:
 
 
 def glossary_store(state: ServerState) -> GlossaryStore:
-    """Raises NotOffered if the server has no database."""
+    """Raises UnknownGlossary if the server has no database."""
     if state.glossaries is None:
-        raise NotOffered(NEEDS_DATABASE)
+        raise UnknownGlossary(NEEDS_DATABASE)
     return state.glossaries
 
 
@@ -118,6 +118,16 @@ def direct_pair(state: ServerState, source: str, target: str) -> tuple[str, str]
             f"a glossary needs a model from {source} to {target}, and this server has none"
         )
     return route[0].source, route[0].target
+
+
+def direct_pairs(state: ServerState) -> list[tuple[str, str]]:
+    """The pairs of languages that one model has."""
+    return [
+        (source, target)
+        for source, targets in state.dispatcher.targets.items()
+        for target in targets
+        if len(state.dispatcher.route(source, target)) == 1
+    ]
 
 
 def server_state(connection: HTTPConnection) -> ServerState:

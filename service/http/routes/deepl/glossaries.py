@@ -8,7 +8,6 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from service.errors import UnknownGlossary
 from service.freeing import freed_in_parts
 from service.glossaries import StoredGlossary
 from service.glossary_files import CSV, TSV, read_entries, write_entries
@@ -16,7 +15,7 @@ from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
 from service.http.routes.deepl.fields import Code
-from service.http.state import ServerState, StateDep, direct_pair, glossary_store
+from service.http.state import ServerState, StateDep, direct_pair, direct_pairs, glossary_store
 
 router = APIRouter(include_in_schema=False)
 PATH = "/v2/glossaries"
@@ -39,13 +38,9 @@ class GlossaryRequest(RequestModel):
 @router.head(PAIRS)
 async def glossary_language_pairs(state: StateDep) -> dict[str, list[dict[str, str]]]:
     """The pairs that one model has."""
-    pairs = [
-        {"source_lang": source, "target_lang": target}
-        for source, targets in state.dispatcher.targets.items()
-        for target in targets
-        if len(state.dispatcher.route(source, target)) == 1
-    ]
-    return {"supported_languages": pairs if state.glossaries else []}
+    pairs = direct_pairs(state) if state.glossaries else []
+    found = [{"source_lang": source, "target_lang": target} for source, target in pairs]
+    return {"supported_languages": found}
 
 
 @router.get(PATH)
@@ -58,7 +53,7 @@ async def list_glossaries(state: StateDep) -> dict[str, list[dict[str, Any]]]:
 
 @router.post(PATH, status_code=201)
 async def create_glossary(request: Request, state: StateDep) -> dict[str, Any]:
-    """Without a database 400, because clients repeat a request that gets 501."""
+    """Without a database 404, because clients repeat a request that gets 501."""
     store = glossary_store(state)
     fields = await read_fields(request, state.limits, (JSON, FORM))
     asked = fields.parse(request, GlossaryRequest)
@@ -92,9 +87,7 @@ async def remove_glossary(glossary_id: str, state: StateDep) -> None:
 
 async def _find(state: ServerState, glossary_id: str) -> StoredGlossary:
     """Raises UnknownGlossary."""
-    if state.glossaries is None:
-        raise UnknownGlossary("there is no such glossary")
-    return await asyncio.to_thread(state.glossaries.get, glossary_id)
+    return await asyncio.to_thread(glossary_store(state).get, glossary_id)
 
 
 def _rendered(found: StoredGlossary) -> dict[str, Any]:
