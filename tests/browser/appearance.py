@@ -107,7 +107,7 @@ def test_no_part_is_cut_off_at_any_width(
         expect(page.locator(f"#panel-model .{view}")).to_be_visible()
         assert page.evaluate(fits), view
     show_files_and_formatted_text(page)
-    page.evaluate("import('/page/api.js').then((api) => api.refuseCode('key_required'))")
+    page.evaluate("import('/page/api.js').then((api) => api.refuse('key_required'))")
     expect(page.locator("#key")).to_be_visible()
     assert page.evaluate(fits)
     context.close()
