@@ -24,7 +24,7 @@ from service.http.file_store import FileStore
 from service.http.ignored_fields import IGNORED_FIELDS_HEADER
 from service.http.metrics_port import MetricsPortMiddleware
 from service.http.middleware import RequestMiddleware
-from service.http.origins import AllowedOrigins
+from service.http.origins import OriginMiddleware
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import (
     ACCESS_PATHS,
@@ -77,7 +77,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     app.state.server = state
     _add_middleware(app, state, settings)
     install_error_handlers(app, state.metrics)
-    install_routes(app, state)
+    install_routes(app, state, has_metrics=settings.metrics_port is None)
     if settings.api_docs:
         app.include_router(api_reference.make_router())
     if settings.page:
@@ -127,6 +127,13 @@ def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> Non
     app.add_middleware(
         AccessMiddleware, access=state.access, paths=ACCESS_PATHS, metrics=state.metrics
     )
+    app.add_middleware(
+        OriginMiddleware,
+        origins=settings.cors_origins,
+        hosts=settings.allowed_hosts,
+        is_open=ACCESS_PATHS.is_open,
+        metrics=state.metrics,
+    )
     if settings.metrics_port is not None:
         app.add_middleware(MetricsPortMiddleware, port=settings.metrics_port)
     app.add_middleware(
@@ -175,7 +182,6 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         metrics_,
         request_log,
         limits,
-        AllowedOrigins(frozenset(settings.cors_origins)),
         FileStore(),
         FileTranslator(dispatcher, settings.max_document_characters),
         _make_access(settings),

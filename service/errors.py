@@ -13,6 +13,7 @@
     ├─ UnsupportedFile           400 unsupported_file
     ├─ UnsupportedLanguage       400 unsupported_language
     ├─ KeyRequired               401 key_required
+    ├─ ForeignPage               403 foreign_page
     ├─ InvalidKey                403 invalid_key
     ├─ SuggestionsOff            403 suggestions_off
     ├─ NotFound                  404 not_found
@@ -25,6 +26,7 @@
     ├─ TextTooLong               413 text_too_long
     ├─ TooManyTexts              413 too_many_texts
     ├─ UnsupportedMediaType      415 unsupported_media_type
+    ├─ UnknownHost               421 unknown_host
     ├─ InvalidField              422 invalid_field
     ├─ TooManyStreams            429 too_many_streams (websocket)
     ├─ LimitExceeded             429, Retry-After
@@ -58,7 +60,7 @@ _SHOWN_CHARACTERS = 60
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN_CHARACTERS
-_REJECTIONS = (401, 403, 413, 429, 456, 503)
+_REJECTIONS = (401, 403, 413, 421, 429, 456, 503)
 
 
 class ServiceError(Exception):
@@ -151,6 +153,12 @@ class KeyRequired(ServiceError):
     status, code = 401, "key_required"
 
 
+class ForeignPage(ServiceError):
+    """A web page of an origin that is not allowed sent the request."""
+
+    status, code = 403, "foreign_page"
+
+
 class InvalidKey(ServiceError):
     """The API key is unknown, wrong, revoked or expired."""
 
@@ -221,6 +229,12 @@ class UnsupportedMediaType(ServiceError):
     """The Content-Type is not served."""
 
     status, code = 415, "unsupported_media_type"
+
+
+class UnknownHost(ServiceError):
+    """The request's Host is none of the server's names."""
+
+    status, code = 421, "unknown_host"
 
 
 class InvalidField(ServiceError):

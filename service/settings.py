@@ -40,6 +40,7 @@ from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from service.setting_files import read_secrets, read_toml
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
+_HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
 DEVICE_PATTERN = r"^(auto|cpu|cuda(:\d{1,3}(,\d{1,3})*)?)$"
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
@@ -217,6 +218,12 @@ class Settings(BaseSettings):
         "https://example.org, separated by commas; * is every page. The server's own pages "
         "always may.",
     )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = Field(
+        (),
+        description="Names by which clients call the server, besides localhost and IP addresses, "
+        "such as translate.example.org, separated by commas; * is any name. Without it a server "
+        "on a loopback address knows only the name in host, and any other server every name.",
+    )
     database: Path | None = Field(
         None,
         description="SQLite file for what is kept between starts: API keys, glossaries and "
@@ -330,6 +337,14 @@ class Settings(BaseSettings):
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"an origin must be * or like https://example.org, not {origin!r}")
         return origins
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _a_host_is_a_name(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if host != "*" and not _HOST_NAME.fullmatch(host):
+                raise ValueError(f"a host must be * or like translate.example.org, not {host!r}")
+        return hosts
 
     @field_validator("trusted_proxies")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import socket
 from collections.abc import Callable
@@ -67,7 +68,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
         listeners = [_bind(settings.host, settings.port, is_shared=settings.share_port)]
         if settings.metrics_port is not None:
             listeners.append(_bind(settings.metrics_host, settings.metrics_port))
-        app = create_app(settings, models)
+        app = create_app(_with_own_name(settings, listeners[0]), models)
     except StartupError as error:
         fail(str(error))
     build_document(app)
@@ -88,6 +89,14 @@ def _read_settings(flags: dict[str, Any]) -> Settings:
         return read_settings(Settings, flags)
     except ValueError as error:
         fail(str(error))
+
+
+def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:
+    """On a loopback address only `host` names the server, unless the settings name hosts."""
+    address = ipaddress.ip_address(listener.getsockname()[0])
+    if settings.allowed_hosts or not address.is_loopback:
+        return settings
+    return settings.model_copy(update={"allowed_hosts": (settings.host.lower(),)})
 
 
 def _bind(host: str, port: int, *, is_shared: bool = False) -> socket.socket:

@@ -10,6 +10,8 @@ from pydantic_core import ErrorDetails, to_json
 from service.errors import shown
 
 JsonSchema = Mapping[str, Any]
+NO_SPACE = r"[^\s\x1C-\x1F\x85]"
+"""A character that str.strip leaves, for any dialect of regular expressions."""
 _SECRETS = ("api_key", "auth_key", "secret", "document_key")
 """Fields whose values no error shows."""
 

@@ -8,6 +8,7 @@ from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError, from_json
 
 from service.errors import InvalidField
+from service.http.fields import NO_SPACE
 from service.http.json_values import count_values
 from service.translation.glossary import (
     MAX_TERM_CHARACTERS,
@@ -20,7 +21,12 @@ from service.translation.glossary import (
 MAX_NAME_CHARACTERS = 100
 _MOST_VALUES = 4 * MAX_TERMS + 1000
 """Of a list: each term is an object of two strings and a flag."""
-TERM_TEXT: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": MAX_TERM_CHARACTERS}
+TERM_TEXT: dict[str, Any] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_TERM_CHARACTERS,
+    "pattern": NO_SPACE,
+}
 NAME_SCHEMA: dict[str, Any] = {
     "type": "string",
     "minLength": 1,
@@ -31,7 +37,8 @@ NAME_SCHEMA: dict[str, Any] = {
 
 def terms_schema(most: int) -> dict[str, Any]:
     """The JSON schema of a list of terms."""
-    properties = {"source": TERM_TEXT, "target": TERM_TEXT, "case_sensitive": {"type": "boolean"}}
+    flag = {"anyOf": [{"type": "boolean"}, {"type": "null"}]}
+    properties = {"source": TERM_TEXT, "target": TERM_TEXT, "case_sensitive": flag}
     term = {"type": "object", "required": ["source", "target"], "properties": properties}
     return {"type": "array", "maxItems": most, "items": term}
 

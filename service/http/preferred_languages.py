@@ -24,8 +24,9 @@ def _check(value: object) -> object:
     )
 
 
+_Code = Annotated[str, Field(max_length=MAX_CODE_CHARACTERS)]
 PreferredLanguages = Annotated[
-    str | list[str] | None,
+    _Code | Annotated[list[_Code], Field(max_length=_MAX_LANGUAGES)] | None,
     BeforeValidator(_check),
     Field(
         description="The languages to expect, such as those of the caller's browser: any other "

@@ -29,6 +29,8 @@ from service.http.state import Limits
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART, NO_BODY = "multipart/form-data", ""
 _IDENTITY = "identity"
+_CHARSET = re.compile(r";\s*charset=\"?([^\s;\"]+)", re.IGNORECASE)
+_UTF_8 = ("utf-8", "utf8", "us-ascii")
 MAX_OTHER_FIELDS = 1000
 _MAX_OTHER_VALUES = 10_000
 _JUDGED_BYTES = 4096
@@ -77,7 +79,8 @@ def _expected_bytes(request: Request, max_bytes: int) -> int:
 def media_type_of(request: Request, allowed: Sequence[str]) -> str:
     """One of `allowed`, or NO_BODY without a body if the method is GET or has no Content-Type.
 
-    Raises UnsupportedMediaType, also for a body that is compressed.
+    Raises UnsupportedMediaType, also for a compressed body and another charset than UTF-8. JSON has
+    no charset (RFC 8259).
     """
     given = request.headers.get("content-type", "")
     if (not given or request.method == "GET") and not _has_body(request):
@@ -89,6 +92,9 @@ def media_type_of(request: Request, allowed: Sequence[str]) -> str:
     if media_type not in allowed:
         listed = " or ".join(", ".join(allowed).rsplit(", ", 1))
         raise UnsupportedMediaType(f"Content-Type must be {listed}, got {shown(given)}")
+    charset = None if media_type == JSON else _CHARSET.search(given)
+    if charset is not None and charset[1].lower() not in _UTF_8:
+        raise UnsupportedMediaType(f"the body's charset must be utf-8, got {shown(charset[1])}")
     return media_type
 
 

@@ -18,7 +18,8 @@ from service.observability.metrics import Metrics
 from service.translation.results import SentenceResult, TranslationResult
 
 REQUEST_ID_HEADER = "X-Request-ID"
-_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_SANE_ID = re.compile(r"(?!.*drg_)[A-Za-z0-9._:-]{1,128}")
+"""Without an API key, which begins with drg_."""
 _FREQUENT = ("/health", "/metrics", "/page/")
 _FREQUENT_STATUSES = (LimitExceeded.status, Overloaded.status)
 _logger = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ def request_id_of(headers: Headers) -> str:
 
 
 def sane_id(given: str) -> str:
-    """`given` if it is safe in logs and headers, else a random id."""
+    """`given` if it is safe in logs and headers and holds no API key, else a random id."""
     return given if _SANE_ID.fullmatch(given) else secrets.token_hex(16)
 
 

@@ -39,7 +39,7 @@ from service.http.routes.deepl import glossaries as deepl_glossaries
 from service.http.routes.deepl import languages as deepl_languages
 from service.http.routes.deepl import translate as deepl_translate
 from service.http.routes.google import routes as google
-from service.http.state import ServerState
+from service.http.state import ServerState, direct_pairs
 
 _WORK = frozenset(
     {
@@ -96,8 +96,11 @@ class DescribedApp(FastAPI):
         return self.openapi_schema
 
 
-def install_routes(app: FastAPI, state: ServerState) -> None:
-    """Add every route to the app, and describe the errors that do not depend on its fields."""
+def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> None:
+    """Add every route to the app, and describe the errors that do not depend on its fields.
+
+    `has_metrics`: whether /metrics has no port of its own.
+    """
     codes = state.dispatcher.languages
     description = describe_translate(state.limits, codes, list(state.engines))
     groups: dict[str | None, list[APIRouter]] = {
@@ -107,13 +110,15 @@ def install_routes(app: FastAPI, state: ServerState) -> None:
             detect.make_router(state.limits.max_characters),
             languages.router,
         ],
-        "Glossaries": [glossaries.router],
+        "Glossaries": [
+            glossaries.make_router(direct_pairs(state), is_on=state.glossaries is not None)
+        ],
         "LibreTranslate": [
             suggest.make_router(codes, is_on=state.suggested.store is not None),
             frontend.router,
             *([frontend.spec_router] if app.openapi_url is not None else []),
         ],
-        "Operation": [health.router, metrics.router],
+        "Operation": [health.router, metrics.make_router(is_described=has_metrics)],
         None: list(_ROUTERS),
     }
     for tag, routers in groups.items():

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from model.decoding.options import BOUNDS
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import InvalidField
+from service.http.fields import NO_SPACE
 from service.http.glossary_field import GlossaryField
 from service.http.preferred_languages import PreferredLanguages, listed
 from service.http.request_model import RequestModel
@@ -29,6 +30,9 @@ _OTHER_CODES = {"zt": "zh-Hant", "pb": "pt-BR"}
 _MAX_KEY_CHARACTERS = 512
 _MAX_NAME_CHARACTERS = 255
 _MAX_KEPT, _MAX_KEPT_CHARACTERS = 100, 200
+
+
+_Kept = Annotated[str, Field(min_length=1, max_length=_MAX_KEPT_CHARACTERS, pattern=NO_SPACE)]
 
 
 def _option(name: str, description: str) -> Any:
@@ -52,8 +56,8 @@ def _check_kept(value: object) -> object:
         return value
     raise PydanticCustomError(
         "kept",
-        f"must be a string or a list of at most {_MAX_KEPT} strings, each of 1 to "
-        f"{_MAX_KEPT_CHARACTERS} characters",
+        f"must be a string or a list of at most {_MAX_KEPT} strings, each of at most "
+        f"{_MAX_KEPT_CHARACTERS} characters and not only spaces",
     )
 
 
@@ -93,7 +97,10 @@ class TranslateRequest(RequestModel):
         description='How the text is written: "text", "html" (also XML), or "auto" for html if it '
         "has elements of HTML.",
     )
-    keep: Annotated[str | list[str] | None, BeforeValidator(_check_kept)] = Field(
+    keep: Annotated[
+        _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None,
+        BeforeValidator(_check_kept),
+    ] = Field(
         None,
         description=f"Strings that stay as they are, {_MAX_KEPT} at most, of at most "
         f"{_MAX_KEPT_CHARACTERS} characters each.",

@@ -11,12 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
-from service.errors import InvalidField, NotOffered, TextTooLong, TooManyTexts, UnknownGlossary
+from service.errors import InvalidField, TextTooLong, TooManyTexts, UnknownGlossary
 from service.http.access.access import Access
 from service.http.access.caller import Caller
 from service.http.body_budget import BodyBudget
 from service.http.file_store import FileStore
-from service.http.origins import AllowedOrigins
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
@@ -82,7 +81,6 @@ class ServerState:
     metrics: Metrics
     request_log: RequestLog
     limits: Limits
-    origins: AllowedOrigins
     files: FileStore
     file_translator: FileTranslator
     access: Access
@@ -115,9 +113,9 @@ class ServerState:
 
 
 def glossary_store(state: ServerState) -> GlossaryStore:
-    """Raises NotOffered if the server has no database."""
+    """Raises UnknownGlossary if the server has no database."""
     if state.glossaries is None:
-        raise NotOffered(_NEEDS_DATABASE)
+        raise UnknownGlossary(_NEEDS_DATABASE)
     return state.glossaries
 
 
@@ -130,6 +128,16 @@ def direct_pair(state: ServerState, source: str, target: str) -> tuple[str, str]
             f"a glossary needs a model from {source} to {target}, and this server has none"
         )
     return route[0].source, route[0].target
+
+
+def direct_pairs(state: ServerState) -> list[tuple[str, str]]:
+    """The pairs of languages that one model has."""
+    return [
+        (source, target)
+        for source, targets in state.dispatcher.targets.items()
+        for target in targets
+        if len(state.dispatcher.route(source, target)) == 1
+    ]
 
 
 def server_state(connection: HTTPConnection) -> ServerState:

@@ -1,7 +1,7 @@
 // Requests to this server, with the API key if one was given.
 
 const KEY = "dragoman.key";
-const REFUSALS = new Map([[401, "key_required"], [403, "invalid_key"]]);
+const ABOUT_KEYS = ["key_required", "invalid_key"];
 let key = restored();
 /** @type {(code: string) => void} */
 let refused = () => {};
@@ -50,19 +50,6 @@ export async function reach() {
   if (!answer.ok) throw new ApiError(String(answer.status), answer.status);
 }
 
-/** @param {string} code */
-export function isAboutKey(code) {
-  return [...REFUSALS.values()].includes(code);
-}
-
-/**
- * Asks for a key, because of this error.
- * @param {string} code
- */
-export function refuseCode(code) {
-  refused(code);
-}
-
 /** @param {(code: string) => void} act called when a request is refused for its key */
 export function onRefusedKey(act) {
   refused = act;
@@ -94,15 +81,16 @@ export async function post(path, fields, signal) {
   });
   const found = await answer.json().catch(() => ({}));
   if (answer.ok) return found;
-  refuse(answer.status);
+  refuse(found.code);
   throw new ApiError(found.error ?? String(answer.status), answer.status);
 }
 
 /**
- * Asks for a key if this is the status of an answer that wants one.
- * @param {number} status
+ * Asks for a key if this is the code of an error that wants one; returns whether it is.
+ * @param {string} code
  */
-export function refuse(status) {
-  const code = REFUSALS.get(status);
-  if (code) refused(code);
+export function refuse(code) {
+  const isAboutKey = ABOUT_KEYS.includes(code);
+  if (isAboutKey) refused(code);
+  return isAboutKey;
 }

@@ -1,6 +1,6 @@
 // The page: makes its parts and joins them.
 
-import { isAboutKey, refuseCode } from "./api.js";
+import { refuse } from "./api.js";
 import { Asking } from "./asking.js";
 import { wireButtons } from "./buttons.js";
 import { debounced } from "./dom.js";
@@ -44,7 +44,7 @@ const session = new Session(websocketUrl(), {
   final: (answer, fields) => translation.show(answer, fields),
   failed(code, error) {
     translation.stop();
-    if (isAboutKey(code)) return refuseCode(code);
+    if (refuse(code)) return;
     status.tell(t(code === "body_too_large" ? "tooLarge" : "failed", { reason: error }));
   },
   waiting(reason, seconds, told) {

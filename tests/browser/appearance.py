@@ -68,7 +68,7 @@ def test_axe_finds_nothing_in_the_parts(page: Page, site: Site, colours: str) ->
     expect_no_violations(page, "glossary")
     show_files_and_formatted_text(page)
     expect_no_violations(page, "files and formatted text")
-    page.evaluate("import('/page/api.js').then((api) => api.refuseCode('invalid_key'))")
+    page.evaluate("import('/page/api.js').then((api) => api.refuse('invalid_key'))")
     expect(page.locator("#key")).to_be_visible()
     expect_no_violations(page, "key")
 
@@ -107,7 +107,7 @@ def test_no_part_is_cut_off_at_any_width(
         expect(page.locator(f"#panel-model .{view}")).to_be_visible()
         assert page.evaluate(fits), view
     show_files_and_formatted_text(page)
-    page.evaluate("import('/page/api.js').then((api) => api.refuseCode('key_required'))")
+    page.evaluate("import('/page/api.js').then((api) => api.refuse('key_required'))")
     expect(page.locator("#key")).to_be_visible()
     assert page.evaluate(fits)
     context.close()

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -26,20 +27,31 @@ expected-statuses = ["400", "405", "413", "415", "422"]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """With the bundled models and a database."""
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Served]]:
+    """With the bundled models: one that stores nothing, and one that stores what can be stored."""
     database = tmp_path_factory.mktemp("database") / "dragoman.sqlite"
-    settings = Settings(model=MODELS, database=database)
-    with served(create_app(settings, load_models(settings))) as server:
-        yield server
+    plain = Settings(model=MODELS)
+    storing = Settings(model=MODELS, database=database, suggestions=True)
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(served(create_app(settings, load_models(settings))))
+            for name, settings in (("plain", plain), ("storing", storing))
+        }
 
 
+@pytest.fixture
+def server(servers: dict[str, Served]) -> Served:
+    return servers["plain"]
+
+
+@pytest.mark.parametrize(("name", "num_operations"), [("plain", 17), ("storing", 25)])
 def test_schemathesis_finds_nothing_that_the_schema_does_not_say(
-    server: Served, tmp_path: Path
+    servers: dict[str, Served], tmp_path: Path, name: str, num_operations: int
 ) -> None:
+    server = servers[name]
     (tmp_path / "schemathesis.toml").write_text(CONFIG, encoding="utf-8")
     options = ["--checks", "all", "--phases", "examples,coverage,fuzzing", "--no-color"]
-    options += ["--max-examples", "60", "--max-time", "40", "--generation-deterministic"]
+    options += ["--max-examples", "60", "--max-time", "30", "--generation-deterministic"]
     options += ["--continue-on-failure", "--suppress-health-check=filter_too_much"]
     finished = subprocess.run(
         [*SCHEMATHESIS, f"{server.url}/openapi.json", *options],
@@ -54,7 +66,7 @@ def test_schemathesis_finds_nothing_that_the_schema_does_not_say(
         timeout=240,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "25 selected / 25 total" in finished.stdout
+    assert f"{num_operations} selected / {num_operations} total" in finished.stdout
     assert 'outcome="error"' not in server.metrics()
 
 

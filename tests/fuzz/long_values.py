@@ -98,8 +98,9 @@ HEADERS = (
     *("content-type", "host", "if-none-match", "origin", "prefer", "traceparent", "x-request-id"),
     *("x-goog-api-key", "x-forwarded-for", "x-forwarded-proto", "cookie", "user-agent", "expect"),
     *("transfer-encoding", "upgrade", "connection", "accept-language", "range", "x-any"),
-    *("access-control-request-method", "access-control-request-headers", "sec-websocket-key"),
-    *("sec-websocket-version", "sec-websocket-protocol", "sec-websocket-extensions"),
+    *("access-control-request-method", "access-control-request-headers", "sec-fetch-site"),
+    *("sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"),
+    "sec-websocket-extensions",
 )
 
 

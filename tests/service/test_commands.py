@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from service.commands.group import dragoman
-from service.commands.serve import _bind
+from service.commands.serve import _bind, _with_own_name
 from service.settings import Settings
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "zh-en.toml"
@@ -88,6 +88,23 @@ def test_a_settings_file_that_is_not_there_is_one_line_and_exit_code_2() -> None
     assert result.exit_code == 2
     assert "config" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "given", "known"),
+    [
+        ("127.0.0.1", (), ("127.0.0.1",)),
+        ("localhost", (), ("localhost",)),
+        ("127.0.0.1", ("a.example",), ("a.example",)),
+        ("0.0.0.0", (), ()),
+    ],
+)
+def test_on_a_loopback_address_a_server_knows_its_own_name_only(
+    host: str, given: tuple[str, ...], known: tuple[str, ...]
+) -> None:
+    with _bind(host, 0) as listener:
+        settings = Settings(host=host, allowed_hosts=given)
+        assert _with_own_name(settings, listener).allowed_hosts == known
 
 
 def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from codecs import BOM_UTF8
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -78,32 +79,25 @@ class GlossaryDescription(BaseModel):
         )
 
 
-_CODE: dict[str, Any] = {"type": "string", "maxLength": MAX_CODE_CHARACTERS}
-_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            JSON: {
-                "schema": {
-                    "type": "object",
-                    "required": ["source", "target", "entries"],
-                    "properties": {
-                        "name": NAME_SCHEMA,
-                        "source": _CODE,
-                        "target": _CODE,
-                        "entries": {**terms_schema(MAX_ENTRIES), "minItems": 1},
-                    },
-                }
-            },
-        },
-    },
-}
 _NEW: dict[str, Any] = {"model": GlossaryDescription, "description": "Stored under a new name"}
-router = APIRouter()
 
 
-@router.get(PATH, responses=describe_errors(400))
-@router.head(PATH, responses=describe_errors(400))
+def make_router(pairs: Sequence[tuple[str, str]], *, is_on: bool) -> APIRouter:
+    """Make the routes. `pairs`: the languages that a glossary may have. Without a database they are
+    not described, and refuse all."""
+    router = APIRouter(include_in_schema=is_on)
+    router.get(PATH)(list_glossaries)
+    router.head(PATH)(list_glossaries)
+    named = _describe(pairs, name=NAME_SCHEMA)
+    router.post(PATH, status_code=201, responses=_ERRORS, openapi_extra=named)(create_glossary)
+    router.get(_ONE, responses=_ERRORS)(get_glossary)
+    router.head(_ONE, responses=_ERRORS)(get_glossary)
+    put = {**_ERRORS, 201: _NEW}
+    router.put(_ONE, responses=put, openapi_extra=_describe(pairs))(put_glossary)
+    router.delete(_ONE, status_code=204, responses=_ERRORS)(remove_glossary)
+    return router
+
+
 async def list_glossaries(
     request: Request, state: StateDep
 ) -> dict[str, list[GlossaryDescription]]:
@@ -112,7 +106,6 @@ async def list_glossaries(
     return {"glossaries": [GlossaryDescription.of(one) for one in found]}
 
 
-@router.post(PATH, status_code=201, responses=_ERRORS, openapi_extra=_BODY)
 async def create_glossary(request: Request, state: StateDep) -> GlossaryDescription:
     """Store a glossary: JSON, or a CSV or TSV file with name, source and target in the query."""
     store = glossary_store(state)
@@ -126,8 +119,6 @@ async def create_glossary(request: Request, state: StateDep) -> GlossaryDescript
     )
 
 
-@router.get(_ONE, responses=_ERRORS)
-@router.head(_ONE, responses=_ERRORS)
 async def get_glossary(name: str, request: Request, state: StateDep) -> Response:
     """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
     store, owner = glossary_store(state), request.state.caller.owner
@@ -141,7 +132,6 @@ async def get_glossary(name: str, request: Request, state: StateDep) -> Response
     return Response(await asyncio.to_thread(_rendered, found, entries), media_type=JSON)
 
 
-@router.put(_ONE, responses={**_ERRORS, 201: _NEW}, openapi_extra=_BODY)
 async def put_glossary(
     name: str, request: Request, response: Response, state: StateDep
 ) -> GlossaryDescription:
@@ -155,7 +145,6 @@ async def put_glossary(
     return GlossaryDescription.of(found)
 
 
-@router.delete(_ONE, status_code=204, responses=_ERRORS)
 async def remove_glossary(name: str, request: Request, state: StateDep) -> None:
     """Remove a glossary."""
     await asyncio.to_thread(glossary_store(state).remove, name, request.state.caller.owner)
@@ -181,3 +170,23 @@ def _parse_whole(body: bytes, limits: Limits) -> _Whole:
 def _rendered(found: StoredGlossary, entries: list[GlossaryEntry]) -> bytes:
     description = GlossaryDescription.of(found).model_dump()
     return to_json({**description, "entries": [entry._asdict() for entry in entries]})
+
+
+def _describe(pairs: Sequence[tuple[str, str]], **more: dict[str, Any]) -> dict[str, Any]:
+    """The body of a glossary as JSON, with `more` properties."""
+    properties = {
+        **more,
+        "source": {"type": "string"},
+        "target": {"type": "string"},
+        "entries": {**terms_schema(MAX_ENTRIES), "minItems": 1},
+    }
+    schema = {
+        "type": "object",
+        "required": list(properties),
+        "properties": properties,
+        "anyOf": [
+            {"properties": {"source": {"const": source}, "target": {"const": target}}}
+            for source, target in pairs
+        ],
+    }
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}

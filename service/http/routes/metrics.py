@@ -10,8 +10,6 @@ from starlette.responses import Response
 
 from service.http.state import StateDep
 
-router = APIRouter()
-
 _PAGE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Every metric, one a line.",
@@ -25,8 +23,14 @@ async def own_metrics(state: StateDep) -> bytes:
     return state.metrics.render()
 
 
-@router.get("/metrics", response_class=Response, responses=_PAGE)
-@router.head("/metrics", response_class=Response, responses=_PAGE)
+def make_router(*, is_described: bool) -> APIRouter:
+    """Make the route. `is_described`: whether it is served where the description is."""
+    router = APIRouter(include_in_schema=is_described)
+    for method in (router.get, router.head):
+        method("/metrics", response_class=Response, responses=_PAGE)(metrics)
+    return router
+
+
 async def metrics(page: Annotated[bytes, Depends(own_metrics)]) -> Response:
     """All metrics in the Prometheus text format."""
     return Response(page, headers={"Content-Type": CONTENT_TYPE_LATEST})

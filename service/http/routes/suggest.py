@@ -11,6 +11,7 @@ from pydantic import Field
 
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import InvalidField, SuggestionsOff
+from service.http.fields import NO_SPACE
 from service.http.openapi import describe_errors
 from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
@@ -35,14 +36,12 @@ class SuggestRequest(RequestModel):
     format: TextFormat = "text"
 
 
-_NO_SPACE = r"[^\s\x1C-\x1F\x85]"
-"""A character that str.strip leaves, for any dialect of regular expressions."""
 _EXAMPLE = {"q": "Hi.", "s": "Servus.", "source": "en", "target": "de"}
 
 
 def make_router(languages: Sequence[str], *, is_on: bool) -> APIRouter:
-    """Make the route, whose description names the languages; where suggestions are off, it refuses
-    all."""
+    """Make the route, whose description names the languages; where suggestions are off, it is not
+    described and refuses all, as LibreTranslate's does."""
     router = APIRouter()
     if is_on:
         errors, described = describe_errors(400, 413, 415, 422), _describe(languages)
@@ -50,7 +49,7 @@ def make_router(languages: Sequence[str], *, is_on: bool) -> APIRouter:
             _PATH, suggest, methods=["POST"], responses=errors, openapi_extra=described
         )
     else:
-        router.add_api_route(_PATH, refuse, methods=["POST"], status_code=403, response_model=None)
+        router.add_api_route(_PATH, refuse, methods=["POST"], include_in_schema=False)
     return router
 
 
@@ -77,7 +76,7 @@ async def suggest(request: Request) -> dict[str, bool]:
 
 
 def _describe(languages: Sequence[str]) -> dict[str, Any]:
-    text = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": _NO_SPACE}
+    text = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": NO_SPACE}
     code = {"type": "string", "enum": list(languages)}
     written = {"type": "string", "enum": list(get_args(TextFormat)), "default": "text"}
     required = {"q": text, "s": text, "source": code, "target": code}

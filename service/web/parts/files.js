@@ -118,7 +118,7 @@ export class Files {
       request.addEventListener("load", () => {
         const answer = request.response ?? {};
         if (request.status === 200) return resolve(own(answer.translatedFileUrl));
-        refuse(request.status);
+        refuse(answer.code);
         reject(new Error(answer.error ?? String(request.status)));
       });
       request.send(form);

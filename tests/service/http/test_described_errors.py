@@ -140,7 +140,16 @@ def test_open_operations_name_no_error_of_keys_and_limits(serve: Serve) -> None:
     assert {operation.path for operation in found if not operation.is_open} >= WORK
 
 
-def test_where_suggestions_are_off_that_is_described(tmp_path: Path) -> None:
-    with TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
-        (suggest,) = (one for one in operations(client) if one.path == "/suggest")
-        assert suggest.ask(client).status_code == 403
+@pytest.mark.parametrize("settings", [{}, {"metrics_port": 9}])
+def test_what_a_server_does_not_offer_is_not_described(
+    serve: Serve, settings: dict[str, Any]
+) -> None:
+    every = {operation.path for operation in operations(serve())}
+    with TestClient(create_app(Settings(**settings), [fake_model(FakeRunner())])) as client:
+        offered = {operation.path for operation in operations(client)}
+        absent = {"/glossaries", "/glossaries/{name}", "/suggest"}
+        assert every - offered == absent | ({"/metrics"} if settings else set())
+        for path in every - offered:
+            answer = client.request("POST" if path == "/suggest" else "GET", path)
+            assert answer.status_code == (403 if path == "/suggest" else 404)  # LibreTranslate's
+            assert answer.json()["error"]

@@ -9,13 +9,12 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from service.errors import UnknownGlossary
 from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.request_body import FORM, JSON
 from service.http.request_fields import read_fields
 from service.http.request_model import RequestModel
 from service.http.routes.deepl.fields import Code
-from service.http.state import ServerState, StateDep, direct_pair, glossary_store
+from service.http.state import ServerState, StateDep, direct_pair, direct_pairs, glossary_store
 from service.stores.api_key import Owner
 from service.stores.glossaries import StoredGlossary
 
@@ -40,13 +39,9 @@ class GlossaryRequest(RequestModel):
 @router.head(PAIRS)
 async def glossary_language_pairs(state: StateDep) -> dict[str, list[dict[str, str]]]:
     """The pairs that one model has."""
-    pairs = [
-        {"source_lang": source, "target_lang": target}
-        for source, targets in state.dispatcher.targets.items()
-        for target in targets
-        if len(state.dispatcher.route(source, target)) == 1
-    ]
-    return {"supported_languages": pairs if state.glossaries else []}
+    pairs = direct_pairs(state) if state.glossaries else []
+    found = [{"source_lang": source, "target_lang": target} for source, target in pairs]
+    return {"supported_languages": found}
 
 
 @router.get(PATH)
@@ -61,7 +56,7 @@ async def list_glossaries(request: Request, state: StateDep) -> dict[str, list[d
 
 @router.post(PATH, status_code=201)
 async def create_glossary(request: Request, state: StateDep) -> dict[str, Any]:
-    """Without a database 400, because clients repeat a request that gets 501."""
+    """Without a database 404, because clients repeat a request that gets 501."""
     store = glossary_store(state)
     fields = await read_fields(request, state.limits, (JSON, FORM))
     asked = fields.parse(request, GlossaryRequest)
@@ -96,9 +91,7 @@ async def remove_glossary(glossary_id: str, request: Request, state: StateDep) -
 
 async def _find(state: ServerState, glossary_id: str, owner: Owner) -> StoredGlossary:
     """Raises UnknownGlossary."""
-    if state.glossaries is None:
-        raise UnknownGlossary("there is no such glossary")
-    return await run_in_threadpool(state.glossaries.get, glossary_id, owner)
+    return await run_in_threadpool(glossary_store(state).get, glossary_id, owner)
 
 
 def _rendered(found: StoredGlossary) -> dict[str, Any]:

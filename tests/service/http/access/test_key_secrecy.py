@@ -48,10 +48,10 @@ def test_keys_and_addresses_are_in_no_log_metric_answer_or_file(tmp_path: Path) 
 
 def _requests(server: ServerProcess, key: str) -> list[str]:
     """What is answered to requests with the key in every place."""
-    texts = []
+    texts, traced = [], {"X-Request-ID": f"job-{key}", "traceparent": key}
     for number, way in enumerate(WAYS.values()):
         path, given = way(key)
-        headers = {**given.pop("headers", {}), "X-Forwarded-For": ADDRESSES[number % 2]}
+        headers = {**given.pop("headers", {}), "X-Forwarded-For": ADDRESSES[number % 2], **traced}
         answer = httpx.post(server.url + path, headers=headers, timeout=60, **given)
         texts.append(f"{answer.headers}{answer.text}")
     for name in ("api_key", "auth_key", "secret"):
@@ -62,7 +62,7 @@ def _requests(server: ServerProcess, key: str) -> list[str]:
     url = server.url.replace("http", "ws") + "/translate/stream"
     for address, message in ((f"{url}?api_key={key}", {}), (url, {"api_key": key})):
         try:
-            with connect(address) as socket:
+            with connect(address, additional_headers=traced) as socket:
                 socket.send(json.dumps({"id": 1, **FIELDS, **message}))
                 texts.append(str(socket.recv()))
         except InvalidStatus as refused:

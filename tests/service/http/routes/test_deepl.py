@@ -262,7 +262,7 @@ def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
     assert client.get("/v2/glossary-language-pairs").json() == {"supported_languages": []}
     given = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
     answer = client.post("/v2/glossaries", json={**given, "entries_format": "tsv"})
-    assert "setting database" in refused(answer, 400)
+    assert "setting database" in refused(answer, 404)
     for path in ("/v2/glossaries/x", "/v2/glossaries/x/entries"):
         refused(client.get(path), 404)
     refused(client.delete("/v2/glossaries/x"), 404)

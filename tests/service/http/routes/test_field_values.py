@@ -21,7 +21,8 @@ ALLOWED = {
     "target": CODE,
     "preferred_languages": CODES,
     "format": '"text" or "html" or "auto"',
-    "keep": "a string or a list of at most 100 strings, each of 1 to 200 characters",
+    "keep": "a string or a list of at most 100 strings, each of at most 200 characters and not "
+    "only spaces",
     "split_sentences": 'true or false or "nonewlines"',
     "glossary": "the name of a stored glossary or a list of "
     '{"source", "target", "case_sensitive"?}',

@@ -128,7 +128,7 @@ def test_null_and_an_empty_list_are_no_glossary(client: TestClient) -> None:
 
 def test_without_a_database_the_setting_is_named(client: TestClient) -> None:
     for answer in (ask(client, glossary="pets"), client.get("/glossaries"), create(client)):
-        assert answer.status_code in (400, 404)
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown_glossary")
         assert "setting database" in answer.json()["error"]
 
 

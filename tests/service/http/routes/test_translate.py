@@ -206,9 +206,9 @@ def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:
         (400, "unsupported_language", {"source": "de", "target": "en"}, "en to de"),
         (422, "invalid_field", {"format": "pdf"}, "format"),
         (422, "invalid_field", {"keep": 5}, "keep must be a string or a list of at most 100"),
-        (422, "invalid_field", {"keep": [""]}, "each of 1 to 200 characters"),
-        (422, "invalid_field", {"keep": [" "]}, "each of 1 to 200 characters"),
-        (422, "invalid_field", {"keep": ["a" * 201]}, "each of 1 to 200 characters"),
+        (422, "invalid_field", {"keep": [""]}, "at most 200 characters and not only spaces"),
+        (422, "invalid_field", {"keep": [" "]}, "at most 200 characters and not only spaces"),
+        (422, "invalid_field", {"keep": ["a" * 201]}, "at most 200 characters and not only spaces"),
         (422, "invalid_field", {"keep": ["a"] * 101}, "at most 100 strings"),
         (422, "invalid_field", {"q": 5}, "q must be a string or a list of strings, got 5"),
         (422, "invalid_field", {"q": ["a", None]}, "q must be"),
@@ -279,6 +279,23 @@ def test_bad_json_is_refused(client: TestClient, status: int, code: str, body: b
 def test_other_content_types_are_refused(client: TestClient, content_type: str) -> None:
     response = client.post("/translate", content=b"a", headers={"Content-Type": content_type})
     assert "application/json" in expect_error(client, response, 415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+def test_another_charset_than_utf_8_is_refused_even_if_the_bytes_are_utf_8(
+    client: TestClient, kind: str
+) -> None:
+    for charset, is_read in (("big5", False), ('"UTF-16"', False), ('"UTF-8"', True), ("", True)):
+        response = client.post(
+            "/translate?source=en&target=de",
+            content=b"q=Hi.&source=en&target=de",
+            headers={"Content-Type": f"{kind}; Charset={charset}"},
+        )
+        if is_read:
+            assert response.status_code == 200
+        else:
+            message = expect_error(client, response, 415, "unsupported_media_type")
+            assert "charset must be utf-8, got" in message
 
 
 def test_text_that_is_not_utf_8_is_refused(client: TestClient) -> None:

@@ -1,0 +1,201 @@
+"""What web pages of other origins can do: nothing but read what is open to everybody, unanswered.
+
+Every route of the app is tried in every way in which a page can send something.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from fastapi.testclient import TestClient
+from starlette.testclient import WebSocketDenialResponse
+
+from service.app import create_app
+from service.settings import Settings, read_settings
+from tests.service.fakes import FakeRunner, fake_model
+from tests.service.served import served
+
+NAME = "translate.example"
+FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
+STREAM = "/translate/stream"
+OPEN = re.compile(
+    r"/(languages|spec|openapi\.json|frontend/settings|health(/live|/ready)?|metrics|"
+    r"docs(/.*)?|page/.*|download_file/.*)?"
+)
+"""Routes that only read, and nothing that somebody stored: a file's name is a secret."""
+FOREIGN: dict[str, dict[str, str]] = {
+    "another host": {"Origin": "https://evil.example"},
+    "another port": {"Origin": f"http://{NAME}:81", "Sec-Fetch-Site": "same-site"},
+    "a longer host": {"Origin": f"http://{NAME}.evil.example"},
+    "a user's name": {"Origin": f"http://evil@{NAME}"},
+    "a sandboxed page or a file": {"Origin": "null"},
+    "no name": {"Origin": ""},
+    "a form": {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
+    "an image or a link": {"Sec-Fetch-Site": "cross-site"},
+    "an extension without permission": {
+        "Origin": "moz-extension://ab",
+        "Sec-Fetch-Site": "cross-site",
+    },
+}
+OWN: dict[str, dict[str, str]] = {
+    "no page": {},
+    "this server's page": {"Origin": f"http://{NAME}", "Sec-Fetch-Site": "same-origin"},
+    "this server's page in an old browser": {"Origin": f"http://{NAME}"},
+    "this server's page behind a proxy": {
+        "Origin": "https://public.example",
+        "Sec-Fetch-Site": "same-origin",
+    },
+    "the reader": {"Sec-Fetch-Site": "none"},
+    "an extension": {"Origin": "chrome-extension://ab", "Sec-Fetch-Site": "none"},
+    "an extension, without TLS": {"Origin": "moz-extension://ab"},
+    "an allowed page": {"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"},
+}
+TYPES = ("application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x")
+WORDS = {"/v2/": {"message"}, "/v1/": {"code", "message"}, "/language/": {"error"}}
+"""The members of an error, by the prefix of an API."""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    settings = Settings(
+        database=tmp_path_factory.mktemp("origins") / "server.db",
+        suggestions=True,
+        cors_origins=("https://app.example",),
+        allowed_hosts=(NAME,),
+    )
+    return create_app(settings, [fake_model(FakeRunner())])
+
+
+@pytest.fixture(scope="module")
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, base_url=f"http://{NAME}") as client:
+        yield client
+
+
+def routes(app: FastAPI) -> list[tuple[str, str]]:
+    """The methods and paths of every route, "mine" for each parameter; WS for a websocket. One of
+    the page's files, and of the reference's, stands for all."""
+    found = {
+        (method, re.sub(r"(?<=/(page|docs)/).+", "start.js", re.sub(r"{\w+}", "mine", route.path)))
+        for route in iter_route_contexts(app.routes)
+        if route.path is not None
+        for method in route.methods or {"WS"}
+    }
+    return sorted(found)
+
+
+def handshake(client: TestClient, headers: dict[str, str]) -> tuple[int, Any]:
+    """The status and the answer to a websocket's first request."""
+    try:
+        with client.websocket_connect(f"ws://{NAME}{STREAM}", headers=headers) as socket:
+            socket.send_json({"id": 1, **FIELDS})
+            return 101, socket.receive_json()
+    except WebSocketDenialResponse as refused:
+        return refused.status_code, refused.json()
+
+
+def ask(client: TestClient, route: tuple[str, str], headers: dict[str, str]) -> tuple[int, Any]:
+    method, path = route
+    if method == "WS":
+        return handshake(client, headers)
+    answer = client.request(method, path, headers=headers, content="q=Hi." * (method == "POST"))
+    return answer.status_code, None if method == "HEAD" else answer.content
+
+
+def check_error(path: str, body: Any, words: str) -> None:
+    """The body has its API's members, and the words."""
+    if body is not None:
+        found = body if isinstance(body, dict) else json.loads(body)
+        expected = (members for prefix, members in WORDS.items() if path.startswith(prefix))
+        assert set(found) == next(expected, {"error", "code", "request_id"})
+        assert words in json.dumps(found)
+
+
+@pytest.mark.parametrize("sender", FOREIGN)
+def test_a_foreign_page_can_use_no_route_that_is_not_open(
+    app: FastAPI, client: TestClient, sender: str
+) -> None:
+    for route in routes(app):
+        method, path = route
+        for media_type in TYPES if method == "POST" else ("text/plain",):
+            status, body = ask(client, route, {**FOREIGN[sender], "Content-Type": media_type})
+            if OPEN.fullmatch(path):
+                assert method in ("GET", "HEAD")
+                assert status in (200, 404), (route, status)
+            else:
+                assert status == 403, (route, status)
+                check_error(path, body, "cors_origins")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", f"{NAME}.", f"a.{NAME}", ""])
+@pytest.mark.parametrize("site", [{}, {"Sec-Fetch-Site": "same-origin"}])
+def test_a_page_whose_name_was_rebound_can_use_no_route(
+    app: FastAPI, client: TestClient, host: str, site: dict[str, str]
+) -> None:
+    for method, path in routes(app):
+        headers = {"Host": host, "Origin": f"http://{host}", **site}
+        status, body = ask(client, (method, path), headers)
+        assert status == 421, (method, path, status)
+        check_error(path, body, "allowed_hosts")
+
+
+@pytest.mark.parametrize("sender", OWN)
+def test_all_others_can_use_every_route(app: FastAPI, client: TestClient, sender: str) -> None:
+    for route in routes(app):
+        assert ask(client, route, OWN[sender])[0] not in (403, 421), route
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "192.0.2.7", "[::1]:8000", "[fe80::1]"]
+)
+def test_localhost_and_addresses_always_name_the_server(client: TestClient, host: str) -> None:
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    assert client.post("/translate", json=FIELDS, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("hosts", [(), ("*",)])
+def test_without_names_any_name_is_the_servers(hosts: tuple[str, ...]) -> None:
+    settings = Settings(cors_origins=("*",), allowed_hosts=hosts)
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+        for headers in FOREIGN.values():  # `*` of cors_origins lets every page in
+            assert client.post("/translate", json=FIELDS, headers=headers).status_code == 200
+            assert handshake(client, headers)[0] == 101
+
+
+@pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "A.example", "*.a.example"])
+def test_a_host_in_the_settings_is_a_plain_name(host: str) -> None:
+    with pytest.raises(ValueError, match="a host must be"):
+        read_settings(Settings, {"allowed_hosts": host})
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET /health/live HTTP/1.1\r\n", b"400"),
+        ("GET /health/live HTTP/1.1\r\nHost: a\r\nHost: b\r\n", b"400"),
+        ("GET /health/live HTTP/1.1\r\nHost: a\r\n", b"200"),
+        ("GET /health/live HTTP/1.0\r\n", b"200"),
+        (f"GET {STREAM} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", b"400"),
+    ],
+)
+def test_http_1_1_has_one_host(head: str, status: bytes) -> None:
+    app = create_app(Settings(), [fake_model(FakeRunner())])
+    with served(app) as server, server.connect() as client:
+        client.sendall(f"{head}\r\n".encode())
+        assert client.recv(65536).split(b" ")[1] == status
+
+
+def test_a_refusal_costs_a_client_nothing_of_its_limits(tmp_path: Path) -> None:
+    settings = Settings(requests_per_minute=1)
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+        for headers in FOREIGN.values():
+            assert client.post("/translate", json=FIELDS, headers=headers).status_code == 403
+        assert client.post("/translate", json=FIELDS).status_code == 200
+        assert 'rejected_total{reason="foreign_page"} 9.0' in client.get("/metrics").text
