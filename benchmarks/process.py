@@ -88,7 +88,11 @@ def server_process(
     dragoman = [str(Path(sys.executable).with_name("dragoman"))]
     if module is not None:
         dragoman = [sys.executable, "-m", module]
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("DRAGOMAN_") or name == "DRAGOMAN_INSTRUCTION_SET"
+    }
     with log.open("wb") as file:
         popen = subprocess.Popen(
             [*prefix, *dragoman, "serve", *own, *loaded, *arguments],
