@@ -100,6 +100,11 @@ class Settings(BaseSettings):
         description="Who computes: native (our own CPU code), eager (PyTorch) or graphs (PyTorch "
         "on a GPU, steps recorded); auto is native on a CPU if compiled, and graphs on a GPU.",
     )
+    instruction_set: Literal["auto", "baseline", "avx2", "avx512", "vnni", "amx"] = Field(
+        "auto",
+        description="Instructions of the native CPU code: baseline, avx2, avx512, vnni, amx, or "
+        "auto, the fastest that the CPU has. Other commands read the environment variable.",
+    )
     threads: int = Field(
         0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."
     )
