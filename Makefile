@@ -24,7 +24,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site importers-check bench bench-engines observe-test \
+.PHONY: help install serve test test-sets lint docs docs-serve train bench native-check native-fuzz gpu-check gpu-wheels gpu-site importers-check bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test proxy-test soak faults lock audit sbom licences
 
@@ -58,6 +58,17 @@ ray-serve: $(RAY) ## serve on Ray Serve with REPLICAS=2 on port 8000 (installs d
 
 test: $(TESTING) ## run the tests; those that need a GPU skip themselves, others have targets below
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+# What compares the C++ with PyTorch or another program, or translates with trained models.
+SETS := $(BIN)/python -c 'from model.backends.native import kernel_names; print(*kernel_names()[1:])'
+SET_TESTS := $(addprefix tests/,model/backends/test_networks.py model/test_runner.py model/test_search_tracing.py \
+	model/importers/test_families.py model/importers/test_resolve.py end_to_end/test_bundled_checkpoint.py \
+	end_to_end/test_numbers.py end_to_end/test_markup.py end_to_end/test_readme_examples.py)
+test-sets: $(TESTING) ## run the tests that translate under each further instruction set of this CPU (90 s for each)
+	for name in $$($(SETS)); do \
+		echo "instruction set: $$name"; \
+		DRAGOMAN_INSTRUCTION_SET=$$name $(BIN)/pytest --numprocesses 2 --dist loadfile $(SET_TESTS) || exit 1; \
+	done
 
 lint: $(LINTING) ## check style, types and who imports whom
 	$(BIN)/ruff check .

@@ -51,6 +51,8 @@ class LoadedModel(TranslationModel):
     max_prefill_tokens: int
     device: str
     precision: str
+    instruction_set: str | None = None
+    """Of the native backend."""
 
 
 def load_models(settings: Settings, beam_size: int | None = None) -> list[LoadedModel]:
@@ -178,6 +180,7 @@ def _load_model(opened: _OpenedModel, settings: Settings, sizes: Sizes) -> Loade
         or prefill_tokens(placement.is_gpu, info.architecture),
         device=",".join(placement.devices),
         precision=placement.precision,
+        instruction_set=placement.instruction_set if placement.is_native else None,
         inspected=_inspected(checkpoint, factory),
         confidence=info.confidence,
     )
@@ -208,26 +211,27 @@ def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> Inspecte
 def _placement(settings: Settings) -> Placement:
     """Raises ValueError if this machine does not support the settings."""
     from model.backends.devices import resolve_devices
+    from model.backends.native import choose_instruction_set
     from model.backends.selection import resolve_backend, resolve_precision
     from service.runner_factory import Placement
 
     devices = resolve_devices(settings.device)
-    precision, *_ = [resolve_precision(settings.precision, device) for device in devices]
-    if settings.backend == "auto":
-        return Placement(devices, precision, None)
-    return Placement(devices, precision, resolve_backend(settings.backend, devices[0], precision))
+    instruction_set = choose_instruction_set(settings.instruction_set)
+    precision, *_ = [resolve_precision(settings.precision, d, instruction_set) for d in devices]
+    backend = None
+    if settings.backend != "auto":
+        backend = resolve_backend(settings.backend, devices[0], precision)
+    return Placement(devices, precision, backend, instruction_set)
 
 
 def _num_workers(settings: Settings, sizes: Sizes, placement: Placement) -> int:
     """The `workers` setting, by default two if the native backend has two cores; at most as many as
     have room for the widest beam each. On GPUs one worker a device."""
-    from model.backends.selection import num_cores, resolve_backend
+    from model.backends.selection import num_cores
 
-    device = placement.devices[0]
-    backend = placement.backend or resolve_backend("auto", device, placement.precision)
     wanted = settings.workers or min(_USUAL_WORKERS, num_cores())
     fitting = min(sizes.max_slots, sizes.max_rows // settings.max_beam_size)
-    return min(wanted if backend == "native" else len(placement.devices), fitting)
+    return min(wanted if placement.is_native else len(placement.devices), fitting)
 
 
 def _share(total: int, place: int, count: int) -> int:

@@ -13,6 +13,7 @@ from typing import Self, TypeVar
 
 from tqdm import tqdm
 
+from model.backends.native import choose_instruction_set
 from model.checkpoint import read_info
 from model.importers.resolve import resolve_checkpoint
 from service.errors import ServiceError
@@ -238,12 +239,13 @@ def _needed(paths: Sequence[Path], pair: tuple[str, str] | None) -> Sequence[Pat
 def load_offline(
     paths: Sequence[Path], options: OfflineOptions
 ) -> tuple[Settings, list[LoadedModel]]:
-    """Settings that ignore the environment, and models with as many slots as a server would choose.
-    Raises ValueError."""
+    """Settings that ignore the environment except for the instruction set, and models with as many
+    slots as a server would choose. Raises ValueError."""
     settings = Settings.model_construct(
         model=tuple(paths),
         device=options.device,
         precision=options.precision,
+        instruction_set=choose_instruction_set(),
         max_slots=options.max_slots,
         max_beam_size=_widest_beam(paths, options),
         max_source_tokens=options.max_source_tokens or 0,

@@ -39,15 +39,22 @@ _PROOF_TARGET_TOKENS = 128
 
 
 class Placement(NamedTuple):
-    """Devices, precision and backend of a model; None: the best backend."""
+    """Devices, precision and backend of a model; None: the best backend. The native backend
+    computes with the instruction set (`choose_instruction_set`)."""
 
     devices: Sequence[str]
     precision: Precision
     backend: Backend | None
+    instruction_set: str | None = None
 
     @property
     def is_gpu(self) -> bool:
         return self.devices[0] != "cpu"
+
+    @property
+    def is_native(self) -> bool:
+        backend = self.backend or resolve_backend("auto", self.devices[0], self.precision)
+        return backend == "native"
 
 
 class RunnerFactory:
@@ -107,22 +114,14 @@ class RunnerFactory:
         """Memory of a full runner without the weights."""
         config, precision = self._checkpoint.model.config, self.placement.precision
         held = full_bytes(config, capacity, self._max_beam_size, precision)
-        if self._is_native:
+        if self.placement.is_native:
             return held + native_step_bytes(config, capacity)
         return held + step_bytes(config, capacity, precision)
 
     def weight_bytes(self) -> int:
         """Memory of the weights on one device."""
         config, precision = self._checkpoint.model.config, self.placement.precision
-        return (packed_bytes if self._is_native else weight_bytes)(config, precision)
-
-    @property
-    def _is_native(self) -> bool:
-        placement = self.placement
-        backend = placement.backend or resolve_backend(
-            "auto", placement.devices[0], placement.precision
-        )
-        return backend == "native"
+        return (packed_bytes if self.placement.is_native else weight_bytes)(config, precision)
 
     def _make(
         self,
@@ -148,7 +147,9 @@ class RunnerFactory:
         key = device, precision
         if key not in self._weights:
             stored = self._checkpoint.model.on(device)
-            self._weights[key] = prepare(stored, self._control_ids, precision, backend)
+            self._weights[key] = prepare(
+                stored, self._control_ids, precision, backend, self.placement.instruction_set
+            )
         return self._weights[key]
 
     def _plain(self, device: str, precision: Precision) -> list[Finished]:

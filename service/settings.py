@@ -102,6 +102,11 @@ class Settings(BaseSettings):
         "on a GPU, steps recorded) or compiled (the same, fused by torch.compile); auto is native "
         "on a CPU if it was built, and graphs on a GPU.",
     )
+    instruction_set: Literal["auto", "baseline", "avx2", "avx512", "vnni", "amx"] = Field(
+        "auto",
+        description="Instructions of the native CPU code: baseline, avx2, avx512, vnni, amx, or "
+        "auto, the fastest that the CPU has. Other commands read the environment variable.",
+    )
     threads: int = Field(
         0, ge=0, le=1024, description="CPU threads of the model; 0 leaves the choice to torch."
     )

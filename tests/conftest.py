@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # threads that wait busily would slow the other worker
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+for _name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
+    if not _name.startswith(("DRAGOMAN_FUZZ_", "DRAGOMAN_INSTRUCTION_SET")):
+        del os.environ[_name]
 
 TINY_PAIRS = Path(__file__).parent / "data" / "tiny.zh-en.tsv"
 TINY_VOCAB_SIZE = 450

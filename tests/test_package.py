@@ -69,7 +69,7 @@ def _package_directories() -> list[Path]:
 def run(
     command: Path, directory: Path, *arguments: str, text: str
 ) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("DRAGOMAN_", "PYTHON"))}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     started = "from service.commands import main; main()"
     return subprocess.run(
         [command, "-c", started, *arguments],

@@ -37,17 +37,18 @@ def num_cores() -> int:
     return torch.get_num_threads()
 
 
-def default_precision(device: str) -> Precision:
+def default_precision(device: str, instruction_set: str | None = None) -> Precision:
     """The fastest precision of the device with almost no loss of quality."""
     if device.startswith("cuda"):
         return "float16"
-    return "int8" if has_fast_int8() else "float32"
+    return "int8" if has_fast_int8(instruction_set) else "float32"
 
 
-def resolve_precision(name: str, device: str) -> Precision:
-    """ "auto" becomes the device's default. Raises ValueError if the device lacks the precision."""
+def resolve_precision(name: str, device: str, instruction_set: str | None = None) -> Precision:
+    """ "auto" becomes the device's default, on a CPU with this instruction set
+    (`choose_instruction_set`). Raises ValueError if the device lacks the precision."""
     if name == "auto":
-        return default_precision(device)
+        return default_precision(device, instruction_set)
     for precision in get_args(Precision):
         if precision == name:
             _check(name, device)
@@ -97,15 +98,17 @@ def prepare(
     control_ids: Sequence[int],
     precision: Precision,
     backend: Backend | None,
+    instruction_set: str | None = None,
 ) -> Transformer | PackedModel:
-    """The form of a model that several runners of a device share; arguments as for `make_step`.
+    """The form of a model that several runners of a device share; arguments as for `make_step`,
+    and the instruction set of the native backend as of `choose_instruction_set`.
 
     Raises MemoryError if it does not fit."""
     backend = backend or resolve_backend("auto", model.device.type, precision)
     if isinstance(model, PackedModel):
         return model
     if backend == "native":
-        return PackedModel(model, control_ids, is_quantised=precision == "int8")
+        return PackedModel(model, control_ids, precision == "int8", instruction_set)
     dtype = dtype_of(precision)
     try:
         return model.to(dtype) if isinstance(model, Transformer) else model.load(dtype)

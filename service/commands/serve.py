@@ -6,7 +6,7 @@ import ipaddress
 import logging
 import socket
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,9 @@ from model.bundled import BUNDLED_NAMES
 from service.commands.failure import fail, importing
 from service.settings import Settings, read_settings
 from service.signals import end_at_once_on_sigterm
+
+if TYPE_CHECKING:
+    from service.loading import LoadedModel
 
 _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -74,14 +77,16 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     build_document(app)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     host, port = listeners[0].getsockname()[:2]
-    served = ", ".join(
-        f"{model.name} on {model.device} with {model.sizes.max_slots} slots and "
-        f"{model.sizes.max_rows} rows"
-        for model in models
-    )
+    served = ", ".join(map(_described, models))
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     shared = listeners[0] if settings.share_port else None
     Server(config, lambda: drain(app, settings.drain_seconds), shared).run(sockets=listeners)
+
+
+def _described(model: LoadedModel) -> str:
+    computed = " ".join(filter(None, (model.precision, model.instruction_set)))
+    slots, rows = model.sizes
+    return f"{model.name} on {model.device} ({computed}) with {slots} slots and {rows} rows"
 
 
 def _read_settings(flags: dict[str, Any]) -> Settings:

@@ -22,7 +22,7 @@ ZH_EN = str(bundled_checkpoint("zh-en"))
 RECIPE = str(ROOT / "recipes" / "zh-en.toml")
 TRANSLATE = ["translate", "--from", "en", "--to", "zh", "--device", "cpu"]
 ENVIRONMENT = {
-    **{k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")},
+    **os.environ,
     "PYTHONPATH": str(ROOT),
     "HF_HUB_OFFLINE": "1",
 }
@@ -67,6 +67,19 @@ def assert_one_line(result: subprocess.CompletedProcess[str], *words: str) -> No
     assert len(result.stderr.splitlines()) == 1, result.stderr
     assert result.stderr.startswith("dragoman: ")
     assert all(word in result.stderr for word in words), result.stderr
+
+
+WITHOUT_AVX = (
+    "from model.backends.native import library as l; l.kernel_names = lambda: ['baseline'];"
+)
+
+
+@pytest.mark.parametrize("arguments", [TRANSLATE, ["check", ZH_EN], ["serve", "--port", "0"]])
+def test_an_instruction_set_that_the_cpu_lacks_is_one_line_and_exit_code_2(
+    arguments: list[str],
+) -> None:
+    result = run(*arguments, text="a", prefix=WITHOUT_AVX, DRAGOMAN_INSTRUCTION_SET="avx2")
+    assert_one_line(result, "instruction set avx2 was asked for, but this CPU has baseline")
 
 
 @pytest.fixture
@@ -213,6 +226,14 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline, f"it never came true in {WAIT_SECONDS} s"
         time.sleep(0.05)
+
+
+def test_the_start_up_log_names_the_instruction_set() -> None:
+    serve = ["serve", "--model", ZH_EN, "--device", "cpu", "--port", "0"]
+    with running(*serve, "--instruction-set", "baseline") as process:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if "dragoman serves" in line)
+    assert "zh-en on cpu (float32 baseline) with 64 slots" in line
 
 
 def interrupted(process: subprocess.Popen[str]) -> str:

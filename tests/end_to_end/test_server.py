@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import signal
 import socket
@@ -39,7 +38,6 @@ def _start(*arguments: str, output: int = subprocess.PIPE) -> subprocess.Popen[s
         stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
-        env={k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")},
     )
 
 

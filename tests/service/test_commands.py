@@ -132,13 +132,16 @@ def test_a_host_that_is_none_is_one_line_and_exit_code_2(
     assert len(stderr.splitlines()) == 1
 
 
-def test_a_checkpoint_in_order_is_checked_in_one_line() -> None:
-    result = CliRunner().invoke(dragoman, ["check", "checkpoints/en-de"])
-    assert result.exit_code == 0
-    said = (
-        r"checked: checkpoints/en-de: en-de, 4 files, 12287744 parameters, 2 translations with .*"
+def test_a_checkpoint_in_order_is_checked_and_the_instruction_set_shown() -> None:
+    result = CliRunner().invoke(
+        dragoman, ["check", "checkpoints/en-de"], env={"DRAGOMAN_INSTRUCTION_SET": "baseline"}
     )
-    assert re.fullmatch(said, result.output.rstrip("\n"))
+    assert result.exit_code == 0
+    checked, instruction_set = result.output.splitlines()
+    assert checked.startswith(
+        "checked: checkpoints/en-de: en-de, 4 files, 12287744 parameters, 2 translations with "
+    )
+    assert re.fullmatch(r"instruction set: baseline \(this CPU has .*baseline\)", instruction_set)
 
 
 def test_a_checkpoint_that_is_not_in_order_is_one_line_and_exit_code_2(tmp_path: Path) -> None:

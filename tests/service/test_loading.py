@@ -76,6 +76,20 @@ def test_sentences_are_cut_where_the_settings_or_else_the_checkpoint_say(
     assert {runner.max_source_tokens for runner in runners} == {limit}
 
 
+def test_a_model_computes_with_the_instruction_set_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the environment says; precision auto follows it. Other backends have none."""
+    monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", "unknown")
+    model = loaded(instruction_set="baseline")
+    assert (model.instruction_set, model.precision) == ("baseline", "float32")
+    make_runner, *_ = model.make_runners
+    assert isinstance(make_runner(), Runner)
+    assert (
+        loaded(instruction_set="auto", backend="eager", precision="float32").instruction_set is None
+    )
+
+
 @pytest.fixture
 def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -43,8 +43,6 @@ PLACES = list(commands_with(""))
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
-        monkeypatch.delenv(name)
 
 
 def assert_one_line(arguments: list[str], *words: str) -> None:

@@ -6,7 +6,12 @@ all layers of a Transformer, `network` its computation and caches, `search` one 
 searches, `decode` one step of both, `api` the functions that Python calls.
 """
 
-from model.backends.native.library import has_fast_int8, is_available, kernel_names
+from model.backends.native.library import (
+    choose_instruction_set,
+    has_fast_int8,
+    is_available,
+    kernel_names,
+)
 from model.backends.native.network import NativeNetwork
 from model.backends.native.packed import PackedModel
 from model.backends.native.search import NativeSearch
@@ -17,6 +22,7 @@ __all__ = [
     "NativeSearch",
     "NativeStep",
     "PackedModel",
+    "choose_instruction_set",
     "has_fast_int8",
     "is_available",
     "kernel_names",

@@ -181,10 +181,6 @@ int32_t dragoman_kernels(int32_t index, const char **name) {
     });
 }
 
-int32_t dragoman_is_fast_quantised() {
-    return guarded([] { return int32_t{usable_kernels()[0]->is_fast_quantised}; });
-}
-
 // Weights are held by whoever packed them and by every network that computes with them.
 using Held = std::shared_ptr<const Weights>;
 

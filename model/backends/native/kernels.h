@@ -104,7 +104,6 @@ struct Ranking {
 
 struct Kernels {
     const char *name;
-    bool is_fast_quantised;
     // Rows [first, last) of x (rows, width) to codes (rows, depth) and scales (rows).
     void (*quantise)(const float *x, size_t width, int depth, int first, int last, uint8_t *codes,
                      float *scales);

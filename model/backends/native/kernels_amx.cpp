@@ -18,7 +18,6 @@ namespace amx {
 
 const Kernels kernels_amx = {
     "amx",
-    true,
     amx::quantise,
     amx::multiply,
     amx::normalise,

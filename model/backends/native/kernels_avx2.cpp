@@ -18,7 +18,6 @@ namespace avx2 {
 
 const Kernels kernels_avx2 = {
     "avx2",
-    false,
     avx2::quantise,
     avx2::multiply,
     avx2::normalise,

@@ -18,7 +18,6 @@ namespace avx512 {
 
 const Kernels kernels_avx512 = {
     "avx512",
-    false,
     avx512::quantise,
     avx512::multiply,
     avx512::normalise,

@@ -14,7 +14,6 @@ namespace baseline {
 
 const Kernels kernels_baseline = {
     "baseline",
-    false,
     baseline::quantise,
     baseline::multiply,
     baseline::normalise,

@@ -18,7 +18,6 @@ namespace vnni {
 
 const Kernels kernels_vnni = {
     "vnni",
-    true,
     vnni::quantise,
     vnni::multiply,
     vnni::normalise,

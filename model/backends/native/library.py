@@ -6,6 +6,7 @@ import ctypes
 import functools
 import importlib.util
 import itertools
+import os
 import weakref
 from collections.abc import Callable
 
@@ -17,12 +18,12 @@ _MODULE = "model.backends.native._library"
 _pointer = ctypes.c_void_p
 _int = ctypes.c_int32
 _MOST_KERNELS = 8
+_FAST_INT8 = ("amx", "vnni")
 _SHORT = {"dragoman_stable_lengths"}
 """Functions so short that they keep the GIL."""
 NextWeight = ctypes.CFUNCTYPE(_pointer, _int, _int)
 _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_kernels": [_int, _pointer],
-    "dragoman_is_fast_quantised": [],
     "dragoman_pack": [_pointer, _pointer, NextWeight, _pointer],
     "dragoman_let_go": [_pointer],
     "dragoman_new": [_pointer, _pointer, _pointer],
@@ -147,10 +148,25 @@ def is_available() -> bool:
     return load_library() is not None
 
 
-def has_fast_int8() -> bool:
-    """Whether this CPU multiplies int8 faster than float32 (AVX-512 VNNI or AMX)."""
-    library = load_library()
-    return library is not None and bool(library.dragoman_is_fast_quantised())
+def choose_instruction_set(name: str | None = None) -> str:
+    """The instruction set to compute with; "auto" is the fastest one of this CPU.
+
+    None: the one that DRAGOMAN_INSTRUCTION_SET names, which is read here and nowhere else so that
+    it also holds for code without the server's settings. Raises ValueError if the CPU lacks it.
+    """
+    name = name or os.environ.get("DRAGOMAN_INSTRUCTION_SET", "auto")
+    usable = kernel_names()
+    if name == "auto":
+        return usable[0] if usable else name
+    if name not in usable:
+        found = ", ".join(usable) or "none, because model/backends/native was not compiled"
+        raise ValueError(f"the instruction set {name} was asked for, but this CPU has {found}")
+    return name
+
+
+def has_fast_int8(instruction_set: str | None = None) -> bool:
+    """Whether int8 is multiplied faster than float32; argument as of `choose_instruction_set`."""
+    return choose_instruction_set(instruction_set) in _FAST_INT8
 
 
 def kernel_names() -> list[str]:

@@ -9,7 +9,9 @@ from model.backends.native.library import (
     Mirrored,
     NextWeight,
     address,
+    choose_instruction_set,
     free_with,
+    kernel_names,
     required_library,
 )
 from model.backends.native.weights import Tables, WeightSupply, packed_weights, tables_of
@@ -47,11 +49,17 @@ class PackedModel:
     """
 
     def __init__(
-        self, model: Model, control_ids: Sequence[int], is_quantised: bool, kernels: int = 0
+        self,
+        model: Model,
+        control_ids: Sequence[int],
+        is_quantised: bool,
+        instruction_set: str | None = None,
     ) -> None:
-        """`kernels`: index into `kernel_names`. Raises MemoryError if the copy does not fit,
-        WeightError for a bad weight, and any error of reading a weight."""
+        """`instruction_set`: as of `choose_instruction_set`. Raises ValueError if the CPU lacks it,
+        MemoryError if the copy does not fit, WeightError for a bad weight, and any error of reading
+        a weight."""
         self.config, self.device = model.config, model.device
+        kernels = kernel_names().index(choose_instruction_set(instruction_set))
         shape = _shape(model.config, is_quantised, kernels)
         try:
             self._tables = tables_of(model.config, model.weights)

@@ -9,7 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.backends.native import NativeNetwork, PackedModel, has_fast_int8, kernel_names
+from model.backends.native import (
+    NativeNetwork,
+    PackedModel,
+    choose_instruction_set,
+    has_fast_int8,
+    kernel_names,
+    library,
+)
 from model.backends.selection import resolve_backend, resolve_precision
 from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
@@ -38,7 +45,7 @@ VARIANTS: list[dict[str, object]] = [
 
 
 def native(
-    model: Transformer, capacity: Capacity, is_quantised: bool, kernels: int = 0
+    model: Transformer, capacity: Capacity, is_quantised: bool, kernels: str | None = None
 ) -> NativeNetwork:
     return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), capacity)
 
@@ -75,11 +82,9 @@ def test_every_instruction_set_that_runs_here_gives_the_same_logits(
 ) -> None:
     """Floats to rounding; bytes too, whose sums are whole numbers until they are scaled."""
     model = tiny_model(**variant)  # type: ignore[arg-type]
-    index = kernel_names().index(kernels)
-    last = len(kernel_names()) - 1
     for is_quantised in (False, True):
-        baseline = steps(native(model, ROOM, is_quantised, last), 12)
-        found = steps(native(model, ROOM, is_quantised, index), 12)
+        baseline = steps(native(model, ROOM, is_quantised, "baseline"), 12)
+        found = steps(native(model, ROOM, is_quantised, kernels), 12)
         for ours, theirs in zip(found, baseline, strict=True):
             torch.testing.assert_close(ours, theirs, atol=0.02 if is_quantised else 2e-5, rtol=1e-4)
 
@@ -151,9 +156,8 @@ def test_networks_that_share_weights_compute_at_the_same_time_as_if_alone(
 @torch.inference_mode()
 def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
     model = tiny_model(vocab_size=1300)
-    index = kernel_names().index(kernels)
     for is_quantised in (False, True):
-        network = native(model, ROOM, is_quantised, index)
+        network = native(model, ROOM, is_quantised, kernels)
         log_probs, tokens = steps(network, 3)[-1].log_softmax(-1).topk(8)
         best = network.rank(8)
         torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
@@ -162,6 +166,35 @@ def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
 
 def test_the_slowest_instruction_set_is_there_on_every_machine() -> None:
     assert kernel_names()[-1] == "baseline"
+
+
+def test_the_instruction_set_is_the_one_asked_for_or_else_the_environments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(library, "kernel_names", lambda: ["vnni", "avx2", "baseline"])
+    monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", "avx2")
+    assert [choose_instruction_set(name) for name in (None, "auto", "baseline")] == [
+        *("avx2", "vnni", "baseline")
+    ]
+    assert resolve_precision("auto", "cpu") == "float32"
+    assert resolve_precision("auto", "cpu", "auto") == "int8"
+    assert resolve_precision("int8", "cpu", "baseline") == "int8"
+    monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", "amx")
+    refusal = "the instruction set amx was asked for, but this CPU has vnni, avx2, baseline"
+    with pytest.raises(ValueError, match=refusal):
+        PackedModel(tiny_model(), CONTROL_IDS, False)
+
+
+@pytest.mark.parametrize("kernels", kernel_names())
+@torch.inference_mode()
+def test_a_model_computes_with_the_environments_instruction_set(
+    kernels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, which differs between sets."""
+    model = tiny_model(d_model=256, n_heads=8, d_ff=512)
+    expected = torch.stack(steps(native(model, ROOM, False, kernels), 4))
+    monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", kernels)
+    assert torch.equal(torch.stack(steps(native(model, ROOM, False), 4)), expected)
 
 
 @torch.inference_mode()
@@ -213,10 +246,9 @@ def test_a_row_scores_the_same_among_any_number_of_others(is_quantised: bool, ke
     """Whichever block of rows it falls into."""
     model = tiny_model(d_model=64, vocab_size=100)
     capacity = ROOM._replace(max_rows=40)
-    index = kernel_names().index(kernels)
-    alone = _first_logits(native(model, capacity, is_quantised, index), 1)
+    alone = _first_logits(native(model, capacity, is_quantised, kernels), 1)
     for num_rows in (*range(2, 14), 33):
-        network = native(model, capacity, is_quantised, index)
+        network = native(model, capacity, is_quantised, kernels)
         found = _first_logits(network, num_rows)
         torch.testing.assert_close(found, alone.expand_as(found), atol=0, rtol=0)
 

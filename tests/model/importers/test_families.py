@@ -15,6 +15,7 @@ from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from tests.model.importers.originals import SCRIPTS, Corpus, Original, padded
+from tests.model.network.reference import are_tied
 
 FAMILIES = ["marian", "tagged marian", "m2m_100", "nllb", "mbart"]
 LIMIT = 24
@@ -114,7 +115,8 @@ def test_encoder_states_and_logits_are_the_originals(
 def test_a_hundred_sentences_decode_as_generate_decodes_them(
     family: str, original: Original, ours: Checkpoint, corpus: Corpus, beam_size: int
 ) -> None:
-    """With the same rules: nothing that is no text, probabilities of what is left, no early end."""
+    """With the same rules: nothing that is no text, probabilities of what is left, no early end.
+    Two sentences may differ where hypotheses tie: their scores are equal."""
     src, mask = batch(ours, corpus)
     theirs = original.model.generate(
         input_ids=src,
@@ -139,10 +141,13 @@ def test_a_hundred_sentences_decode_as_generate_decodes_them(
     assert len({tuple(ids) for ids in expected.values()}) > 5
     rows = [row[: int(n)] for row, n in zip(src.tolist(), mask.sum(1), strict=True)]
     best = [result.hypotheses[0] for result in translate(ours, rows, beam_size)]
-    assert {i: best[i].ids for i in expected} == expected
+    differing = [i for i in expected if best[i].ids != expected[i]]
+    assert len(differing) <= 2
     if beam_size > 1:
         scores = torch.tensor([best[i].score for i in expected])
         assert (scores - theirs.sequences_scores[list(expected)]).abs().max() < 1e-4
+    else:
+        assert all(are_tied(ours.model, rows[i], best[i].ids, expected[i]) for i in differing)
 
 
 def test_a_translation_reads_as_the_originals(

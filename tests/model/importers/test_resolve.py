@@ -18,6 +18,7 @@ from service.app import create_app
 from service.loading import StartupError, load_models
 from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import Settings
+from service.translation.job import TranslationJob
 from tests.model.importers.originals import Original
 
 TEXT = "The hospital has three birds."
@@ -98,17 +99,21 @@ def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) ->
     assert ("en", "zh-Hant") in model.pairs
 
 
-def test_the_server_translates_and_streams_without_showing_tags(foreign: Path) -> None:
+@pytest.mark.parametrize("prefix", ["", "他"])
+def test_the_server_translates_and_streams_without_showing_tags(foreign: Path, prefix: str) -> None:
     """The tag that the translation is forced to begin with is no text, whole or streamed."""
     settings = Settings(model=(foreign,), device="cpu", precision="float32")
     with OfflineTranslator([foreign], OfflineOptions("cpu", "float32", max_slots=1)) as translator:
-        expected = translator.translate(TEXT, "en", "zh")
-    body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": expected[:1]}
+        job = TranslationJob([TEXT], "en", "zh", prefixes=[prefix])
+        expected = translator.run_jobs([job])[0][0].text
+    body = {"q": TEXT, "source": "auto", "target": "zho_Hans", "target_prefix": prefix}
     with TestClient(create_app(settings, load_models(settings))) as client:
         whole = client.post("/translate", json={**body, "details": True}).json()
         streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
         languages = client.get("/languages").json()
     events = [json.loads(line[6:]) for line in streamed.text.splitlines() if line[:5] == "data:"]
+    assert expected.startswith(prefix)
+    assert "zho" not in expected
     assert whole["translatedText"] == expected
     assert "".join(event.get("text", "") for event in events) == expected
     assert events[-1]["translatedText"] == expected

@@ -102,6 +102,23 @@ def greedy(model: Transformer, src: Sequence[int], limit: int) -> list[int]:
     return tokens
 
 
+@torch.inference_mode()
+def are_tied(
+    model: Transformer, src: Sequence[int], one: Sequence[int], other: Sequence[int]
+) -> bool:
+    """Whether greedy searches that round otherwise may find both: at the first token that differs,
+    eos included, both tokens are equally likely. The same tokens are tied too."""
+    config = model.config
+    pairs = zip([*one, config.eos_id], [*other, config.eos_id], strict=False)
+    parted = next((place for place, (a, b) in enumerate(pairs) if a != b), None)
+    if parted is None:
+        return True
+    prefix = torch.tensor([[config.bos_id, *one[:parted]]])
+    logits = model(torch.tensor([src]), prefix)[0, -1]
+    tokens = [[*ids, config.eos_id][parted] for ids in (one, other)]
+    return bool((logits[tokens[0]] - logits[tokens[1]]).abs() < 1e-3)
+
+
 def best_by_enumeration(
     model: Transformer, src: Sequence[int], options: DecodingOptions, limit: int
 ) -> list[tuple[float, list[int]]]:

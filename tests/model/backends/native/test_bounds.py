@@ -160,12 +160,6 @@ def test_logits_before_the_first_step_are_none(network: NativeNetwork) -> None:
     assert network.rank(2).tokens.shape == (0, 2)
 
 
-@pytest.mark.parametrize("kernels", [-1, 8, 2**31 - 1])
-def test_kernels_that_there_are_not_are_refused(kernels: int) -> None:
-    with pytest.raises(ValueError, match=REFUSED):
-        PackedModel(tiny_model(), CONTROL_IDS, False, kernels)
-
-
 @pytest.mark.parametrize("size", [0, -1, 65])
 @pytest.mark.parametrize("name", ["max_source_tokens", "max_target_tokens"])
 def test_a_capacity_beyond_the_positions_is_refused(name: str, size: int) -> None:

@@ -124,8 +124,7 @@ def network_of_logits(kernels: str, logits: Floats, is_quantised: bool) -> Nativ
     model = tiny_model(vocab_size=len(logits), shared_embeddings="none")
     torch.nn.init.zeros_(model.output.weight)
     model.output.bias.data.copy_(torch.from_numpy(logits))
-    index = kernel_names().index(kernels)
-    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, index), ROOM)
+    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), ROOM)
 
 
 LOGITS: dict[str, Floats] = {
@@ -178,6 +177,6 @@ def test_attention_to_one_key_alone_is_that_of_pytorch(factor: float, kernels: s
         if name.endswith("q_proj.weight"):
             weight.mul_(factor)
     expected = steps(EagerNetwork(model, CONTROL_IDS, ROOM), 12)
-    packed = PackedModel(model, CONTROL_IDS, False, kernel_names().index(kernels))
+    packed = PackedModel(model, CONTROL_IDS, False, kernels)
     for ours, theirs in zip(steps(NativeNetwork(packed, ROOM), 12), expected, strict=True):
         torch.testing.assert_close(ours, theirs, atol=1e-4 * factor**0.5, rtol=1e-3)
