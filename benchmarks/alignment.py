@@ -176,6 +176,7 @@ def _runner(checkpoint: StoredCheckpoint) -> Runner:
         max_target_tokens=256,
         precision=default_precision("cpu"),
         byte_ids=checkpoint.tokenizer.byte_ids(),
+        copied_ids=checkpoint.tokenizer.copied_ids(),
         alignment_heads=checkpoint.info.alignment_heads,
     )
 

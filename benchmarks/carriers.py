@@ -145,6 +145,7 @@ def make_runner(checkpoint: Checkpoint) -> Runner:
         max_target_tokens=256,
         precision=resolve_precision("auto", "cpu"),
         byte_ids=checkpoint.tokenizer.byte_ids(),
+        copied_ids=checkpoint.tokenizer.copied_ids(),
     )
 
 

@@ -41,6 +41,7 @@ def make_runner(checkpoint: Checkpoint, most: int) -> Runner:
         max_target_tokens=128,
         precision=resolve_precision("auto", "cpu"),
         byte_ids=checkpoint.tokenizer.byte_ids(),
+        copied_ids=checkpoint.tokenizer.copied_ids(),
     )
 
 

@@ -216,6 +216,7 @@ class Bench:
                 max_target_tokens=256,
                 precision=precision,
                 byte_ids=checkpoint.tokenizer.byte_ids(),
+                copied_ids=checkpoint.tokenizer.copied_ids(),
             )
             for _ in range(_NUM_WORKERS)
         ]

@@ -32,10 +32,10 @@ COPIED: Mapping[int, int | None] = {5: 5, 6: 9, 8: None, 10: 10, 11: 4}
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def copying_model(seed: int) -> Transformer:
+def copying_model(seed: int, bonus: float = 4.0) -> Transformer:
     """It likes nothing more than what it should not write."""
     model = tiny_model(seed=seed)
-    model.output.bias.data[list(COPIED)] += 4.0
+    model.output.bias.data[list(COPIED)] += bonus
     return model
 
 
@@ -97,7 +97,7 @@ def test_no_search_writes_a_piece_that_its_source_lacks(seed: int) -> None:
 def test_what_the_source_holds_is_copied(backend: Backend) -> None:
     options = DecodingOptions(beam_size=2, max_length=12)
     sentences = [SourceSentence([token, EOS], options) for token in (5, 9, 10, 4)]
-    results = run_to_end(copying_runner(copying_model(0), backend), sentences)
+    results = run_to_end(copying_runner(copying_model(0, bonus=30.0), backend), sentences)
     written = [COPIED.keys() & set(result.hypotheses[0].ids) for result in results]
     assert written == [{5}, {6}, {10}, {11}]
 
@@ -123,9 +123,8 @@ def test_a_search_that_is_written_down_tries_none_either(seed: int) -> None:
     rng = random.Random(seed)
     sentence = dataclasses.replace(copying_sentence(rng), terms=(), prefix=())
     for backend in BACKENDS[:2]:
-        traced = TracedModel(
-            copying_model(seed % 50), CONTROL_IDS, {}, COPIED, "float32", backend
-        )
+        model = copying_model(seed % 50)
+        traced = TracedModel(model, CONTROL_IDS, {}, COPIED, "float32", backend)
         for step in trace_search(traced, sentence, 12).steps:
             shown = {token for row in step.likeliest for token, share in row if share > 0}
             shown |= {candidate.token for candidate in step.candidates}
