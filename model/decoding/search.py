@@ -103,7 +103,8 @@ class Search(SearchState):
         if self.utf8 is None:
             return None
         spelling = self.spelling[rows.slots, rows.beams]
-        is_forbidden = self.utf8.forbidden(spelling, self.is_held[rows.slots])
+        is_forbidden = self.utf8.is_forbidden.index_select(0, spelling)
+        is_forbidden[:, self.copied] |= ~self.is_held[rows.slots]
         if features.has_prefix:
             is_forbidden &= ~self._is_forced(rows)[:, None]
         return is_forbidden

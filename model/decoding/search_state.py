@@ -41,7 +41,7 @@ class SearchState:
         utf8: Utf8Tables | None = None,
     ) -> None:
         """`utf8`: None if the vocabulary has neither byte tokens nor copied ones."""
-        n_slots, sources = sizes.n_slots, tokens.copied_ids.values()
+        n_slots = sizes.n_slots
         self.eos_id, self.filler_id = tokens.eos_id, tokens.filler_id
         self.utf8 = utf8
         self.options = SlotOptions(n_slots, device)
@@ -54,9 +54,12 @@ class SearchState:
         self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
         self.status = torch.zeros_like(self.length)
         self.is_stuck = torch.zeros_like(self.length).bool()
+        copied, sources = list(tokens.copied_ids), tokens.copied_ids.values()
+        self.copied = to_device(copied, device, torch.int64)
+        """The copied pieces (G,)."""
         self._columns = {token: column for column, token in enumerate(sources)}
-        self.is_held = torch.zeros(n_slots, len(sources), dtype=torch.bool, device=device)
-        """Whether the source of each slot holds each copied piece (n_slots, G)."""
+        self.is_held = torch.zeros(n_slots, len(copied), dtype=torch.bool, device=device)
+        """Whether the source of each slot holds each of them (n_slots, G)."""
 
     def admit(
         self,

@@ -64,19 +64,18 @@ _State = frozenset[_Rest]
 
 
 class Utf8Tables(NamedTuple):
-    """Tables that restrict a search. S states, V tokens, G copied pieces.
+    """Tables that restrict a search. S states, V tokens.
 
     spelled (V,): the byte of each token, `OTHER`, or the code of a copied piece; is_allowed
     (S, 257): whether this byte, or `OTHER`, may come next; next_state (S, 257): the state after it,
     even if it was not allowed; is_forbidden (S, V): which tokens may not come next, whatever the
-    source is; copied (G,): the copied pieces.
+    source is.
     """
 
     spelled: Tensor
     is_allowed: Tensor
     next_state: Tensor
     is_forbidden: Tensor
-    copied: Tensor
 
     @classmethod
     def of(
@@ -91,20 +90,13 @@ class Utf8Tables(NamedTuple):
         A byte sequence that the available tokens cannot complete is never begun, so every state
         allows at least one token.
         """
-        spelled, pieces = torch.full((vocab_size,), OTHER), torch.tensor(copied, dtype=torch.int64)
+        spelled = torch.full((vocab_size,), OTHER)
         spelled[list(byte_ids)] = torch.tensor(list(byte_ids.values()), dtype=torch.int64)
-        spelled[pieces] = OTHER + 1 + torch.arange(len(copied))
+        spelled[list(copied)] = OTHER + 1 + torch.arange(len(copied))
         is_allowed, next_state = _tables(_states(set(byte_ids.values())))
         is_forbidden = ~is_allowed[:, spelled.clamp_max(OTHER)]
-        tables = (spelled, is_allowed, next_state, is_forbidden, pieces)
+        tables = (spelled, is_allowed, next_state, is_forbidden)
         return cls(*(table.contiguous().to(device) for table in tables))
-
-    def forbidden(self, state: Tensor, is_held: Tensor) -> Tensor:
-        """The tokens that may not follow a state (R,) if the source has the copied pieces
-        `is_held` (R, G) -> (R, V)."""
-        is_forbidden = self.is_forbidden.index_select(0, state)
-        is_forbidden[:, self.copied] |= ~is_held
-        return is_forbidden
 
     def after(self, state: Tensor, token: Tensor) -> Tensor:
         """The state after each token."""

@@ -92,8 +92,8 @@ void choose(const SearchState &state, const FrontierNumbers &last, int row, cons
     }
 }
 
-// Whether among a row's likeliest tokens is one that may not follow. Only as many
-// as a search looks at count, so that a row's fate does not depend on its neighbours.
+// Whether among a row's likeliest tokens is one that may not follow. Only as many as a search looks
+// at count, so that a row's fate does not depend on its neighbours.
 bool is_misled(const SearchState &state, const FrontierNumbers &last, const Likeliest &found,
                int row) {
     if (!state.utf8.spelled) return false;

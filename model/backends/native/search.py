@@ -192,7 +192,7 @@ def _utf8(tables: Utf8Tables | None, is_held: Tensor) -> _Utf8:
     if tables is None:
         return _Utf8()
     own = map(address, (tables.spelled, tables.is_allowed, tables.next_state, is_held))
-    return _Utf8(*own, len(tables.next_state), len(tables.spelled), len(tables.copied))
+    return _Utf8(*own, len(tables.next_state), len(tables.spelled), is_held.size(1))
 
 
 def _addresses(hypotheses: Hypotheses) -> _Hypotheses:
