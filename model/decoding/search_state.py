@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from enum import IntEnum
 
@@ -71,15 +72,17 @@ class SearchState:
     ) -> None:
         """Start searches in `slots` from the token `start`, with at most `limits` tokens each. They
         begin when the transfer runs."""
-        tables = (self._held(sentences), *option_tables(sentences, limits))
-        transfer.add(lambda *sent: self._start(start, *sent), np.array(slots, np.int64), *tables)
+        options = option_tables(sentences, limits)
+        transfer.add(lambda *sent: self._start(start, *sent), np.array(slots, np.int64), *options)
+        if self._columns:
+            hold = functools.partial(self.is_held.index_copy_, 0)
+            transfer.add(hold, np.array(slots, np.int64), self._held(sentences))
         if any(sentence.prefix for sentence in sentences):
             prefixes = self._prefixes(sentences)
             transfer.add(self._set_prefixes, np.array(slots, np.int64), prefixes)
         self.terms.admit(slots, sentences, transfer)
 
-    def _start(self, start: int, slots: Tensor, is_held: Tensor, *options: Tensor) -> None:
-        self.is_held.index_copy_(0, slots, is_held)
+    def _start(self, start: int, slots: Tensor, *options: Tensor) -> None:
         self.options.set(slots, options)
         self.live.score.index_fill_(0, slots, _NEVER)
         self.live.score[:, 0].index_fill_(0, slots, 0.0)
