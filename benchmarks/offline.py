@@ -36,6 +36,7 @@ def throughput(model: Path, texts: list[str], repeats: int) -> float:
         max_target_tokens=256,
         precision=resolve_precision("auto", "cpu"),
         byte_ids=checkpoint.tokenizer.byte_ids(),
+        copied_ids=checkpoint.tokenizer.copied_ids(),
     )
     tokenizer, options = checkpoint.tokenizer, checkpoint.info.decoding
     encoder = SourceEncoder(tokenizer, "zh", "en", limit)

@@ -205,6 +205,7 @@ class Contest:
                     max_target_tokens=256,
                     precision=precision,
                     byte_ids=checkpoint.tokenizer.byte_ids(),
+                    copied_ids=checkpoint.tokenizer.copied_ids(),
                 )
                 for _ in range(num_workers)
             ]

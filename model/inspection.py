@@ -71,6 +71,7 @@ class TracedModel(NamedTuple):
     model: Transformer | StoredModel | PackedModel
     control_ids: Sequence[int]
     byte_ids: Mapping[int, int]
+    copied_ids: Mapping[int, int | None]
     precision: Precision
     backend: Backend | None
 
@@ -118,12 +119,12 @@ class _Run:
     """The search of one sentence in slot 0."""
 
     def __init__(self, traced: TracedModel, sentence: SourceSentence, limit: int) -> None:
-        model, control_ids, byte_ids, precision, backend = traced
+        model, control_ids, byte_ids, copied_ids, precision, backend = traced
         width = sentence.options.beam_size
         self.num_source, self.limit, self.width = len(sentence.ids), limit, width
         capacity = Capacity(1, width, self.num_source, limit)
         network, search, _ = make_step(
-            model, control_ids, capacity, width, precision, backend, byte_ids
+            model, control_ids, capacity, width, precision, backend, byte_ids, copied_ids
         )
         self.network: Network = network
         self.search: Search = search
@@ -149,7 +150,7 @@ class _Run:
         search, table = self.search, self._table
         self.network.step(*search.frontier(table), table, StepShape(length, self.num_source))
         logits = self.network.logits()
-        likeliest = _likeliest(logits)
+        likeliest = _likeliest(logits, search.forbidden(table, self.features))
         scores = search.live.score[0, : self.width].clone()
         chosen = search.choose(logits, table, length, self.features)
         sources = search.advance(chosen, table, length)
@@ -173,8 +174,11 @@ def _table(width: int, features: Features, device: torch.device) -> RowTable:
     return BatchRows(allocator.view([0]), drawn, device).table
 
 
-def _likeliest(logits: Tensor) -> list[list[tuple[int, float]]]:
-    values, tokens = logits.float().softmax(-1).topk(min(_NUM_LIKELIEST, logits.size(1)))
+def _likeliest(logits: Tensor, is_forbidden: Tensor | None) -> list[list[tuple[int, float]]]:
+    probs = logits.float().softmax(-1)
+    if is_forbidden is not None:
+        probs.masked_fill_(is_forbidden, 0.0)
+    values, tokens = probs.topk(min(_NUM_LIKELIEST, logits.size(1)))
     return [
         list(zip(ids, shares, strict=True))
         for ids, shares in zip(tokens.tolist(), values.tolist(), strict=True)

@@ -45,12 +45,15 @@ class Runner:
         precision: Precision = "float32",
         backend: Backend | None = None,
         byte_ids: Mapping[int, int] | None = None,
+        copied_ids: Mapping[int, int | None] | None = None,
         alignment_heads: Sequence[AttentionHead] = (),
     ) -> None:
         """A model on disk is read once, weight by weight for the native backend; several runners
         can share a packed one. `backend`: None selects the best one of the device. `byte_ids`: maps
-        each byte token to its byte; the search generates only valid UTF-8. `alignment_heads`: those
-        whose mean attention aligns words; empty: `default_heads`."""
+        each byte token to its byte; the search generates only valid UTF-8. `copied_ids`: tokens
+        that a translation copies; the search generates them only if the source has the token that
+        each is mapped to. `alignment_heads`: those whose mean attention aligns words; empty:
+        `default_heads`."""
         config = model.config
         self.max_slots, self.max_rows = max_slots, max_rows
         self.max_source_tokens = min(max_source_tokens, config.max_positions)
@@ -63,7 +66,7 @@ class Runner:
         with self._compute.in_use():
             self._network, self._search, self._step = make_step(
                 *(model, control_ids, capacity, self.max_beam_size, precision, backend),
-                byte_ids or {},
+                *(byte_ids or {}, copied_ids or {}),
             )
         self._limits = SentenceLimits(
             self.max_source_tokens, self.max_target_tokens, self.max_beam_size

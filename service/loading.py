@@ -195,13 +195,11 @@ def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> Inspecte
         return InspectedModel(model.config, None, None)
 
     def traced(sentence: SourceSentence, max_target: int) -> SearchTrace:
-        control_ids, byte_ids = tokenizer.control_ids(), tokenizer.byte_ids()
+        tokens = tokenizer.control_ids(), tokenizer.byte_ids(), tokenizer.copied_ids()
         own = (
-            TracedModel(on_cpu(model), control_ids, byte_ids, "float32", None)
+            TracedModel(on_cpu(model), *tokens, "float32", None)
             if placement.is_gpu
-            else TracedModel(
-                factory.weights(), control_ids, byte_ids, placement.precision, placement.backend
-            )
+            else TracedModel(factory.weights(), *tokens, placement.precision, placement.backend)
         )
         return trace_search(own, sentence, max_target)
 

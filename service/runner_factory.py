@@ -138,6 +138,7 @@ class RunnerFactory:
             precision=precision,
             backend=backend,
             byte_ids=self._checkpoint.tokenizer.byte_ids(),
+            copied_ids=self._checkpoint.tokenizer.copied_ids(),
             alignment_heads=self._checkpoint.info.alignment_heads,
         )
 

@@ -95,6 +95,7 @@ def real_runner(
         precision=precision,
         backend=backend,
         byte_ids=checkpoint.tokenizer.byte_ids(),
+        copied_ids=checkpoint.tokenizer.copied_ids(),
     )
 
 

@@ -124,18 +124,20 @@ def make_step(
     precision: Precision,
     backend: Backend | None,
     byte_ids: Mapping[int, int],
+    copied_ids: Mapping[int, int | None],
 ) -> tuple[Network, Search, Step]:
     """The network of a backend (None: the best one), its search, and the step that runs both.
 
-    `byte_ids`: maps each byte token to its byte. Raises MemoryError if it does not fit.
+    `byte_ids`, `copied_ids`: as for `Runner`. Raises MemoryError if it does not fit.
     """
     backend = backend or resolve_backend("auto", model.device.type, precision)
     sizes = SearchSizes(capacity.max_slots, max_beam, capacity.max_target_tokens)
-    tokens = SearchTokens(model.config.eos_id, control_ids[0])
+    tokens = SearchTokens(model.config.eos_id, control_ids[0], copied_ids)
     shared = prepare(model, control_ids, precision, backend)
     generated = {i: byte for i, byte in byte_ids.items() if i not in control_ids}
     vocab_size, device = model.config.tgt_vocab_size, model.device
-    utf8 = Utf8Tables.of(generated, vocab_size, device) if generated else None
+    is_free = not (generated or copied_ids)
+    utf8 = None if is_free else Utf8Tables.of(generated, vocab_size, device, list(copied_ids))
     if isinstance(shared, PackedModel):
         network = NativeNetwork(shared, capacity)
         own_search = NativeSearch(sizes, tokens, utf8)

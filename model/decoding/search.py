@@ -45,7 +45,7 @@ class Search(SearchState):
         raw, count = logits, 2 * rows.by_slot.size(1)
         logits = self._guard(logits, rows, max_length - 1, features)
         own = logits[rows.drawn]
-        forbidden = self._forbidden_bytes(rows, features)
+        forbidden = self.forbidden(rows, features)
         if features.has_terms:
             state, width = self._row_state(rows, features), self._term_width(features)
             candidates = self.terms.candidates(raw, logits, forbidden, count, rows, state, width)
@@ -94,6 +94,18 @@ class Search(SearchState):
             within = within & (same | absent).all(1)
         return within.long().cumprod(-1).sum(-1)
 
+    def forbidden(self, rows: RowTable, features: Features) -> Tensor | None:
+        """Mask of tokens that would make a row's UTF-8 invalid, and of copied pieces that its
+        source lacks (R, V); a prefix may force them."""
+        if self.utf8 is None:
+            return None
+        spelling = self.spelling[rows.slots, rows.beams]
+        is_forbidden = self.utf8.is_forbidden.index_select(0, spelling)
+        is_forbidden[:, self.copied] |= ~self.is_held[rows.slots]
+        if features.has_prefix:
+            is_forbidden &= ~self._is_forced(rows)[:, None]
+        return is_forbidden
+
     def _guard(self, logits: Tensor, rows: RowTable, max_length: int, features: Features) -> Tensor:
         """Apply repetition guards and forced prefixes; max_length: L before this step."""
         length = self.length[rows.slots]
@@ -132,16 +144,6 @@ class Search(SearchState):
     def _is_forced(self, rows: RowTable) -> Tensor:
         """Mask of the rows within their prefix (R,)."""
         return self.length[rows.slots] < self.options.prefix_length[rows.slots]
-
-    def _forbidden_bytes(self, rows: RowTable, features: Features) -> Tensor | None:
-        """Mask of tokens that would make a row's UTF-8 invalid (R, V); a prefix may force them."""
-        if self.utf8 is None:
-            return None
-        spelling = self.spelling[rows.slots, rows.beams]
-        is_forbidden = self.utf8.is_forbidden.index_select(0, spelling)
-        if features.has_prefix:
-            is_forbidden &= ~self._is_forced(rows)[:, None]
-        return is_forbidden
 
     def _sample(
         self, own: Tensor, allowed: Tensor, likeliest: RowCandidates, rows: RowTable

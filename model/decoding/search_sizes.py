@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -16,8 +17,9 @@ class SearchSizes:
 
 @dataclass(frozen=True)
 class SearchTokens:
-    """The tokens that a search treats apart: the end of a sentence, and one whose logit is always
-    -inf."""
+    """The tokens that a search treats apart: the end of a sentence, one whose logit is always -inf,
+    and those that it only copies, each with the source token of the same piece if there is one."""
 
     eos_id: int
     filler_id: int
+    copied_ids: Mapping[int, int | None] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from enum import IntEnum
 
@@ -40,7 +41,7 @@ class SearchState:
         device: torch.device,
         utf8: Utf8Tables | None = None,
     ) -> None:
-        """`utf8`: None if the vocabulary has no byte tokens."""
+        """`utf8`: None if the vocabulary has neither byte tokens nor copied ones."""
         n_slots = sizes.n_slots
         self.eos_id, self.filler_id = tokens.eos_id, tokens.filler_id
         self.utf8 = utf8
@@ -54,6 +55,12 @@ class SearchState:
         self.length = torch.zeros(n_slots, dtype=torch.int64, device=device)
         self.status = torch.zeros_like(self.length)
         self.is_stuck = torch.zeros_like(self.length).bool()
+        copied, sources = list(tokens.copied_ids), tokens.copied_ids.values()
+        self.copied = to_device(copied, device, torch.int64)
+        """The copied pieces (G,)."""
+        self._columns = {token: column for column, token in enumerate(sources)}
+        self.is_held = torch.zeros(n_slots, len(copied), dtype=torch.bool, device=device)
+        """Whether the source of each slot holds each of them (n_slots, G)."""
 
     def admit(
         self,
@@ -67,6 +74,9 @@ class SearchState:
         begin when the transfer runs."""
         options = option_tables(sentences, limits)
         transfer.add(lambda *sent: self._start(start, *sent), np.array(slots, np.int64), *options)
+        if self._columns:
+            hold = functools.partial(self.is_held.index_copy_, 0)
+            transfer.add(hold, np.array(slots, np.int64), self._held(sentences))
         if any(sentence.prefix for sentence in sentences):
             prefixes = self._prefixes(sentences)
             transfer.add(self._set_prefixes, np.array(slots, np.int64), prefixes)
@@ -81,6 +91,13 @@ class SearchState:
         self.is_stuck.index_fill_(0, slots, False)
         for counts in (self.spelling, self.length, self.status):
             counts.index_fill_(0, slots, 0)
+
+    def _held(self, sentences: Sequence[SourceSentence]) -> NDArray[np.bool_]:
+        """Which copied pieces the sources hold (B, G)."""
+        is_held = np.zeros((len(sentences), self.is_held.size(1)), np.bool_)
+        for row, sentence in zip(is_held, sentences, strict=True):
+            row[[self._columns[token] for token in self._columns.keys() & set(sentence.ids)]] = True
+        return is_held
 
     def _prefixes(self, sentences: Sequence[SourceSentence]) -> NDArray[np.int64]:
         """The sentences' prefixes, padded (B, P)."""
@@ -132,7 +149,8 @@ class SearchState:
             *self.terms.tables,
         )
         hypotheses = (self.last, self.spelling)
-        return (*groups, self.prefix, *hypotheses, self.length, self.status, self.is_stuck)
+        slots = (self.length, self.status, self.is_stuck, self.is_held)
+        return (*groups, self.prefix, *hypotheses, *slots)
 
     def frontier(self, rows: RowTable) -> tuple[Tensor, Tensor]:
         """The last token of each row and the position to feed it at, (R,) each."""

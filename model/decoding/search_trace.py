@@ -34,7 +34,8 @@ class TracedCandidate(NamedTuple):
 @dataclass(frozen=True)
 class TracedStep:
     """One step: its best candidates, best first, as many as twice the beam; and the likeliest
-    next tokens of every live hypothesis, before options change them, as (token, probability)."""
+    tokens that may come next in every live hypothesis, before options change them, as (token,
+    probability)."""
 
     candidates: Sequence[TracedCandidate]
     likeliest: Sequence[Sequence[tuple[int, float]]]

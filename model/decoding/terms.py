@@ -138,20 +138,17 @@ class Terms:
         as many of the latter. Overwrites logits (R, V) that are not allowed.
 
         `raw`: the logits before repetition guards, which do not apply to terms; `forbidden`: tokens
-        that would make a row's UTF-8 invalid (R, V); `width`: the most tokens of any sentence's
-        terms.
+        that may not come next unless a term has them (R, V); `width`: the most tokens of any
+        sentence's terms.
         The normaliser includes what is forbidden.
         """
-        entries = self._entries(rows, state.length, width)
+        entries = self._entries(rows, state, width)
         left = (state.limit - state.length - 1)[:, None]
         free = ~state.is_forced[:, None]
         normaliser, end = logits.logsumexp(-1, keepdim=True), logits[:, self._eos_id].clone()
         offers, needed = self._offers(entries)
         scores = raw.gather(1, offers)
-        is_possible = (needed <= left) & free
-        if forbidden is not None:
-            is_possible &= ~forbidden.gather(1, offers)
-        own = _likeliest(scores.where(is_possible, _NEVER), offers, needed, count)
+        own = _likeliest(scores.where((needed <= left) & free, _NEVER), offers, needed, count)
         logits.scatter_(1, offers.where(free, self._filler_id), _NEVER)
         is_missing = (entries.total > 0) & free
         logits[:, self._eos_id] = end.masked_fill(is_missing[:, 0], _NEVER)
@@ -187,17 +184,18 @@ class Terms:
             *(self._opens, self._opens_at_start),
         )
 
-    def _entries(self, rows: RowTable, length: Tensor, width: int) -> _Entries:
+    def _entries(self, rows: RowTable, state: RowState, width: int) -> _Entries:
         slots = rows.slots
         produced = self._produced[..., :width][slots, rows.beams]
         missing = (self._count[:, :width][slots] - produced).clamp_min(0)
         total = (missing * self._length[:, :width][slots]).sum(1, keepdim=True)
-        is_start = (length == self._start[slots])[:, None]
+        is_start = (state.length == self._start[slots])[:, None]
         may_open = self._opens[:, :width][slots] | (
             self._opens_at_start[:, :width][slots] & is_start
         )
         is_wanted = missing.gather(1, self._term[:, :width][slots]) > 0
         is_next = self._matched[..., :width][slots, rows.beams] & is_wanted
+        may_open &= ~state.is_spelling[:, None]
         is_offered = is_next & (may_open | ~self._is_first[:, :width][slots])
         needed = torch.minimum(total + self._change[:, :width][slots], total)
         return _Entries(self._tokens[:, :width][slots], needed, is_next, is_offered, total)

@@ -1,47 +1,75 @@
-"""Automaton of valid UTF-8, for vocabularies that spell rare characters in bytes.
+"""The tokens that may come next: bytes that make valid UTF-8, and pieces that the source holds.
 
-A state is the set of byte sequences that complete the current character; state 0 is between two
-characters.
+Vocabularies spell rare characters in bytes. A state of their automaton is the set of byte sequences
+that complete the current character; state 0 is between two characters.
+
+Some characters are only copied from the source: brackets of reserved pieces and private use. A
+search begins none of them in bytes, and generates a piece with one if the source has this piece.
+Prefixes and terms are free to have them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 OTHER = 256
-"""The code of every token that is not a byte."""
+"""The code of tokens that are not a byte. The codes of copied pieces follow it."""
 
 _TAIL = (0x80, 0xBF)
 _WELL_FORMED = (
     ((0x00, 0x7F),),
     ((0xC2, 0xDF), _TAIL),
     ((0xE0, 0xE0), (0xA0, 0xBF), _TAIL),
-    ((0xE1, 0xEC), _TAIL, _TAIL),
+    ((0xE1, 0xE1), _TAIL, _TAIL),
+    ((0xE2, 0xE2), (0x80, 0x9E), _TAIL),
+    ((0xE2, 0xE2), (0x9F, 0x9F), (0x80, 0xA5)),
+    ((0xE2, 0xE2), (0x9F, 0x9F), (0xA8, 0xBF)),
+    ((0xE2, 0xE2), (0xA0, 0xBF), _TAIL),
+    ((0xE3, 0xEC), _TAIL, _TAIL),
     ((0xED, 0xED), (0x80, 0x9F), _TAIL),
-    ((0xEE, 0xEE), _TAIL, _TAIL),
-    ((0xEF, 0xEF), (0x80, 0xBE), _TAIL),
+    ((0xEF, 0xEF), (0xA4, 0xBE), _TAIL),
     ((0xEF, 0xEF), (0xBF, 0xBF), (0x80, 0xBC)),
     ((0xEF, 0xEF), (0xBF, 0xBF), (0xBE, 0xBF)),
     ((0xF0, 0xF0), (0x90, 0xBF), _TAIL, _TAIL),
-    ((0xF1, 0xF3), _TAIL, _TAIL, _TAIL),
+    ((0xF1, 0xF2), _TAIL, _TAIL, _TAIL),
+    ((0xF3, 0xF3), (0x80, 0xAF), _TAIL, _TAIL),
+)
+"""The Unicode Standard, table 3-7, without EF BF BD: U+FFFD, and without the copied characters."""
+_COPIED = (
+    ((0xE2, 0xE2), (0x9F, 0x9F), (0xA6, 0xA7)),
+    ((0xEE, 0xEE), _TAIL, _TAIL),
+    ((0xEF, 0xEF), (0x80, 0xA3), _TAIL),
+    ((0xF3, 0xF3), (0xB0, 0xBF), _TAIL, _TAIL),
     ((0xF4, 0xF4), (0x80, 0x8F), _TAIL, _TAIL),
 )
-"""The Unicode Standard, table 3-7, without EF BF BD: U+FFFD."""
+"""U+27E6, U+27E7 and the private use areas."""
 
-_Ranges = tuple[tuple[int, int], ...]
-_State = frozenset[_Ranges]
+
+class _Rest(NamedTuple):
+    """The ranges of the bytes that complete a character, and whether it is a copied one."""
+
+    ranges: tuple[tuple[int, int], ...]
+    is_copied: bool
+
+    def goes_on(self, byte: int) -> bool:
+        (low, high), *_ = self.ranges
+        return low <= byte <= high
+
+
+_State = frozenset[_Rest]
 
 
 class Utf8Tables(NamedTuple):
-    """Tables that restrict a search to valid UTF-8. S states, V tokens.
+    """Tables that restrict a search. S states, V tokens.
 
-    spelled (V,): the byte of each token, or `OTHER`; is_allowed (S, 257): whether this byte, or
-    `OTHER`, may come next; next_state (S, 257): the state after it, even if it was not allowed;
-    is_forbidden (S, V): which tokens may not come next.
+    spelled (V,): the byte of each token, `OTHER`, or the code of a copied piece; is_allowed
+    (S, 257): whether this byte, or `OTHER`, may come next; next_state (S, 257): the state after it,
+    even if it was not allowed; is_forbidden (S, V): which tokens may not come next, whatever the
+    source is.
     """
 
     spelled: Tensor
@@ -50,29 +78,37 @@ class Utf8Tables(NamedTuple):
     is_forbidden: Tensor
 
     @classmethod
-    def of(cls, byte_ids: Mapping[int, int], vocab_size: int, device: torch.device) -> Utf8Tables:
-        """`byte_ids`: maps each byte token to its byte.
+    def of(
+        cls,
+        byte_ids: Mapping[int, int],
+        vocab_size: int,
+        device: torch.device,
+        copied: Sequence[int] = (),
+    ) -> Utf8Tables:
+        """`byte_ids`: maps each byte token to its byte; `copied`: the tokens that are copied.
 
         A byte sequence that the available tokens cannot complete is never begun, so every state
         allows at least one token.
         """
         spelled = torch.full((vocab_size,), OTHER)
-        spelled[list(byte_ids)] = torch.tensor(list(byte_ids.values()))
+        spelled[list(byte_ids)] = torch.tensor(list(byte_ids.values()), dtype=torch.int64)
+        spelled[list(copied)] = OTHER + 1 + torch.arange(len(copied))
         is_allowed, next_state = _tables(_states(set(byte_ids.values())))
-        is_forbidden = ~is_allowed[:, spelled]
+        is_forbidden = ~is_allowed[:, spelled.clamp_max(OTHER)]
         tables = (spelled, is_allowed, next_state, is_forbidden)
         return cls(*(table.contiguous().to(device) for table in tables))
 
     def after(self, state: Tensor, token: Tensor) -> Tensor:
         """The state after each token."""
-        return self.next_state[state, self.spelled[token]]
+        return self.next_state[state, self.spelled[token].clamp_max(OTHER)]
 
 
 def _states(available: set[int]) -> list[_State]:
     """All states reachable with the available bytes; the one between two characters is first."""
     start = frozenset(
-        ranges
-        for ranges in _WELL_FORMED
+        _Rest(ranges, is_copied)
+        for sequences, is_copied in ((_WELL_FORMED, False), (_COPIED, True))
+        for ranges in sequences
         if all(available.intersection(range(first, last + 1)) for first, last in ranges)
     )
     states: list[_State] = [start]
@@ -84,19 +120,21 @@ def _states(available: set[int]) -> list[_State]:
 
 def _after(state: _State, byte: int) -> _State:
     """The state after this byte; empty if the character is complete or the byte is invalid."""
-    rests = (ranges[1:] for ranges in state if ranges[0][0] <= byte <= ranges[0][1])
-    return frozenset(rest for rest in rests if rest)
+    rests = (rest for rest in state if rest.goes_on(byte))
+    return frozenset(_Rest(r.ranges[1:], r.is_copied) for r in rests if len(r.ranges) > 1)
 
 
 def _tables(states: list[_State]) -> tuple[Tensor, Tensor]:
-    """`is_allowed` and `next_state`. A byte that is not allowed continues from state 0."""
+    """`is_allowed` and `next_state`. A byte that no character goes on with continues from state 0.
+    A copied character that was begun, by a prefix or a term, may be completed."""
     is_allowed = torch.zeros(len(states), OTHER + 1, dtype=torch.bool)
     next_state = torch.zeros(len(states), OTHER + 1, dtype=torch.int64)
     is_allowed[0, OTHER] = True
     for number, state in enumerate(states):
+        free = [rest for rest in state if not rest.is_copied] or state
         for byte in range(OTHER):
-            is_allowed[number, byte] = any(low <= byte <= high for (low, high), *_ in state)
-            origin = state if is_allowed[number, byte] else states[0]
-            if rest := _after(origin, byte):
-                next_state[number, byte] = states.index(rest)
+            is_allowed[number, byte] = any(rest.goes_on(byte) for rest in free)
+            is_valid = any(rest.goes_on(byte) for rest in state)
+            if rests := _after(state if is_valid else states[0], byte):
+                next_state[number, byte] = states.index(rests)
     return is_allowed, next_state

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import functools
 import itertools
+import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from model.text.spans import NOWHERE, Span, char_spans, token_spans
 from model.text.tokenizer_config import TokenizerConfig, TokenizerError, language_tag
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_COPIED = re.compile("[⟦⟧\ue000-\uf8ff\U000f0000-\U0010ffff]")
+"""Brackets of reserved pieces, and private use."""
 _MOST_VOCABULARY_BYTES = 2**28
 PAD, UNKNOWN, BOS, EOS = "<pad>", "<unk>", "<s>", "</s>"
 _WORD_START = "▁"
@@ -197,6 +200,12 @@ class Tokenizer:
     def byte_ids(self) -> dict[int, int]:
         """Target ids that spell one UTF-8 byte each, and their bytes."""
         return {token: raw[0] for token, raw in self._target.raw_bytes.items()}
+
+    def copied_ids(self) -> dict[int, int | None]:
+        """Target ids of reserved pieces, and of those with private-use characters: a translation
+        only copies them. Each is mapped to the source id of the same piece, or None."""
+        texts, pieces = enumerate(self._target.texts), self._target.pieces
+        return {i: self._source.ids.get(pieces[i]) for i, text in texts if _COPIED.search(text)}
 
     def text_of(self, token: int) -> str | bytes:
         """One target id's spelling: text with spaces, a raw byte, or "" for control symbols."""

@@ -114,6 +114,7 @@ def _runner(checkpoint: Checkpoint) -> Runner:
         max_source_tokens=checkpoint.info.source_limit(None),
         max_target_tokens=checkpoint.model.config.max_positions,
         byte_ids=checkpoint.tokenizer.byte_ids(),
+        copied_ids=checkpoint.tokenizer.copied_ids(),
     )
 
 

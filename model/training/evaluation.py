@@ -122,6 +122,7 @@ class _LineTranslator:
             max_source_tokens=limit,
             max_target_tokens=limit,
             byte_ids=tokenizer.byte_ids(),
+            copied_ids=tokenizer.copied_ids(),
         )
 
     def translate(self, texts: Sequence[str], source: str, target: str) -> list[str]:

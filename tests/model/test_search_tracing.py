@@ -50,6 +50,7 @@ def test_the_best_hypothesis_is_the_engines_for_twenty_sentences(precision: Prec
     assert is_available()
     stored = open_checkpoint(BUNDLED)
     control_ids, byte_ids = stored.tokenizer.control_ids(), stored.tokenizer.byte_ids()
+    copied_ids = stored.tokenizer.copied_ids()
     packed = prepare(stored.model, control_ids, precision, None)
     runner = Runner(
         packed,
@@ -60,20 +61,21 @@ def test_the_best_hypothesis_is_the_engines_for_twenty_sentences(precision: Prec
         max_target_tokens=128,
         precision=precision,
         byte_ids=byte_ids,
+        copied_ids=copied_ids,
     )
     sentences = [
         SourceSentence(stored.tokenizer.encode_source(text, "de", "en"), stored.info.decoding)
         for text in TEXTS
     ]
     found = [result.hypotheses[0] for result in run_to_end(runner, sentences)]
-    traced = TracedModel(packed, control_ids, byte_ids, precision, None)
+    traced = TracedModel(packed, control_ids, byte_ids, copied_ids, precision, None)
     traces = [trace_search(traced, sentence, 128) for sentence in sentences]
     assert [list(trace.best) for trace in traces] == [best.ids for best in found]
     assert [trace.score for trace in traces] == pytest.approx([b.score for b in found], abs=1e-3)
 
 
 def tiny_trace(options: DecodingOptions, prefix: tuple[int, ...] = ()) -> SearchTrace:
-    traced = TracedModel(tiny_model(seed=3), CONTROL_IDS, {}, "float32", "eager")
+    traced = TracedModel(tiny_model(seed=3), CONTROL_IDS, {}, {}, "float32", "eager")
     return trace_search(traced, SourceSentence([5, 7, 9, EOS], options, prefix=prefix), 20)
 
 

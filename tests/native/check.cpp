@@ -312,6 +312,7 @@ struct Model {
 void succeed(int32_t result, const char *what) { require(result >= 0, "fails", what); }
 
 constexpr int kStates = 2;  // of the bytes' order
+constexpr int kCopied = 3;  // pieces
 
 // What the searches of `slots` slots keep.
 struct Searches {
@@ -322,12 +323,12 @@ struct Searches {
     std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
     Floats live_log_probs, live_score, finished_log_probs, finished_score;
     std::vector<int64_t> last, spelling, lengths, status, num_terms, prefix, spelled, next_state;
-    std::unique_ptr<bool[]> is_stuck, is_allowed;
+    std::unique_ptr<bool[]> is_stuck, is_allowed, is_held;
     SearchState state{};
 
     Searches(Random &random, int slots_, int beams_, int length_, int vocabulary)
         : slots(slots_), beams(beams_), length(length_), is_stuck(new bool[slots_]()),
-          is_allowed(new bool[kStates * kSpellings]) {
+          is_allowed(new bool[kStates * kSpellings]), is_held(new bool[size_t(slots_) * kCopied]) {
         size_t all = size_t(slots) * beams, places = all * length;
         live_tokens.resize(places);
         finished_tokens.resize(places);
@@ -339,11 +340,14 @@ struct Searches {
         finished_score.assign(all, -INFINITY);
         last.assign(all, 2);
         spelling.assign(all, 0);
-        // Each third token is a byte, and some bytes may not follow in one of two states.
+        // Each third token is a byte, and some bytes may not follow in one of two states. Three tokens are
+        // copied, if the slot holds them.
         for (int token = 0; token < vocabulary; token++)
-            spelled.push_back(token % 3 ? kSpellings - 1 : token % (kSpellings - 1));
+            spelled.push_back(token % 3 ? kNoByte : token % kNoByte);
+        for (int i = 0; i < std::min(kCopied, vocabulary / 4); i++) spelled[4 * i] = kSpellings + i;
+        for (int i = 0; i < slots * kCopied; i++) is_held[i] = random.below(2) == 1;
         for (int i = 0; i < kStates * kSpellings; i++) {
-            is_allowed[i] = i % kSpellings == kSpellings - 1 || random.below(2) == 1;
+            is_allowed[i] = i % kSpellings == kNoByte || random.below(2) == 1;
             next_state.push_back(random.below(kStates));
         }
         lengths.assign(slots, 0);
@@ -373,7 +377,8 @@ struct Searches {
         state.spelling = spelling.data();
         state.num_terms = num_terms.data();
         state.prefix = prefix.data();
-        state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), kStates, vocabulary};
+        state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), is_held.get(),
+                      kStates, vocabulary, kCopied};
         state.length = lengths.data();
         state.status = status.data();
         state.is_stuck = is_stuck.get();

@@ -255,7 +255,7 @@ void settle(int32_t result, bool is_spoilt, const char *what) {
 
 // --- Searches ---
 
-constexpr int kStates = 3;
+constexpr int kStates = 3, kCopied = 3;
 
 // The tables of made-up searches.
 struct Searches {
@@ -266,13 +266,13 @@ struct Searches {
     std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
     std::vector<float> live_log_probs, live_score, finished_log_probs, finished_score;
     std::vector<int64_t> last, spelling, lengths, status, num_terms, prefix, spelled, next_state;
-    std::unique_ptr<bool[]> is_stuck, is_allowed;
+    std::unique_ptr<bool[]> is_stuck, is_allowed, is_held;
     SearchState state{};
 
     Searches(Input &input, int slots_, int vocabulary_, int most_length, bool is_spoilt)
         : slots(slots_), beams(input.between(1, 4)), length(input.between(1, most_length)),
           vocabulary(vocabulary_), is_stuck(new bool[slots_]()),
-          is_allowed(new bool[kStates * kSpellings]) {
+          is_allowed(new bool[kStates * kSpellings]), is_held(new bool[int64_t{slots_} * kCopied]()) {
         int64_t all = int64_t{slots} * beams, places = all * length;
         live_tokens = input.numbers<int64_t>(places, vocabulary, is_spoilt && input.flag());
         prefix = input.numbers<int64_t>(int64_t{slots} * length, vocabulary,
@@ -291,9 +291,9 @@ struct Searches {
         status.assign(slots, kRunning);
         num_terms.assign(slots, 0);
         for (int token = 0; token < vocabulary; token++)
-            spelled.push_back(token % 3 ? kSpellings - 1 : token % (kSpellings - 1));
+            spelled.push_back(token % 3 ? kNoByte + token % (kCopied + 1) : token % kNoByte);
         for (int i = 0; i < kStates * kSpellings; i++) {
-            is_allowed[i] = i % 5 || i % kSpellings == kSpellings - 1;
+            is_allowed[i] = i % 5 || i % kSpellings == kNoByte;
             next_state.push_back(i % kStates);
         }
         for (int slot = 0; slot < slots; slot++) {
@@ -342,7 +342,8 @@ struct Searches {
         state.num_terms = num_terms.data();
         state.prefix = prefix.data();
         if (input.flag())
-            state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), kStates, vocabulary};
+            state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), is_held.get(),
+                          kStates, vocabulary, kCopied};
         if (!is_spoilt || input.between(0, 3)) return;
         int32_t *sizes[] = {&state.slots, &state.max_beam, &state.max_length, &state.loop_span,
                             &state.longest_loop};

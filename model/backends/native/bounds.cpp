@@ -67,6 +67,7 @@ void require_arrays(const SearchState &state) {
     require(state.integers && state.numbers && state.flags && state.last && state.spelling);
     require(state.length && state.status && state.is_stuck && state.num_terms && state.prefix);
     require(!utf8.spelled || (utf8.is_allowed && utf8.next_state));
+    require(utf8.copied == 0 || utf8.is_held);
 }
 
 // The tokens of one slot's terms, and the terms that they belong to.

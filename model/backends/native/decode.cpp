@@ -70,13 +70,18 @@ FrontierNumbers frontier(const SearchState &state, const StepTable &table) {
 
 // The likeliest of those tokens that may follow, of one row's logits of all tokens; of equals the
 // lower token.
-void choose(const Utf8 &utf8, int64_t spelling, const float *logits, size_t size, float normaliser,
-            int count, float *log_probs, int64_t *tokens) {
+void choose(const SearchState &state, const FrontierNumbers &last, int row, const float *logits,
+            size_t size, float normaliser, Likeliest &found) {
+    int count = found.count;
+    float *log_probs = &found.log_probs[static_cast<size_t>(row) * count];
+    int64_t *tokens = &found.tokens[static_cast<size_t>(row) * count];
     std::fill_n(log_probs, count, kNever);
     std::fill_n(tokens, count, 0);
     for (size_t token = 0; token < size; token++) {
         float log_prob = logits[token] - normaliser;
-        if (!(log_prob > log_probs[count - 1]) || !may_follow(utf8, spelling, token)) continue;
+        if (!(log_prob > log_probs[count - 1]) ||
+            !may_follow(state.utf8, last.slot[row], last.spelling[row], token))
+            continue;
         int place = count - 1;
         for (; place > 0 && log_probs[place - 1] < log_prob; place--) {
             log_probs[place] = log_probs[place - 1];
@@ -87,8 +92,8 @@ void choose(const Utf8 &utf8, int64_t spelling, const float *logits, size_t size
     }
 }
 
-// Whether among a row's likeliest tokens is one that may not follow what it has spelled. Only as many
-// as a search looks at count, so that a row's fate does not depend on its neighbours.
+// Whether among a row's likeliest tokens is one that may not follow. Only as many as a search looks
+// at count, so that a row's fate does not depend on its neighbours.
 bool is_misled(const SearchState &state, const FrontierNumbers &last, const Likeliest &found,
                int row) {
     if (!state.utf8.spelled) return false;
@@ -96,7 +101,8 @@ bool is_misled(const SearchState &state, const FrontierNumbers &last, const Like
     size_t start = static_cast<size_t>(row) * found.count;
     size_t end = start + std::min<int64_t>(looked_at, found.count);
     for (size_t i = start; i < end && found.log_probs[i] > kNever; i++)
-        if (!may_follow(state.utf8, last.spelling[row], found.tokens[i])) return true;
+        if (!may_follow(state.utf8, last.slot[row], last.spelling[row], found.tokens[i]))
+            return true;
     return false;
 }
 
@@ -141,13 +147,11 @@ void apply_options(const SearchState &state, const FrontierNumbers &last, int ro
         found.offer(row, 0, drawn, logits[drawn] - normaliser);
         return;
     }
-    size_t start = static_cast<size_t>(row) * found.count;
-    choose(state.utf8, last.spelling[row], logits, size, normaliser, found.count,
-           &found.log_probs[start], &found.tokens[start]);
+    choose(state, last, row, logits, size, normaliser, found);
 }
 
-// Most rows need no more than their likeliest tokens. Those that have options, or to which a byte out
-// of place was offered, are scored once more, whole; those within their prefix have no choice.
+// Most rows need no more than their likeliest tokens. Those that have options, or to which a token was
+// offered that may not follow, are scored once more, whole; those within their prefix have no choice.
 void rescore(Network &network, const SearchState &state, const FrontierNumbers &last,
              Likeliest &found) {
     std::vector<int> rows;
@@ -164,14 +168,12 @@ void rescore(Network &network, const SearchState &state, const FrontierNumbers &
     for (size_t i = 0; i < rows.size(); i++) {
         int row = rows[i];
         float *logits = &all[i * size];
-        size_t start = static_cast<size_t>(row) * found.count;
         if (state.num_terms[last.slot[row]] > 0)
             apply_terms(state, last, row, logits, size, found);
         else if (needs_logits(state, last.slot[row]))
             apply_options(state, last, row, logits, size, found);
         else
-            choose(state.utf8, last.spelling[row], logits, size, network.normaliser(row),
-                   found.count, &found.log_probs[start], &found.tokens[start]);
+            choose(state, last, row, logits, size, network.normaliser(row), found);
     }
 }
 

@@ -135,7 +135,7 @@ int64_t draw(const SearchState &state, Hypothesis hypothesis, const float *logit
     std::vector<Scored> kept;
     kept.reserve(size);
     for (int64_t token = 0; token < static_cast<int64_t>(size); token++)
-        if (logits[token] > kNever && may_follow(state.utf8, spelling, token))
+        if (logits[token] > kNever && may_follow(state.utf8, hypothesis.slot, spelling, token))
             kept.push_back({logits[token] / numbers.temperature, token});
     if (kept.empty()) return 0;
     keep_nucleus(kept, integers.top_k, numbers.top_p);

@@ -214,7 +214,8 @@ class SlotSearch {
         room_.spellings.assign(spelling_, spelling_ + beam_size());
         for (size_t k = 0; k < chosen.size(); k++) {
             int64_t before = room_.spellings[chosen[k].parent];
-            spelling_[k] = utf8.next_state[before * kSpellings + utf8.spelled[chosen[k].token]];
+            int64_t code = std::min(utf8.spelled[chosen[k].token], kNoByte);
+            spelling_[k] = utf8.next_state[before * kSpellings + code];
         }
     }
 

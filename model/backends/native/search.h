@@ -3,6 +3,7 @@
 // the time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 // The rows of model.decoding.slot_options.SlotOptions.
@@ -27,14 +28,15 @@ struct Hypotheses {
 // model.decoding.search.Status.
 enum Status { kRunning, kDone, kFailed };
 
-// model.decoding.utf8.Utf8Tables, whose columns are the bytes and kOther; all null if the vocabulary has no
-// bytes.
-constexpr int kSpellings = 257;
+// model.decoding.utf8.Utf8Tables, whose columns are the bytes and kNoByte, and what the sources hold of the
+// copied pieces, whose codes follow kNoByte; all null if the vocabulary has neither.
+constexpr int64_t kNoByte = 256, kSpellings = kNoByte + 1;
 struct Utf8 {
     const int64_t *spelled;     // (tokens)
     const bool *is_allowed;     // (states, kSpellings)
     const int64_t *next_state;  // (states, kSpellings)
-    int64_t states, tokens;
+    const bool *is_held;        // (slots, copied)
+    int64_t states, tokens, copied;
 };
 
 // model.decoding.terms.Terms: of the tokens of all terms of a slot (slots, 2 max_length), a token of -1 behind
@@ -66,9 +68,12 @@ struct SearchState {
     Utf8 utf8;
 };
 
-// Whether a token may follow in this state.
-inline bool may_follow(const Utf8 &utf8, int64_t state, int64_t token) {
-    return !utf8.spelled || utf8.is_allowed[state * kSpellings + utf8.spelled[token]];
+// Whether a token may follow in a slot, in this state of utf8.
+inline bool may_follow(const Utf8 &utf8, int64_t slot, int64_t state, int64_t token) {
+    if (!utf8.spelled) return true;
+    int64_t code = utf8.spelled[token], piece = code - kSpellings;
+    return utf8.is_allowed[state * kSpellings + std::min(code, kNoByte)] &&
+           (piece < 0 || utf8.is_held[slot * utf8.copied + piece]);
 }
 
 // The likeliest next tokens of every row, best first: (rows, count); is_failed (rows). needed (rows,

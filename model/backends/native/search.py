@@ -39,8 +39,8 @@ class _Utf8(Mirrored):
     """`Utf8` of search.h."""
 
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state")),
-        *((name, ctypes.c_int64) for name in ("states", "tokens")),
+        *((name, ctypes.c_void_p) for name in ("spelled", "is_allowed", "next_state", "is_held")),
+        *((name, ctypes.c_int64) for name in ("states", "tokens", "copied")),
     )
 
 
@@ -94,12 +94,13 @@ class NativeSearch(Search):
         tables = (address(table) for table in (*others, self.terms.num_terms, self.prefix))
         terms = _TermTables(*(address(table) for table in self.terms.matching_tables))
         self._state = _SearchState(
-            *(*numbers, *costs, tokens.eos_id, *options, *hypotheses, *tables, terms, _utf8(utf8))
+            *(*numbers, *costs, tokens.eos_id, *options, *hypotheses, *tables, terms)
         )
+        self._state.utf8 = _utf8(utf8, self.is_held)
         self.state = ctypes.byref(self._state)
         """The `SearchState` of the compiled library, by reference."""
         self._option_tables = [table.numpy() for table in self.options.tables]
-        self._prefix = self.prefix.numpy()
+        self._prefix, self._is_held = self.prefix.numpy(), self.is_held.numpy()
         self._live, self._finished = _arrays(self.live), _arrays(self.finished)
         self._last, self._spelling, self._length, self._status, self._is_stuck = (
             table.numpy() for table in others
@@ -115,6 +116,7 @@ class NativeSearch(Search):
     ) -> None:
         """All but the terms begins at once."""
         self.terms.admit(slots, sentences, transfer)
+        self._is_held[slots] = self._held(sentences)
         for slot, sentence, limit in zip(slots, sentences, limits, strict=True):
             rows = option_rows(sentence, limit)
             for table, row in zip(self._option_tables, rows, strict=True):
@@ -186,11 +188,11 @@ def _arrays(hypotheses: Hypotheses) -> _Arrays:
     return _Arrays(*(table.numpy() for table in hypotheses.tables))
 
 
-def _utf8(tables: Utf8Tables | None) -> _Utf8:
+def _utf8(tables: Utf8Tables | None, is_held: Tensor) -> _Utf8:
     if tables is None:
         return _Utf8()
-    addresses = map(address, (tables.spelled, tables.is_allowed, tables.next_state))
-    return _Utf8(*addresses, len(tables.next_state), len(tables.spelled))
+    own = map(address, (tables.spelled, tables.is_allowed, tables.next_state, is_held))
+    return _Utf8(*own, len(tables.next_state), len(tables.spelled), is_held.size(1))
 
 
 def _addresses(hypotheses: Hypotheses) -> _Hypotheses:

@@ -18,7 +18,8 @@ class Entries {
           groups_(static_cast<size_t>(of.slot) * state.max_length),
           place_(static_cast<size_t>(of.slot) * state.max_beam + of.beam),
           produced_(place_ * state.max_length),
-          is_start_(state.length[of.slot] == state.terms.start[of.slot]) {
+          is_start_(state.length[of.slot] == state.terms.start[of.slot]),
+          is_spelling_(state.spelling[place_] != 0) {
         while (count_ < size_ && tables_.tokens[start_ + count_] >= 0) count_++;
         for (int64_t group = 0; group < state.num_terms[of.slot]; group++)
             total_ += missing(group) * tables_.length[groups_ + group];
@@ -35,7 +36,7 @@ class Entries {
 
     bool is_offered(size_t i) const {
         bool may_open = tables_.opens[start_ + i] || (tables_.opens_at_start[start_ + i] && is_start_);
-        return is_next(i) && (may_open || !tables_.is_first[start_ + i]);
+        return is_next(i) && ((may_open && !is_spelling_) || !tables_.is_first[start_ + i]);
     }
 
     int64_t needed_after(int64_t next) const {
@@ -52,7 +53,7 @@ class Entries {
 
     const TermTables &tables_;
     size_t size_, start_, groups_, place_, produced_, count_ = 0;
-    bool is_start_;
+    bool is_start_, is_spelling_;
     int64_t total_ = 0;
 };
 
@@ -103,12 +104,11 @@ TermChoice choose_with_terms(const SearchState &state, Hypothesis hypothesis, co
 
     for (Wanted &one : choice.own) {
         logits[one.token] = kNever;
-        bool is_possible = one.needed <= left && may_follow(state.utf8, spelling, one.token);
-        one.score = is_possible ? raw[one.token] : kNever;
+        one.score = one.needed <= left ? raw[one.token] : kNever;
     }
     logits[state.eos] = is_missing ? kNever : end;
     for (size_t token = 0; token < size; token++)
-        if (!may_follow(state.utf8, spelling, token)) logits[token] = kNever;
+        if (!may_follow(state.utf8, hypothesis.slot, spelling, token)) logits[token] = kNever;
     choice.others = likeliest(logits, size, count);
     int64_t slack = spelling != 0 ? 0 : kLongestCharacter - 1;
     for (Wanted &one : choice.others) {

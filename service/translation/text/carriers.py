@@ -24,7 +24,6 @@ from service.translation.text.amounts import Amount
 
 _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "27598", "19637")
 _MOST_NUMBERS = 6
-_BRACKETS = regex.compile("[⟦⟧]")
 
 
 class MarkedTranslation(NamedTuple):
@@ -126,8 +125,6 @@ class CarriedText:
             for match, slot in zip(matches, slots, strict=True)
         ]
         marked = _Replaced(target, replacements)
-        if _BRACKETS.search(marked.text):
-            return None
         moved = [
             *_moved_links(links, self._marked, marked),
             *_slot_links(slots, replacements, marked),

@@ -79,6 +79,15 @@ def test_the_tokenizer_says_how_many_there_are(
     assert (reserving.reserved, tiny_tokenizer.reserved) == (16, 0)
 
 
+def test_each_is_copied_from_the_same_piece(
+    reserving: Tokenizer, tiny_tokenizer: Tokenizer
+) -> None:
+    copied = reserving.copied_ids()
+    assert set(reserving.pieces(list(copied))) == set(PIECES)
+    assert list(copied.values()) == list(copied)
+    assert tiny_tokenizer.copied_ids() == {}
+
+
 def test_a_vocabulary_without_them_cannot_be_said_to_have_them(reserving_file: Path) -> None:
     config = TokenizerConfig(reserving_file.name, reserving_file.name, reserved=17)
     with pytest.raises(TokenizerError, match=r"reserved is 17, but the vocabulary has no '⟦16⟧'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -106,6 +107,16 @@ def test_a_piece_that_says_that_something_was_lost_is_never_generated(
     config = TokenizerConfig(name, name, target_vocabulary="pieces.json")
     tokenizer = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
     assert tokenizer.control_ids() == [0, 1, 3, 5]
+
+
+def test_a_piece_of_private_use_is_only_copied(tiny_tokenizer_file: Path) -> None:
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁a", "b\ue000", "\U0010fffd", "\uf900"]
+    (tiny_tokenizer_file.parent / "private.json").write_text(json.dumps(pieces), encoding="utf-8")
+    name = tiny_tokenizer_file.name
+    own = TokenizerConfig(name, name, target_vocabulary="private.json")
+    both = dataclasses.replace(own, source_vocabulary="private.json")
+    found = [Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, one) for one in (own, both)]
+    assert [one.copied_ids() for one in found] == [{5: None, 6: None}, {5: 5, 6: 6}]
 
 
 def test_a_control_symbol_spells_nothing_even_if_it_is_a_byte(tiny_tokenizer_file: Path) -> None:
