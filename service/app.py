@@ -49,6 +49,7 @@ from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
+from service.translation.documents.program import Bounds
 from service.translation.files import FileTranslator
 from service.translation.suggestion_store import SuggestionStore
 from service.translation.suggestions import SuggestedTranslations
@@ -187,7 +188,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         limits,
         AllowedOrigins(frozenset(settings.cors_origins)),
         FileStore(),
-        FileTranslator(dispatcher, settings.max_document_characters),
+        FileTranslator(dispatcher, Bounds(settings.max_document_characters)),
         _make_access(settings),
         _make_suggested(settings, dispatcher),
         BodyBudget(settings.max_bodies_bytes),

@@ -111,12 +111,12 @@ async def exhaust_memory(bench: Bench) -> None:
 
 
 async def _upload_much(scene: Scene) -> Result:
-    """A file of nine megabytes, whose parsing takes several times that."""
-    content = b"<p>" + b"<b>x</b> " * 1_000_000 + b"</p>"
+    """A file of nine megabytes, which the server holds two to three times."""
+    content = b'["Hello."' + b" " * 9_000_000 + b"]"
     writer = scene.writers.plain
     fields = {"source": "en", "target": "de"}
     answer = await scene.pool.send(
-        writer.multipart("/translate_file", fields, ("large.html", content))
+        writer.multipart("/translate_file", fields, ("large.json", content))
     )
     return scene.judge("large file", answer) or Result.RIGHT
 
@@ -182,7 +182,7 @@ PROMISES = (
         "RLIMIT_AS 48 MiB above what is mapped, 24 files of 9 MB",
         loaded(exhaust_memory, (), Result.REFUSED, logs=False),
         (
-            "tests/service/http/test_exhaustion.py::test_a_file_that_needs_more_memory_than_there_is_gets_503",
+            "tests/service/http/test_exhaustion.py::test_a_file_that_no_process_can_be_started_for_gets_503",
             "tests/service/http/protocols/test_received.py::test_a_connection_whose_first_bytes_find_no_memory_gets_503",
             "tests/service/http/protocols/test_refusing.py::test_an_early_answer_is_not_lost_when_the_rest_of_the_body_finds_no_memory",
         ),
