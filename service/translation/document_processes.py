@@ -48,15 +48,12 @@ class DocumentProcesses:
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(_MAX_PROCESSES)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._program: subprocess.Popen[bytes] | None = None
-        self._control = socket.socket()
+        self._program: _Program | None = None
 
     def close(self) -> None:
-        """End the program. Processes end with the calls that wait for them."""
-        self._control.close()
+        """Processes end with the calls that wait for them."""
         if self._program is not None:
-            self._program.kill()
-            self._program.wait()
+            self._program.close()
 
     async def read(self, client: str, task: Task) -> ReadDocument:
         """Raises InvalidDocument or DocumentTooLarge."""
@@ -80,21 +77,40 @@ class DocumentProcesses:
 
     def _new_process(self) -> socket.socket:
         """A socket to a new process."""
-        if self._program is None or self._program.poll() is not None:
-            self._start()
+        if self._program is None or not self._program.is_running:
+            self.close()
+            self._program = _Program()
+        return self._program.new_process()
+
+
+class _Program:
+    """The program, without this process's environment, which may hold secrets."""
+
+    def __init__(self) -> None:
+        path = [str(Path(service.__file__).parents[1]), *filter(None, sys.path)]
+        environment = {"PYTHONPATH": os.pathsep.join(path)}
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._process = subprocess.Popen(_COMMAND, stdin=theirs.fileno(), env=environment)
+            except OSError:
+                self._control.close()
+                raise
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def new_process(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self._control, [b"."], [theirs.fileno()])
         return ours
 
-    def _start(self) -> None:
-        """Without this process's environment, which may hold secrets."""
-        path = [str(Path(service.__file__).parents[1]), *filter(None, sys.path)]
-        environment = {"PYTHONPATH": os.pathsep.join(path)}
+    def close(self) -> None:
         self._control.close()
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._program = subprocess.Popen(_COMMAND, stdin=theirs.fileno(), env=environment)
+        self._process.kill()
+        self._process.wait()
 
 
 def _result(answer: bytes, bounds: Bounds | None) -> bytes:
