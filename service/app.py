@@ -46,6 +46,7 @@ from service.stores.keys import KeyStore
 from service.stores.suggestions import SuggestionStore
 from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
+from service.translation.documents.program import Bounds
 from service.translation.files import FileTranslator
 from service.wiring import wire
 
@@ -183,7 +184,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
         request_log,
         limits,
         FileStore(),
-        FileTranslator(dispatcher, settings.max_document_characters),
+        FileTranslator(dispatcher, Bounds(settings.max_document_characters)),
         _make_access(settings),
         _make_suggested(settings, dispatcher),
         BodyBudget(settings.max_bodies_bytes),

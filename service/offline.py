@@ -64,7 +64,7 @@ class OfflineTranslator:
         twice_full = 2 * max(model.sizes.max_slots for model in loaded)
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
-        self._files = FileTranslator(self._dispatcher, _UNLIMITED, num_parts)
+        self._files = FileTranslator(self._dispatcher, num_parts=num_parts)
         self._beam_size = options.beam_size
         penalty = options.length_penalty
         self._decoding_options = {} if penalty is None else {"length_penalty": penalty}

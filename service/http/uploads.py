@@ -54,7 +54,7 @@ async def translate_upload(
     """
     state, caller = server_state(request), request.state.caller
     job = await state.admit(caller, wanted, num_characters=0)
-    work = FileJob(file.name, file.content, job, replaces)
+    work = FileJob(file.name, file.content, job, replaces, caller.name)
     translation = state.file_translator.translate(work, on_counted=caller.charge)
     done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)

@@ -1,26 +1,29 @@
-"""Translate files: parsing and writing run in a thread, and segments pass the engine in parts."""
+"""Translate files: read in a process of their own, translated in parts, and written in another."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
-import functools
 import itertools
+import json
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from service.errors import DocumentTooLarge, Overloaded, ServiceError
+from service.errors import Overloaded, ServiceError, TooManyAtOnce
 from service.translation.dispatcher import Dispatcher
-from service.translation.documents.formats import FileFormat, format_of, parse_file
-from service.translation.documents.segments import FileOptions, ParsedFile, Segment
+from service.translation.document_processes import DocumentProcesses, ReadDocument, part_of
+from service.translation.documents.formats import FileFormat, format_of
+from service.translation.documents.program import Bounds, Part, Task
+from service.translation.documents.segments import FileOptions
 from service.translation.job import AUTO, TextFormat, TranslationJob
-from service.translation.text_pool import TextPool, cost_of
 
-_PART_SEGMENTS, _PART_CHARACTERS = 32, 2000
 _SAMPLE_CHARACTERS = 4000
-_MAX_FILES = 16
+_MAX_FILES, _MAX_FILES_OF_CLIENT = 16, 12
+_RETRY_SECONDS = 5
 Progress = Callable[[int, int], None]
 """Gets the number of characters that are translated, and of all."""
 Counted = Callable[[int], Awaitable[None]]
@@ -30,12 +33,13 @@ Counted = Callable[[int], Awaitable[None]]
 @dataclass(frozen=True)
 class FileJob:
     """A file to translate. `job`: languages and options, without texts; `replaces`: translate also
-    what has a translation in the file already."""
+    what has a translation in the file already; `client`: whose files take turns."""
 
     name: str
     content: bytes
     job: TranslationJob
     replaces: bool = False
+    client: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,17 @@ class FileTranslator:
     """Translates files with the dispatcher. Each has at most `num_parts` parts in the engine at a
     time, so that a long file does not hold back others."""
 
-    def __init__(self, dispatcher: Dispatcher, max_characters: int, num_parts: int = 2) -> None:
-        self._dispatcher, self._max_characters = dispatcher, max_characters
-        self._num_parts, self._num_files = num_parts, 0
-        self._pool = TextPool(num_threads=2)
+    def __init__(
+        self, dispatcher: Dispatcher, bounds: Bounds | None = None, num_parts: int = 2
+    ) -> None:
+        """`bounds`: of each file."""
+        self._dispatcher, self._bounds = dispatcher, bounds
+        self._num_parts, self._processes = num_parts, DocumentProcesses()
+        self._num_files: Counter[str] = Counter()
 
     def close(self) -> None:
-        self._pool.close()
+        """End the program that reads documents."""
+        self._processes.close()
 
     async def translate(
         self,
@@ -67,40 +75,31 @@ class FileTranslator:
     ) -> TranslatedFile:
         """Raises a ServiceError. The deadline counts from the call."""
         file_format = format_of(work.name)
-        cost = cost_of(1, len(work.content))
-        self._pool.require_room(cost)
-        if self._num_files >= _MAX_FILES:
-            raise Overloaded(f"{_MAX_FILES} files are being translated; try again later")
-        self._num_files += 1
-        try:
-            with self._dispatcher.in_progress():
-                return await self._translate(work, file_format, cost, on_progress, on_counted)
-        finally:
-            self._num_files -= 1
-
-    async def _translate(
-        self,
-        work: FileJob,
-        file_format: FileFormat,
-        cost: int,
-        on_progress: Progress | None,
-        on_counted: Counted | None,
-    ) -> TranslatedFile:
         run = _FileRun(self._dispatcher, work.job, self._num_parts, on_progress)
-        parse = functools.partial(parse_file, work.content, work.name, self._options(work))
-        parsed = await self._pool.run(cost, parse)
-        num_characters = await self._pool.run(cost, functools.partial(_count, parsed))
-        if num_characters > self._max_characters:
-            raise DocumentTooLarge(
-                f"the file has {num_characters} characters to translate, at most "
-                f"{self._max_characters} are allowed"
+        with self._place(work.client), self._dispatcher.in_progress():
+            task = Task(work.name, work.content, self._options(work), self._bounds)
+            read = await self._processes.read(work.client, task)
+            if on_counted is not None:
+                await on_counted(read.num_characters)
+            task = dataclasses.replace(task, translations=await run.translate(read))
+            content = await self._processes.run(work.client, task)
+        return TranslatedFile(content, file_format, read.num_characters)
+
+    @contextlib.contextmanager
+    def _place(self, client: str) -> Iterator[None]:
+        """Count a file of the client inside the block. Raises Overloaded or TooManyAtOnce."""
+        if self._num_files.total() >= _MAX_FILES:
+            raise Overloaded(f"{_MAX_FILES} files are being translated; try again later")
+        if self._num_files[client] >= _MAX_FILES_OF_CLIENT:
+            raise TooManyAtOnce(
+                f"Slowdown: {_MAX_FILES_OF_CLIENT} files at the same time are allowed for a client",
+                _RETRY_SECONDS,
             )
-        if on_counted is not None:
-            await on_counted(num_characters)
-        translations = await run.translate(parsed.segments, num_characters)
-        write = functools.partial(parsed.write, translations)
-        content = await self._pool.run(cost, write)
-        return TranslatedFile(content, file_format, num_characters)
+        self._num_files[client] += 1
+        try:
+            yield
+        finally:
+            self._num_files -= Counter([client])  # without those of none
 
     def _options(self, work: FileJob) -> FileOptions:
         """With the languages as the models spell them. Raises UnsupportedLanguage."""
@@ -126,27 +125,29 @@ class _FileRun:
         seconds = job.deadline_seconds
         self._ends_seconds = None if seconds is None else time.monotonic() + seconds
 
-    async def translate(self, segments: Sequence[Segment], num_characters: int) -> list[str]:
-        """The translations in order. The first part asks for room; later ones go on with it."""
-        job = dataclasses.replace(self._job, source=await self._source(segments))
-        done: dict[int, list[str]] = {}
-        parts = enumerate(_parts(segments))
+    async def translate(self, read: ReadDocument) -> list[bytes]:
+        """The translations of each part in JSON. The first part asks for room; later ones go on
+        with it."""
+        job = dataclasses.replace(self._job, source=await self._source(read))
+        done: dict[int, bytes] = {}
+        parts = enumerate(map(part_of, read.lines))
         num_done = 0
 
         async def translate_some(most: int | None, *, is_admitted: bool) -> None:
             nonlocal num_done
             for number, part in itertools.islice(parts, most):
                 one = self._part_job(job, part, is_admitted=is_admitted)
-                done[number] = [result.text for result in await self._dispatcher.translate(one)]
+                texts = [result.text for result in await self._dispatcher.translate(one)]
+                done[number] = json.dumps(texts).encode()
                 num_done += sum(map(len, one.texts))
                 if self._on_progress is not None:
-                    self._on_progress(num_done, num_characters)
+                    self._on_progress(num_done, read.num_characters)
 
-        if not segments:
+        if not read.lines:
             await self._dispatcher.translate(job)  # checks the languages
         await translate_some(1, is_admitted=False)
         await self._together(translate_some)
-        return [text for number in range(len(done)) for text in done[number]]
+        return [done[number] for number in range(len(done))]
 
     async def _together(self, translate_some: Callable[..., Coroutine[Any, Any, None]]) -> None:
         """Translate the other parts, some at a time; the first failure cancels the others."""
@@ -160,50 +161,29 @@ class _FileRun:
             return
         raise error
 
-    def _part_job(
-        self, job: TranslationJob, part: Sequence[Segment], *, is_admitted: bool
-    ) -> TranslationJob:
-        """`part` has segments that are written alike."""
+    def _part_job(self, job: TranslationJob, part: Part, *, is_admitted: bool) -> TranslationJob:
         ends = self._ends_seconds
         return dataclasses.replace(
             job,
-            texts=[segment.text for segment in part],
-            format=part[0].format,
-            split_sentences=part[0].split_sentences,
+            texts=part.texts,
+            format=part.format,
+            split_sentences=part.split_sentences,
             deadline_seconds=None if ends is None else max(0.0, ends - time.monotonic()),
             is_admitted=is_admitted,
         )
 
-    async def _source(self, segments: Sequence[Segment]) -> str:
+    async def _source(self, read: ReadDocument) -> str:
         """The language of the file: of its beginning, if it is not named."""
-        if self._job.source != AUTO or not segments:
+        if self._job.source != AUTO or not read.lines:
             return self._job.source
-        sample, size = [], 0
-        for segment in segments:
-            sample.append(segment)
-            size += len(segment.text)
+        sample: list[Part] = []
+        size = 0
+        for part in map(part_of, read.lines):
+            sample.append(part)
+            size += sum(map(len, part.texts))
             if size >= _SAMPLE_CHARACTERS:
                 break
         text_format: TextFormat = "html" if any(one.format == "html" for one in sample) else "text"
-        text = "\n".join(segment.text for segment in sample)[: 2 * _SAMPLE_CHARACTERS]
+        text = "\n".join(text for part in sample for text in part.texts)[: 2 * _SAMPLE_CHARACTERS]
         job = dataclasses.replace(self._job, texts=[text], format=text_format)
         return await self._dispatcher.detect_source(job)
-
-
-def _parts(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """Neighbouring segments that are written alike, a few at a time."""
-    part: list[Segment] = []
-    size = 0
-    for segment in segments:
-        is_full = len(part) >= _PART_SEGMENTS or size + len(segment.text) > _PART_CHARACTERS
-        if part and (is_full or part[0][1:] != segment[1:]):
-            yield part
-            part, size = [], 0
-        part.append(segment)
-        size += len(segment.text)
-    if part:
-        yield part
-
-
-def _count(parsed: ParsedFile) -> int:
-    return sum(len(segment.text) for segment in parsed.segments)

@@ -45,6 +45,11 @@ class Caller:
         self._place = contextlib.ExitStack()
 
     @property
+    def name(self) -> str:
+        """The client's, a key's or an address's."""
+        return self._client.name
+
+    @property
     def used(self) -> Used:
         """What the client's key has used this month."""
         return self._access.used(self._client)

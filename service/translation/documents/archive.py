@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.documents.segments import PlacedText, Segment, invalid
@@ -26,53 +27,44 @@ class Archive:
 
     def __init__(self, content: bytes) -> None:
         self.content, self._num_text_bytes = content, 0
-        try:
-            with zipfile.ZipFile(io.BytesIO(content)) as opened:
-                self._members = opened.infolist()
-        except _READ_ERRORS as error:
-            raise invalid("as a ZIP archive", error) from None
-        self.names = [member.filename for member in self._members]
+        with _reading():
+            self._opened = zipfile.ZipFile(io.BytesIO(content))
+            self._members = self._opened.infolist()
+        self.names = self._opened.NameToInfo.keys()
         _require_harmless(self._members, len(content))
-        self._require_intact()
-
-    def _require_intact(self) -> None:
-        """Read every member once, so that damage is known before anything is translated."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(self.content)) as opened:
-                damaged = opened.testzip()
-        except _READ_ERRORS as error:
-            raise invalid("as a ZIP archive", error) from None
+        with _reading():  # every member, before anything is translated
+            damaged = self._opened.testzip()
         if damaged is not None:
             raise invalid("as a ZIP archive", f"{damaged} is damaged")
 
     def read(self, name: str) -> bytes:
         """A member that is to be parsed."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(self.content)) as opened:
-                self._num_text_bytes += opened.getinfo(name).file_size
-                if self._num_text_bytes > _MAX_TEXT_BYTES:
-                    raise DocumentTooLarge(
-                        f"the file's texts have more than {_MAX_TEXT_BYTES} bytes when unpacked"
-                    )
-                return opened.read(name)
-        except _READ_ERRORS as error:
-            raise invalid("as a ZIP archive", f"{name}: {error}") from None
+        self._num_text_bytes += self._opened.getinfo(name).file_size
+        if self._num_text_bytes > _MAX_TEXT_BYTES:
+            raise DocumentTooLarge(
+                f"the file's texts have more than {_MAX_TEXT_BYTES} bytes when unpacked"
+            )
+        with _reading():
+            return self._opened.read(name)
 
     def replace(self, members: Mapping[str, bytes]) -> bytes:
         """The archive with other contents of some members; the others keep theirs."""
         written = io.BytesIO()
-        try:
-            with (
-                zipfile.ZipFile(io.BytesIO(self.content)) as opened,
-                zipfile.ZipFile(written, "w") as archive,
-            ):
-                for member in self._members:
-                    name = member.filename
-                    own = members[name] if name in members else opened.read(member)
-                    archive.writestr(_like(member), own)
-        except _READ_ERRORS as error:
-            raise invalid("as a ZIP archive", error) from None
+        with _reading(), zipfile.ZipFile(written, "w") as archive:
+            for member in self._members:
+                name = member.filename
+                own = members[name] if name in members else self._opened.read(member)
+                archive.writestr(_like(member), own)
         return written.getvalue()
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """Raise InvalidDocument for what zipfile raises."""
+    try:
+        yield
+    except _READ_ERRORS as error:
+        raise invalid("as a ZIP archive", error) from None
 
 
 class ArchiveFile:

@@ -28,7 +28,7 @@ def parse(content: bytes, options: FileOptions) -> ArchiveFile:
     if "META-INF/encryption.xml" in archive.names and _is_protected(archive):
         raise InvalidDocument("the book is protected against copying")
     texts = {}
-    for name, media_type in _items(archive):
+    for name, media_type in dict(_items(archive)).items():
         xml = read_xml(archive.read(name))
         if media_type == _PAGE:
             placed = place_page(xml.source)
@@ -47,8 +47,8 @@ def _is_protected(archive: Archive) -> bool:
 def _items(archive: Archive) -> Iterator[tuple[str, str]]:
     """The members of the package with text, and their media types."""
     container = read_xml(archive.read(_CONTAINER))
-    for root in container.starts(_ROOT_FILE):
-        path = container.attribute(root, "full-path") or ""
+    roots = (container.attribute(root, "full-path") for root in container.starts(_ROOT_FILE))
+    for path in dict.fromkeys(root or "" for root in roots):
         if path not in archive.names:
             raise InvalidDocument("the file is not an EPUB file: its package is missing")
         package = read_xml(archive.read(path))

@@ -13,7 +13,6 @@ import regex
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from service.errors import DocumentTooLarge
 from service.translation.documents.encodings import decode
 from service.translation.documents.markdown_inline import MarkdownText
 from service.translation.documents.segments import (
@@ -32,8 +31,6 @@ _FRONT_MATTER = regex.compile(
 )
 _TASK = regex.compile(r"\[[ xX]\]\s++(?=\S)")
 _HTML_CHARACTERS = 20_000
-_MOST_CHARACTERS = 2_000_000
-"""Marks alone take up to ten seconds of CPU for a million characters."""
 
 
 class _Span(NamedTuple):
@@ -46,14 +43,9 @@ class _Span(NamedTuple):
 def parse(content: bytes, options: FileOptions) -> TextFile:
     """CommonMark with tables, as on GitHub; other extensions are read as text.
 
-    Raises DocumentTooLarge or InvalidDocument.
+    Raises InvalidDocument.
     """
     source, encode = decode(content)
-    if len(source) > _MOST_CHARACTERS:
-        raise DocumentTooLarge(
-            f"the file has {len(source)} characters of Markdown, at most {_MOST_CHARACTERS} are "
-            "allowed"
-        )
     front = _FRONT_MATTER.match(source)
     places = _Blocks(source, front.end() if front else 0).places()
     return TextFile(PlacedText(source, places), encode)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
 
 import regex
 
@@ -55,7 +54,7 @@ def _places(xml: XmlText, message: int, options: FileOptions) -> Iterator[Place]
 
 def _place(text: str, opening: Edit, closing: str) -> Place:
     def write(translation: str) -> str:
-        return opening.text + escape(translation) + closing
+        return opening.text + html.escape(translation, quote=False) + closing
 
     segment = Segment(text, "auto")
     return Place(opening.start, opening.end, segment, write, is_filled=True)

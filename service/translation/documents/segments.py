@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import regex
 
 from service.errors import InvalidDocument
-from service.translation.job import SplitSentences, TextFormat
+
+if TYPE_CHECKING:
+    from service.translation.job import SplitSentences, TextFormat
 
 _LETTER = regex.compile(r"\p{L}")
 _LITERALS = frozenset({"true", "false", "null"})

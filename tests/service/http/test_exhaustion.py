@@ -32,13 +32,13 @@ def test_a_failure_of_the_machine_is_told_from_one_of_the_server(
     assert "secret" not in str(error)
 
 
-def test_a_file_that_needs_more_memory_than_there_is_gets_503(
+def test_a_file_that_no_process_can_be_started_for_gets_503(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def parse_file(*_: object) -> None:
-        raise MemoryError
+    def popen(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, "no more processes")
 
-    monkeypatch.setattr("service.translation.files.parse_file", parse_file)
+    monkeypatch.setattr("subprocess.Popen", popen)
     with TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
         file = {"file": ("a.txt", b"Hello.")}
         answer = client.post("/translate_file", files=file, data={"source": "en", "target": "de"})

@@ -17,12 +17,14 @@ from service.errors import (
     Draining,
     InvalidDocument,
     Overloaded,
+    TooManyAtOnce,
     TranslationFailed,
     UnsupportedFile,
     UnsupportedLanguage,
 )
 from service.observability.metrics import Metrics
 from service.settings import Settings
+from service.translation.documents.program import Bounds
 from service.translation.files import FileJob, FileTranslator
 from service.translation.job import TranslationJob
 from service.wiring import wire
@@ -51,7 +53,7 @@ class Wired:
         engines, self.dispatcher, self.pool = wire(settings, [fake_model(runner)], Metrics())
         (self.engine,) = engines.values()
         self.runner = runner
-        self.files = FileTranslator(self.dispatcher, max_characters)
+        self.files = FileTranslator(self.dispatcher, Bounds(max_characters))
 
 
 @contextlib.asynccontextmanager
@@ -173,15 +175,17 @@ async def test_too_many_characters_are_refused_before_the_engine() -> None:
 @in_event_loop
 async def test_too_many_files_at_once_are_refused() -> None:
     async with running() as wired:
-        wired.runner.gate.clear()
         begun = [
-            asyncio.ensure_future(wired.files.translate(file(b"a%d" % number)))
-            for number in range(16)
+            asyncio.ensure_future(wired.files.translate(replace(file(b"a"), client=client)))
+            for client in "a" * 12 + "bcd"
         ]
-        await eventually(lambda: wired.engine.num_running + wired.engine.num_waiting >= 4)
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyAtOnce, match="12 files"):
+            await wired.files.translate(replace(file(b"b"), client="a"))
+        begun.append(asyncio.ensure_future(wired.files.translate(file(b"a"))))
+        await asyncio.sleep(0)
         with pytest.raises(Overloaded, match="16 files"):
             await wired.files.translate(file(b"b"))
-        wired.runner.gate.set()
         await asyncio.gather(*begun)
         assert (await wired.files.translate(file(b"b"))).content == b"B"
 
