@@ -45,7 +45,7 @@ class _Replacement(NamedTuple):
 
 
 class _Beside(NamedTuple):
-    """What touches a slot before and after it: a character of a word, or ""."""
+    """What touches a slot before and after it: a character of a word, a mark, or ""."""
 
     before: str
     after: str
@@ -114,14 +114,14 @@ class CarriedText:
         if sorted(order) != list(range(len(self.spellings))):
             return None
         slots = [self._slots[index] for index in order]
-        is_source_spaced, is_padded = is_spaced(source_language), is_spaced(language)
+        is_source_spaced, is_target_spaced = is_spaced(source_language), is_spaced(language)
         replacements = [
             _replacement(
                 target,
                 match.span(),
                 slot.target,
                 _beside(self.marked, slot, is_source_spaced),
-                is_padded=is_padded,
+                is_padded=is_target_spaced or (is_source_spaced and slot.target == MARK),
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
@@ -227,20 +227,21 @@ def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
 
 
 def _beside(marked: str, slot: Slot, is_spaced_language: bool) -> _Beside:
-    """What touches a slot. Without spaces between words only digits belong to it."""
+    """What touches a slot. Without spaces between words only digits and marks belong to it."""
     belongs = str.isalnum if is_spaced_language else str.isdigit
-    before, after = marked[max(0, slot.start - 1) : slot.start], marked[slot.end : slot.end + 1]
-    return _Beside(before if belongs(before) else "", after if belongs(after) else "")
+    beside = marked[max(0, slot.start - 1) : slot.start], marked[slot.end : slot.end + 1]
+    return _Beside(*(char if belongs(char) or char == MARK else "" for char in beside))
 
 
 def _replacement(
     target: str, span: tuple[int, int], new: str, beside: _Beside, *, is_padded: bool
 ) -> _Replacement:
-    """What stands for target[slice(*span)]: with a space where the translation has a letter beside
-    it and the source none, without the space that parts it from its digit."""
+    """What stands for target[slice(*span)]: with a space where the translation has a letter or
+    another carrier beside it and the source none, without the space that parts it from its
+    digit."""
     start, end = span
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
-    left = " " if is_padded and before.isalnum() and not beside.before else ""
+    left = " " if is_padded and (before.isalnum() or before == "⟧") and not beside.before else ""
     right = " " if is_padded and after.isalnum() and not beside.after else ""
     if beside.before.isdigit() and target[max(0, start - 2) : start] == f"{beside.before} ":
         start -= 1
