@@ -39,7 +39,9 @@ _DELIMITED = regex.compile(
     |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["']
     |(?<![\p{Latin}\d_])[A-Z]\w*+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
     |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>
-    # units after a number, telephone numbers, IBAN, hashtags in Chinese
+    # 2024-05-17 10:00, units after a number, telephone numbers, IBAN, hashtags in Chinese
+    |(?<![\p{Latin}\d_-])\d{4}-\d\d-\d\d
+        (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\p{Latin}\d_-])
     |\d[\ \u00a0]?\K(?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB
         |[hkM]Pa|ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])(?![\p{Latin}\d_])
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}
@@ -63,8 +65,8 @@ _CODE = regex.compile(
     |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/[\w.+~-]++/[\w.]|^--\p{L}
     |(?:[\w\ufffc]{2}|[*)])\.\p{Ll}|^\.\p{Ll}\w|^v\d+\.\d
     |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.\d
-    # 2024-05-17 yyyy-MM-dd a:b:c:d localhost:80 1a-2b-3c-4d-5e-6f AB12-CD34-EF56
-    |^\d{4}-\d\d-\d\d(?!\d)|^(?:([yYMdDHhmsSTJ])\1+[-./:]?){2,}$|\w:\w*:\w*:\w|\p{L}:\d{2}
+    # yyyy-MM-dd a:b:c:d localhost:80 1a-2b-3c-4d-5e-6f AB12-CD34-EF56
+    |^(?:([yYMdDHhmsSTJ])\1+[-./:]?){2,}$|\w:\w*:\w*:\w|\p{L}:\d{2}
     |^[\da-fA-F]{2}(?:-[\da-fA-F]{2}){5}$|^(?=[A-Z-]*\d)[A-Z\d]{2,}(?:-[A-Z\d]{2,}){2}
     # 1a2b3c 0x1f X20931 getName FileName aHumpAndAnother; not LehrerInnen
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
@@ -89,9 +91,8 @@ _PILES = regex.compile(
 _BLOCK_HEAD = regex.compile(
     r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal)\s*+,", regex.IGNORECASE
 )
-_QUOTES = "'\""
-_END_MARKS = ".,;:!?" + _QUOTES
-_PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "["}
+_END_MARKS = ".,;:!?"
+_PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
 
 
 class Span(NamedTuple):
@@ -155,21 +156,27 @@ def _tokens(text: str) -> Iterator[Span]:
 
 def _trimmed(token: str) -> tuple[int, int]:
     """Where a token is without the sentence's marks, quotation marks and brackets around it."""
-    excess = {char: token.count(char) - token.count(_PARTNERS[char]) for char in _PARTNERS}
+    counts = {char: token.count(char) for char in _PARTNERS}
+    excess = {
+        one: counts[one] - counts[other] if one != other else counts[one] % 2
+        for one, other in _PARTNERS.items()
+    }
     start, end = 0, len(token)
     while start < end:
         first, last = token[start], token[end - 1]
-        if last in _END_MARKS or excess.get(last, 0) > 0:
-            excess[last] = excess.get(last, 0) - 1
+        if last in _END_MARKS:
             end -= 1
-        elif first in _QUOTES or excess.get(first, 0) > 0:
-            excess[first] = excess.get(first, 0) - 1
+        elif excess.get(last, 0) > 0:
+            excess[last] -= 1
+            end -= 1
+        elif excess.get(first, 0) > 0:
+            excess[first] -= 1
             start += 1
         elif _PARTNERS.get(first) == last:
             start, end = start + 1, end - 1
         else:
             break
-    suffix = _SUFFIX.search(token, start, end)
+    suffix = None if token.startswith("@", start) else _SUFFIX.search(token, start, end)
     return start, suffix.start() if suffix else end
 
 
