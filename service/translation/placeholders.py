@@ -58,9 +58,9 @@ _CODE = regex.compile(
     r"""
     # a_b a=b a\b __a __ $a @a #a %A
     [\w\ufffc](?:_+|[\\@=|^<>\#]+)[\w\ufffc]|__\w|\w__|(?<!\w)(?:[@$\\]|\#\d*)[\p{L}_]|%\p{Lu}
-    # two signs that text hardly has, operators, a()
+    # two signs that text hardly has, operators, names with ™, a()
     |(?:(?:[\\@=|^{}]|\w>|<\w|\$(?!\d)|[%\#]\p{L}).*?){2}
-    |&&|\|\||[=!<>:+-]=|[-=]>|<-|::|://\S|\w\((?:\)|["'])
+    |&&|\|\||[=!<>:+-]=|[-=]>|<-|::|://\S|\w[™®©]|\w\((?:\)|["'])
     # /a/b ~/a a/b/c/d --a a.b; 1.2.3 and v1.2, not 24.12.2024 or 1.000.000
     |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/[\w.+~-]++/[\w.]|^--\p{L}
     |(?:[\w\ufffc]{2}|[*)])\.\p{Ll}|^\.\p{Ll}\w|^v\d+\.\d
@@ -78,7 +78,7 @@ _CODE = regex.compile(
 """What a token of code has."""
 _SUFFIX = regex.compile(r"(?:'s|(?:-\p{Lu}\p{Ll}{2,})+)$")
 """What a sentence adds to a name: do_it's, and in German do_it-Aufruf."""
-_HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧-]|[.:][a-z]|[a-z][A-Z]|\(\)")
+_HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]|[.:][a-z]|[a-z][A-Z]|\(\)")
 """What a text has that may have to be kept."""
 _PLAIN = re.compile(r"[\"'(]*[^\W\d_]?[a-z\u00df-\u00ff]*[.,;:!?)\"']*")
 """A word as most are."""
