@@ -1,38 +1,98 @@
 """Find the strings of a text that a translation must keep: placeholders, addresses, code.
 
-The patterns name what is certain. Plain numbers, amounts, times and dates other than ISO 8601's are
-left to the model. Time is linear in the text's length, times the number of `keep` strings.
+Strings with delimiters of their own are kept also beside letters: {name}, %s, <br>. Of the rest a
+token, which is what stands between spaces, is kept if it looks like code. Numbers, amounts, times
+and dates other than ISO 8601's are left to the model. All of it takes linear time.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import regex
 
-from service.translation.kept_patterns import LATIN, PATTERNS
-
-_RULES = [(trigger, regex.compile(f"(?V1){pattern}")) for trigger, pattern in PATTERNS]
-_SIGNS = {".": regex.compile(r"\.\w"), "-": regex.compile(r"[0-9a-fA-F]{4}-")}
-"""What every match of a frequent trigger's patterns has."""
-_CODE = regex.compile(
-    rf"(?<![{LATIN}])(?:[A-Z]{{1,6}}-?\d{{3,}}+(?:-\d++)*+|0x[0-9a-fA-F]++"
-    rf"|[a-z]++(?:[A-Z][a-z0-9]++){{2,}}+)(?![{LATIN}])"
+_MASK = "\ufffc"
+"""Stands for each character of a delimited string."""
+_DELIMITED = regex.compile(
+    r"""(?=[`{$%@\#\[:⟦⟧&\\<+°A-Z\d-])(?:
+    ```[^`]+```|``(?:[^`\n]++|`(?!`))++``|`[^`\n]+`
+    # {{x}} ${{ x }} {% x %} ${x} #{x} {} {0:d} {n, number} $(x) $t(x) [[x]]
+    |[$%@\#]?\{\{\{?[^{}\n]{1,200}\}?\}\}|\{%[^{}\n]{1,200}%\}|[$%@\#]\{[^{}\n]{0,200}\}
+    |\{\s*+/?[\w.$@-]*+(?:\[[^\]\s{}]{0,80}\])?\s*+(?:[:!,][^{}\n]{0,80})?\}
+    |\$t?\([^()\n]{1,80}\)|\$(?:1|[2-9](?:(?<=\$1(?!\w|[.,]\d).{0,200})|(?=.{0,200}\$1(?!\w|[.,]\d))))(?!\w|[.,]\d|\s?[MmBb]illi)
+    |\[\[[^\[\]\s]{1,80}\]\]
+    # %NAME% %% %(x)s %-5.2f %1; not "100% sure"
+    |(?<!\d)%++[A-Za-z_]\w*+%++(?!\w)|%%|%\([^()\n]{1,80}\)[-+\#0-9.]*+[A-Za-z]
+    |(?<!\d)%(?:\d{1,2}\$)?[-+\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
+        (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|[oXeEFgGaAcCSpn](?![A-Za-z]))
+    |(?<!\d)%L?\d{1,2}(?![\w$])
+    # :name :smile: [1] [X1X] [x] -x
+    |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
+    |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,40}:(?![\p{Latin}\d_:])
+    |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
+    |-(?<=\p{Han}-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\w'’-])
+    # &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
+    |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["']
+    |(?<![\p{Latin}\d_])[A-Z]\w*+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
+    |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>
+    # 2024-05-17 10:00, units after a number, telephone numbers, IBAN, hashtags in Chinese
+    |(?<![\p{Latin}\d_-])\d{4}-\d\d-\d\d
+        (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\p{Latin}\d_-])
+    |\d[\ \u00a0]?\K(?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB
+        |[hkM]Pa|ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])(?![\p{Latin}\d_])
+    |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}
+    |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
+    |(?<![\w&/])\#(?=\w*+\p{Han})[^\W\d]\w*+
+    )""",
+    regex.V1 | regex.X,
 )
-_CODE_SIGN = regex.compile(r"[0-9]|[a-z][A-Z]")
+_TOKEN = regex.compile(
+    r"(?V1)(?:[^\s\]\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uff65“”„‚‘’«»‹›…–—]"
+    r"|\](?!\())+"
+)
+_CODE = regex.compile(
+    r"""
+    # a_b a=b a\b __a __ $a @a #a %A
+    [\w\ufffc](?:_+|[\\@=|^<>\#]+)[\w\ufffc]|__\w|\w__|(?<!\w)(?:[@$\\]|\#\d*)[\p{L}_]|%\p{Lu}
+    # two signs that text hardly has, operators, names with ™, a()
+    |(?:(?:[\\@=|^{}]|\w>|<\w|\$(?!\d)|[%\#]\p{L}).*?){2}
+    |&&|\|\||[=!<>:+-]=|[-=]>|<-|::|://\S|\w[™®©]|\w\((?:\)|["'])
+    # /a/b ~/a a/b/c/d --a a.b; 1.2.3 and v1.2, not 24.12.2024 or 1.000.000
+    |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/[\w.+~-]++/[\w.]|^--\p{L}
+    |(?:[\w\ufffc]{2}|[*)])\.\p{Ll}|^\.\p{Ll}\w|^v\d+\.\d
+    |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.\d
+    # yyyy-MM-dd a:b:c:d localhost:80 1a-2b-3c-4d-5e-6f AB12-CD34-EF56
+    |^(?:([yYMdDHhmsSTJ])\1+[-./:]?){2,}$|\w:\w*:\w*:\w|\p{L}:\d{2}
+    |^[\da-fA-F]{2}(?:-[\da-fA-F]{2}){5}$|^(?=[A-Z-]*\d)[A-Z\d]{2,}(?:-[A-Z\d]{2,}){2}
+    # 1a2b3c 0x1f X20931 getName FileName aHumpAndAnother; not LehrerInnen
+    |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
+    |^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
+    |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]|[a-z][A-Z][A-Z\d]*[a-z]+\d*[A-Z]
+    """,
+    regex.V1 | regex.X,
+)
+"""What a token of code has."""
+_SUFFIX = regex.compile(r"(?:'s|(?:-\p{Lu}\p{Ll}{2,})+)$")
+"""What a sentence adds to a name: do_it's, and in German do_it-Aufruf."""
+_HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]|[.:][a-z]|[a-z][A-Z]|\(\)")
+"""What a text has that may have to be kept."""
+_PLAIN = re.compile(r"[\"'(]*[^\W\d_]?[a-z\u00df-\u00ff]*[.,;:!?)\"']*")
+"""A word as most are."""
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")
 _PILE = regex.compile(r"\p{M}{5}|[\u0334-\u0338]")
 _PILES = regex.compile(
     r"(?<![\p{L}\p{M}])(?:[\p{L}\p{M}]*?\p{M}{5,}+|(?:[\p{L}\p{M}]*?[\u0334-\u0338]){2})[\p{L}\p{M}]*+"
 )
 """Words with five marks on a letter, or two letters struck out: no model has learned them."""
-_ADDRESSES = frozenset({"://", "www.", ".", "/", "\\"})
-_END_MARKS = ".,;:!?'\"*_"
 _BLOCK_HEAD = regex.compile(
     r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal)\s*+,", regex.IGNORECASE
 )
-_WORD = regex.compile(rf"[{LATIN}]")
+_END_MARKS = ".,;:!?"
+_PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
 
 
 class Span(NamedTuple):
@@ -52,7 +112,7 @@ def find_kept(
     """The spans to keep, in order, with the `others`; those that overlap are joined, and those that
     touch if `joins_neighbours`. A `keep` string counts where no other letter or digit touches
     it."""
-    found = [*_by_rules(text), *_blocks(text), *_named(text, keep), *others]
+    found = [*_by_rules(text), *_named(text, keep), *others]
     joined: list[Span] = []
     for span in sorted(found):
         if joined and span.start < joined[-1].end + joins_neighbours:
@@ -64,46 +124,60 @@ def find_kept(
 
 def occurs(string: str, text: str) -> bool:
     """Whether the string stands in the text as a word of its own."""
-    return next(_named(text, [string]), None) is not None
+    return string in text and any(_named(text, [string]))
 
 
 def _by_rules(text: str) -> Iterator[Span]:
-    for trigger, pattern in _RULES:
-        if trigger in text and (trigger not in _SIGNS or _SIGNS[trigger].search(text)):
-            for match in pattern.finditer(text):
-                start, end = match.span()
-                if trigger in _ADDRESSES:
-                    end = _address_end(text, start, end)
-                if end > start:
-                    yield Span(start, end)
-    for pattern in _always_possible(text):
-        yield from (Span(*match.span()) for match in pattern.finditer(text))
-
-
-def _always_possible(text: str) -> Iterator[regex.Pattern[str]]:
-    """The patterns without a trigger that may match; most texts need none."""
-    if _CODE_SIGN.search(text):
-        yield _CODE
+    if _HINT.search(text):
+        delimited: list[Span] = []
+        yield from _tokens(_DELIMITED.sub(functools.partial(_mask, delimited), text))
+        yield from delimited
+        yield from _blocks(text)
     if not text.isprintable() or "\ufffc" in text or "\ufffd" in text:
-        yield _ODD
+        yield from (Span(*match.span()) for match in _ODD.finditer(text))
     if not text.isascii() and _PILE.search(text):
-        yield _PILES
+        yield from (Span(*match.span()) for match in _PILES.finditer(text))
 
 
-def _address_end(text: str, start: int, end: int) -> int:
-    """Leave out the marks that end a sentence, and brackets that were opened before."""
+def _mask(found: list[Span], match: regex.Match[str]) -> str:
+    found.append(Span(*match.span()))
+    return _MASK * len(match.group())
+
+
+def _tokens(text: str) -> Iterator[Span]:
+    """The tokens that look like code."""
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if not _PLAIN.fullmatch(token):
+            start, end = _trimmed(token)
+            if _CODE.search(token[start:end]):
+                yield Span(match.start() + start, match.start() + end)
+
+
+def _trimmed(token: str) -> tuple[int, int]:
+    """Where a token is without the sentence's marks, quotation marks and brackets around it."""
+    counts = {char: token.count(char) for char in _PARTNERS}
     excess = {
-        close: text.count(close, start, end) - text.count(opening, start, end)
-        for opening, close in ("()", "[]")
+        one: counts[one] - counts[other] if one != other else counts[one] % 2
+        for one, other in _PARTNERS.items()
     }
-    while end > start:
-        last = text[end - 1]
-        if excess.get(last, 0) > 0:
+    start, end = 0, len(token)
+    while start < end:
+        first, last = token[start], token[end - 1]
+        if last in _END_MARKS:
+            end -= 1
+        elif excess.get(last, 0) > 0:
             excess[last] -= 1
-        elif last not in _END_MARKS:
+            end -= 1
+        elif excess.get(first, 0) > 0:
+            excess[first] -= 1
+            start += 1
+        elif _PARTNERS.get(first) == last:
+            start, end = start + 1, end - 1
+        else:
             break
-        end -= 1
-    return end
+    suffix = None if token.startswith("@", start) else _SUFFIX.search(token, start, end)
+    return start, suffix.start() if suffix else end
 
 
 def _blocks(text: str) -> Iterator[Span]:
@@ -122,18 +196,30 @@ def _blocks(text: str) -> Iterator[Span]:
 
 
 def _named(text: str, keep: Iterable[str]) -> Iterator[Span]:
-    for string in keep:
-        start = text.find(string)
-        while start >= 0:
-            end = start + len(string)
-            if not (_is_inside_word(text, start) or _is_inside_word(text, end)):
-                yield Span(start, end)
-                start = text.find(string, end)
-            else:
-                start = text.find(string, start + 1)
+    if keep:
+        for match in _named_pattern(tuple(keep)).finditer(text):
+            yield Span(*match.span(1))
 
 
-def _is_inside_word(text: str, position: int) -> bool:
-    """Whether letters or digits of an alphabet stand on both sides."""
-    both = text[max(0, position - 1) : position + 1]
-    return len(both) == 2 and position > 0 and all(map(_WORD.match, both))
+@functools.lru_cache(64)
+def _named_pattern(keep: Sequence[str]) -> re.Pattern[str]:
+    """Finds the longest of the strings at each place. Of a word it matches no part."""
+    edge = r"(?:(?<![A-Za-z0-9_\u00C0-\u024F])|(?![A-Za-z0-9_\u00C0-\u024F]))"
+    return re.compile(rf"(?=({edge}(?:{_sharing_beginnings(keep)}){edge}))")
+
+
+def _sharing_beginnings(strings: Iterable[str]) -> str:
+    """An expression for any of the strings, the longest first. It reads what they have in common
+    once, so that the time at a place does not grow with their number."""
+    by_first: dict[str, list[str]] = {}
+    for string in strings:
+        if string:
+            by_first.setdefault(string[0], []).append(string)
+    branches = []
+    for same in by_first.values():
+        alike = itertools.takewhile(lambda chars: len(set(chars)) == 1, zip(*same, strict=False))
+        shared = "".join(chars[0] for chars in alike)
+        rest = {string.removeprefix(shared) for string in same}
+        longer = _sharing_beginnings(rest)
+        branches.append(re.escape(shared) + (f"(?:{longer})" + "?" * ("" in rest)) * bool(longer))
+    return "|".join(branches)

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from service.offline import OfflineOptions, OfflineTranslator
+from tests.service.translation.code_tokens import CODE
 
 ROOT = Path(__file__).parents[2]
 MODELS = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
-SETS = ("placeholders.tsv", "placeholders_unseen.tsv")
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +24,62 @@ def translator() -> Iterator[OfflineTranslator]:
         yield translator
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_every_placeholder_survives(translator: OfflineTranslator, name: str) -> None:
-    lines = (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").splitlines()
-    for line in lines:
+def test_every_placeholder_survives(translator: OfflineTranslator) -> None:
+    lines = (ROOT / "tests" / "data" / "placeholders.tsv").read_text(encoding="utf-8")
+    for line in lines.splitlines():
         source, target, text, kept = line.split("\t")
         found = translator.translate(text, source, target)
         for string in set(kept.split(" ¦ ")):
             assert found.count(string) == text.count(string), (line, found)
         assert "\N{REPLACEMENT CHARACTER}" not in found
         assert "\N{OBJECT REPLACEMENT CHARACTER}" not in found
+
+
+@pytest.mark.parametrize("source", ["en", "de"])
+@settings(
+    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_code_survives_with_space_beside_it(
+    translator: OfflineTranslator, source: str, data: st.DataObject
+) -> None:
+    first, second = data.draw(CODE), data.draw(CODE)
+    text = {"en": f"Use {first} {second} here.", "de": f"Benutze hier {first} {second}."}[source]
+    for target in {"en", "de", "zh"} - {source}:
+        found = translator.translate(text, source, target)
+        for code in (first, second):
+            assert found.count(code) == text.count(code), found
+            before, _, after = found.partition(code)
+            assert not before[-1:].isalnum(), found
+            assert not after[:1].isalnum(), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Read {{2}}our terms{{3}} first.",
+        "Read <0>our terms</0> first.",
+        "Read %sour terms%s first.",
+        "Read {link}our terms{/link} first.",
+    ],
+)
+def test_words_between_placeholders_that_touch_them_are_translated(
+    translator: OfflineTranslator, text: str
+) -> None:
+    found = translator.translate(text, "en", "de")
+    opening, closing = re.findall(r"\{+[^}]*\}+|<[^>]*>|%s", text)
+    assert re.search(rf"{re.escape(opening)}\w.*\w{re.escape(closing)}", found), found
+    assert "our" not in found
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en")])
+def test_chinese_words_stay_in_a_sentence_of_languages_without_them(
+    translator: OfflineTranslator, source: str, target: str
+) -> None:
+    text = {"en": "My friend 李明 reads 《红楼梦》.", "de": "Mein Freund 李明 liest 《红楼梦》."}
+    found = translator.translate(text[source], source, target)
+    assert "李明" in found
+    assert found.endswith("《红楼梦》.")
 
 
 PAGES = [

@@ -13,7 +13,7 @@ from service.translation.markup.scanner import Kind, Token
 from service.translation.placeholders import find_kept
 
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
-_TAG = regex.compile(r"<(?P<end>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>")
+_TAG = regex.compile(r"<(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>")
 
 
 def text_flow(

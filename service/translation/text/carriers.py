@@ -44,7 +44,8 @@ class _Replacement(NamedTuple):
 
 
 class _Beside(NamedTuple):
-    """What touches a slot before and after it: a character of a word, or ""."""
+    """What touches a slot before and after it: two letters of a word, a single letter, a digit, a
+    mark, or ""."""
 
     before: str
     after: str
@@ -113,14 +114,14 @@ class CarriedText:
         if sorted(order) != list(range(len(self.spellings))):
             return None
         slots = [self._slots[index] for index in order]
-        is_source_spaced, is_padded = is_spaced(source_language), is_spaced(language)
+        is_source_spaced, is_target_spaced = is_spaced(source_language), is_spaced(language)
         replacements = [
             _replacement(
                 target,
                 match.span(),
                 slot.target,
                 _beside(self.marked, slot, is_source_spaced),
-                is_padded=is_padded,
+                is_padded=is_target_spaced or (is_source_spaced and slot.target == MARK),
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
@@ -150,8 +151,10 @@ def carry(
     is_padded = not num_reserved and not is_spaced(language)
     for spelling, slot in zip(spellings, slots, strict=True):
         carried += text[position : slot.start]
-        before_pad = " " if is_padded and carried[-1:].isalnum() else ""
-        after_pad = " " if is_padded and text[slot.end : slot.end + 1].isalnum() else ""
+        beside = _beside(text, slot, is_spaced(language))
+        before_pad = " " if len(beside.before) > 1 or (is_padded and carried[-1:].isalnum()) else ""
+        is_before_word = is_padded and text[slot.end : slot.end + 1].isalnum()
+        after_pad = " " if len(beside.after) > 1 or is_before_word else ""
         start = len(carried)
         carried += before_pad + spelling + after_pad
         replacements.append(_Replacement(start, len(carried), text[slot.start : slot.end]))
@@ -224,23 +227,40 @@ def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
 
 
 def _beside(marked: str, slot: Slot, is_spaced_language: bool) -> _Beside:
-    """What touches a slot. Without spaces between words only digits belong to it."""
-    belongs = str.isalnum if is_spaced_language else str.isdigit
-    before, after = marked[max(0, slot.start - 1) : slot.start], marked[slot.end : slot.end + 1]
-    return _Beside(before if belongs(before) else "", after if belongs(after) else "")
+    """What touches a slot."""
+    before, after = marked[max(0, slot.start - 2) : slot.start], marked[slot.end : slot.end + 2]
+    return _Beside(
+        _touching(before, before[-1:], is_spaced_language),
+        _touching(after, after[:1], is_spaced_language),
+    )
+
+
+def _touching(pair: str, char: str, is_spaced_language: bool) -> str:
+    """The pair of characters beside a slot if it is of a word, else the one that touches it if that
+    belongs there. Without spaces between words only digits and marks do."""
+    if is_spaced_language and len(pair) == 2 and pair.isalpha():
+        return pair
+    belongs = char.isalnum() if is_spaced_language else char.isdigit()
+    return char if belongs or char == MARK else ""
 
 
 def _replacement(
     target: str, span: tuple[int, int], new: str, beside: _Beside, *, is_padded: bool
 ) -> _Replacement:
-    """What stands for target[slice(*span)]: with a space where the translation has a letter beside
-    it and the source none, without the space that parts it from its digit."""
+    """What stands for target[slice(*span)]: with a space where the translation has a letter or
+    another carrier beside it and the source none, without the space that parts it from its
+    digit or word."""
     start, end = span
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
-    left = " " if is_padded and before.isalnum() and not beside.before else ""
+    left = " " if is_padded and (before.isalnum() or before == "⟧") and not beside.before else ""
     right = " " if is_padded and after.isalnum() and not beside.after else ""
-    if beside.before.isdigit() and target[max(0, start - 2) : start] == f"{beside.before} ":
+    if before == " " and _belongs(beside.before, target[max(0, start - 2) : start - 1]):
         start -= 1
-    if beside.after.isdigit() and target[end : end + 2] == f" {beside.after}":
+    if after == " " and _belongs(beside.after, target[end + 1 : end + 2]):
         end += 1
     return _Replacement(start, end, f"{left}{new}{right}")
+
+
+def _belongs(beside: str, char: str) -> bool:
+    """Whether a character that a space parts from a carrier was beside the slot."""
+    return char == beside if beside.isdigit() else len(beside) > 1 and char.isalpha()

@@ -16,10 +16,14 @@ _LEAST_SPELLED = 0.5
 _LINE = regex.compile(r"[^\n]+")
 _SIGNS = r"[[\p{S}\p{No}§¶†‡•‣‰‱※′″]--[\x00-\x7F´¨]||[$|^~<>]]"
 _SIGN = regex.compile(rf"(?V1){_SIGNS}")
-_PART = regex.compile(
-    rf"(?V1)(?P<emoji>{EMOJI})"
-    r"|(?P<word>[\p{L}--\p{Han}][[\p{L}\p{M}\p{Nd}²³¹⁰⁴-₉]--\p{Han}]*)"
-    rf"|{_SIGNS}\p{{M}}*"
+_BESIDE_LETTERS = r"\p{M}\p{Nd}²³¹⁰⁴-₉"
+_PART, _PART_OF_UNSPACED = (
+    regex.compile(
+        rf"(?V1)(?P<emoji>{EMOJI})"
+        rf"|(?P<word>[{letter}][[{letter}]{_BESIDE_LETTERS}]*)"
+        rf"|{_SIGNS}\p{{M}}*"
+    )
+    for letter in (r"\p{L}\u3001-\u303f\uff01-\uff65", r"\p{L}--\p{Han}")
 )
 
 
@@ -38,7 +42,8 @@ def find_unspelled(text: str, tokenizer: Tokenizer, language: str) -> Iterator[S
         has_unspelled = tokenizer.count_unspelled(line.group()) > 0
         has_words = has_unspelled and is_spellable(line.group(), tokenizer)
         if has_words or _SIGN.search(text, *line.span()):
-            for part in _PART.finditer(text, *line.span()):
+            pattern = _PART if is_spaced(language) else _PART_OF_UNSPACED
+            for part in pattern.finditer(text, *line.span()):
                 is_unspelled = tokenizer.count_unspelled(part.group()) > 0
                 if part["word"]:
                     is_found = is_unspelled and has_words

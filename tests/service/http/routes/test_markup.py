@@ -20,6 +20,7 @@ from service.translation.markup.scanner import Kind, scan
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.routes.test_translate import ask
 from tests.service.http.test_server_sent_events import events_of
+from tests.service.translation.code_tokens import CODE, FRAMES
 
 FIELDS = {"source": "en", "target": "de"}
 Post = Callable[..., dict[str, Any]]
@@ -235,6 +236,18 @@ def test_no_page_loses_or_gains_a_tag_or_a_kept_string(large: TestClient, page: 
     for kept in ("{name}", "%s", "https://a.b/c", "⟦0⟧", "\ufffd"):
         assert found.count(kept) == page.count(kept)
     assert letters_of(found).casefold() == letters_of(page).casefold()
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@given(st.lists(CODE, min_size=1, max_size=3), st.sampled_from(["en", "zh"]))
+def test_code_comes_through_a_model_that_copies_carriers(
+    large: TestClient, codes: list[str], source: str
+) -> None:
+    text = " and ".join(FRAMES[source][0].replace("{}", code) for code in codes)
+    target = "de" if source == "en" else "en"
+    found = ask(large, q=text, source=source, target=target)["translatedText"]
+    for code in codes:
+        assert found.count(code) == text.count(code)
 
 
 def tags_of(page: str) -> Counter[str]:

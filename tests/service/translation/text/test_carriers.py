@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +80,28 @@ def test_spaces_are_put_where_the_languages_need_them(
     found = text.restore(target, [], language, "en")
     assert found is not None
     assert found.text == restored
+
+
+@given(TEXTS, st.sampled_from(["de", "zh"]))
+def test_a_kept_string_touches_no_letter_or_other_string_that_it_did_not(
+    text: str, target: str
+) -> None:
+    """The network may leave out every space."""
+    carried = carry(text, "en", 64)
+    assert carried is not None
+    restored = carried.restore(carried.text.replace(" ", ""), [], "en", target)
+    assert restored is not None
+    for pair in map("".join, itertools.pairwise(restored.text)):
+        assert pair in text or MARK not in pair or " " in pair or "." in pair
+
+
+def test_a_mark_that_touches_a_word_is_parted_from_it_for_the_network() -> None:
+    carried = carry(f"Read {MARK}our terms{MARK} of {MARK}s.", "en", 16)
+    assert carried is not None
+    assert carried.text == "Read ⟦0⟧ our terms ⟦1⟧ of ⟦2⟧s."
+    restored = carried.restore("Lies ⟦0⟧ unsere Regeln ⟦1⟧ von ⟦2⟧ sich.", [], "en", "de")
+    assert restored is not None
+    assert restored.text == f"Lies {MARK}unsere Regeln{MARK} von {MARK} sich."
 
 
 def test_links_are_of_the_text_with_marks() -> None:

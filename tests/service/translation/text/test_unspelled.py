@@ -70,10 +70,15 @@ def test_a_line_of_another_language_leaves_the_others_alone() -> None:
     assert found("Привет, как дела?\nSay привет now!\nПока", EN_DE) == ["привет"]
 
 
-def test_chinese_characters_are_left_to_the_model() -> None:
+def test_chinese_characters_of_a_chinese_text_are_left_to_the_model() -> None:
     assert ZH_EN.count_unspelled("喆") == 1
-    assert found("陶喆是歌手。", ZH_EN) == []
-    assert found("他叫Dvořák。", ZH_EN) == ["Dvořák"]
+    assert found("陶喆是歌手。", ZH_EN, "zh") == []
+    assert found("他叫Dvořák。", ZH_EN, "zh") == ["Dvořák"]
+
+
+def test_chinese_words_in_a_text_with_spaces_are_found() -> None:
+    text = "My friend 李明 read 《红楼梦》 in 北京."
+    assert found(text, EN_DE) == ["李明", "《红楼梦》", "北京"]
 
 
 def test_signs_that_the_vocabulary_has_are_carried_only_by_reserved_placeholders() -> None:
