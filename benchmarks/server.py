@@ -59,12 +59,6 @@ def running(
         server.wait(timeout=60)
 
 
-def commit() -> str:
-    """The commit of the working tree."""
-    command = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.strip()
-
-
 def memory_mib(pid: int) -> tuple[float, float]:
     """Resident memory of a process now, and the most it ever was."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.sentences import ROOT, real_sentences
 
+BUNDLED = ROOT / "checkpoints" / "zh-en"
 FORCED_LENGTH = 30
 _RANDOM_SENTENCES = 64
 _FIRST_WORD = 10
@@ -49,7 +50,7 @@ def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
     from model.exporters.huggingface import export_checkpoint
     from model.training.data import read_pairs
 
-    ours = ROOT / "checkpoints" / "zh-en"
+    ours = BUNDLED
     export_checkpoint(ours, root / "transformers", "pegasus")
     _convert(root)
     if corpus is None:

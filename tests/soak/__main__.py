@@ -33,8 +33,9 @@ import psutil
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
+from benchmarks.provenance import commit
 from benchmarks.sentences import ROOT, percentile
-from benchmarks.server import BIN, HOST, PORT, URL, commit, running
+from benchmarks.server import BIN, HOST, PORT, URL, running
 from tests.service.translation.documents.samples import SAMPLES, pdf
 
 RIGHT, REFUSED, LEFT = "right", "refused with 503", "left on purpose"
@@ -234,13 +235,12 @@ class Clients:
         """What the server holds without clients, once it is empty, or after a minute."""
         await self._http.aclose()
         self._http = CONNECT()
-        ends = time.monotonic() + QUIET_SECONDS
-        while True:
+        for _ in range(int(2 * QUIET_SECONDS)):
             await asyncio.sleep(0.5)
             held = self.server.sample()
-            is_empty = not any(held[name] for name in ENGINES)
-            if (is_empty and held["descriptors"] <= most_descriptors) or time.monotonic() > ends:
-                return held
+            if held["descriptors"] <= most_descriptors and not any(held[name] for name in ENGINES):
+                break
+        return held
 
     async def json(self, *kinds: str, key: str = "") -> str:
         fields, expected = self.case(*kinds)
@@ -467,7 +467,7 @@ async def suffer(name: str, directory: Path) -> list[Promise]:
     first = await clients.gone()
     honest = asyncio.create_task(clients.come(HONEST, HONEST_CLIENTS, 0.05, math.inf))
     await asyncio.sleep(2)
-    (seen, is_meant), ended = await FAULTS[name](clients), time.monotonic()
+    (seen, is_meant), ended = await asyncio.wait_for(FAULTS[name](clients), 300), time.monotonic()
     while await clients.visit("short") != RIGHT and time.monotonic() < ended + QUIET_SECONDS:
         await asyncio.sleep(0.2)
     seconds = time.monotonic() - ended
