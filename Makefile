@@ -174,9 +174,10 @@ page-images: .venv/with-browser ## make the page's pictures in docs/images from 
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
-bench: $(TESTING) ## measure batching policies, and the server under load
+bench: $(TESTING) ## measure batching policies, the server under load, and short sentences among long ones (half an hour)
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
+	$(BIN)/python -m benchmarks.short_among_long
 
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
@@ -184,8 +185,8 @@ soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or g
 faults: $(TESTING) ## SIGKILL, full disk, locked database, no memory, on a server under load, or ONLY="sigkill disk" (5 minutes)
 	$(BIN)/python -m tests.soak --faults $(ONLY)
 
-bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (10 minutes)
-	$(BIN)/python -m benchmarks.engines --shape bundled
-	$(BIN)/python -m benchmarks.engines --shape opus
+bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (20 minutes)
+	$(BIN)/python -m benchmarks.engines --shape bundled --rounds 3
+	$(BIN)/python -m benchmarks.engines --shape opus --rounds 3
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.latency

@@ -12,6 +12,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.client import connected, translation_of
+from benchmarks.provenance import provenance, weights
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from benchmarks.server import running_server
 
@@ -30,12 +31,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     arguments = parser.parse_args()
     texts = real_sentences(arguments.count, 3, arguments.sentences)
+    print(f"{provenance(weights(arguments.model))}\n")
+    print("| beam | mean ms | p50 ms | p99 ms |\n|---|---|---|---|")
     with running_server(arguments.model):
         for beam_size in (1, 4):
             seconds = uvloop.run(measure(texts, beam_size))
             figures = (statistics.mean(seconds), percentile(seconds, 50), percentile(seconds, 99))
-            mean, middle, high = (figure * 1000 for figure in figures)
-            print(f"beam {beam_size}: mean {mean:.1f} ms, p50 {middle:.1f} ms, p99 {high:.1f} ms")
+            cells = " | ".join(f"{figure * 1000:.1f}" for figure in figures)
+            print(f"| {beam_size} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

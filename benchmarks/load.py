@@ -2,11 +2,11 @@
 
 Starts `dragoman serve` itself, in its own process, and prints:
 
-(a) Poisson arrivals at rising rates: throughput, latency percentiles, time to first token of every
-    fifth request, which is streamed, and answers of 503; the last rates are far above what the
-    server sustains; and who took the CPU, for server and client share the machine
-(c) a short sentence sent into a server busy with 32 long ones, against the same sentence alone
-(d) the service's throughput over the runner's own (benchmarks.offline) on the same texts
+- a short sentence sent into a server busy with 32 long ones, against the same sentence alone;
+- the service's throughput over the runner's own (benchmarks.offline) on the same texts;
+- Poisson arrivals at rising rates: throughput, latency percentiles, time to first token of every
+  fifth request, which is streamed, and answers of 503; the last rates are far above what the
+  server sustains; and who took the CPU, for server and client share the machine.
 
     python -m benchmarks.load --picture load.png -- --max-waiting-sentences 128
 """
@@ -27,10 +27,13 @@ import uvloop
 
 from benchmarks.client import EVENT_STREAM, Answer, Client, connected, translation_of
 from benchmarks.cpu import CpuSeconds
+from benchmarks.provenance import provenance, weights
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from benchmarks.server import running_server
 
 _STREAMED_EVERY = 5
+_HEADER = """| offered requests/s | answered/s | p50 ms | p95 ms | p99 ms | first token ms | 503 |
+|---|---|---|---|---|---|---|"""
 
 
 @dataclass(frozen=True)
@@ -43,25 +46,15 @@ class Load:
     p95: float
     p99: float
     first_token_p50: float
-    first_token_p95: float
     rejected: int
     rejection_p99: float
 
     def __str__(self) -> str:
-        milliseconds = " ".join(
-            f"{name} {seconds * 1000:.0f}"
-            for name, seconds in (
-                ("p50", self.p50),
-                ("p95", self.p95),
-                ("p99", self.p99),
-                ("first token p50", self.first_token_p50),
-                ("p95", self.first_token_p95),
-            )
-        )
-        return (
-            f"(a) offered {self.offered:6.1f}/s reached {self.reached:6.1f}/s, ms: {milliseconds}, "
-            f"503: {self.rejected} (p99 {self.rejection_p99 * 1000:.0f})"
-        )
+        """A row of the table."""
+        times = (self.p50, self.p95, self.p99, self.first_token_p50)
+        cells = [f"{self.offered:.0f}", f"{self.reached:.1f}", *(f"{s * 1000:.0f}" for s in times)]
+        refused = f"{self.rejected} (p99 {self.rejection_p99 * 1000:.0f} ms)"
+        return f"| {' | '.join([*cells, refused if self.rejected else '0'])} |"
 
 
 async def offer(client: Client, rate: float, seconds: float, seed: int) -> Load:
@@ -93,7 +86,6 @@ def summed_up(rate: float, answers: list[Answer], took: float) -> Load:
         p95=percentile(done, 95),
         p99=percentile(done, 99),
         first_token_p50=percentile(first, 50),
-        first_token_p95=percentile(first, 95),
         rejected=len(rejected),
         rejection_p99=percentile(rejected, 99) if rejected else 0.0,
     )
@@ -149,16 +141,18 @@ async def measure(arguments: argparse.Namespace, server_pid: int) -> list[Load]:
     async with connected() as client:
         await offer(client, 10, 2, seed=0)
         alone, busy = await overtaking(client, repeats=9)
-        print(f"(c) short sentence alone {alone * 1000:.1f} ms")
-        print(f"    among 32 long ones {busy * 1000:.1f} ms: {busy / alone:.2f} times")
+        print(f"a short sentence alone {alone * 1000:.1f} ms")
+        print(f"among 32 long ones {busy * 1000:.1f} ms: {busy / alone:.2f} times")
         await compare_with_runner(client, arguments.model, server_pid)
-        loads = []
+        loads, costs = [], []
+        print(f"\n{_HEADER}")
         for rate in arguments.rates:
             before = CpuSeconds.now(server_pid)
             loads.append(await offer(client, rate, arguments.seconds, seed=4))
-            print(loads[-1])
+            print(loads[-1], flush=True)
             cpu = CpuSeconds.now(server_pid).since(before)
-            print("   ", cpu.per_request(int(rate * arguments.seconds)), flush=True)
+            costs.append(f"{rate:.0f}/s: {cpu.per_request(int(rate * arguments.seconds))}")
+    print("", *costs, sep="\n")
     return loads
 
 
@@ -174,11 +168,11 @@ async def compare_with_runner(client: Client, model: Path, server_pid: int) -> N
         cpu = CpuSeconds.now(server_pid).since(before)
         listed.append(await as_one_list(client, texts))
     alone = statistics.median(own)
-    print(f"(d) runner alone {alone:.1f} sentences/s")
+    print(f"the runner alone {alone:.1f} sentences/s")
     for name, rates in (("one list", listed), ("64 clients", clients)):
         rate = statistics.median(rates)
-        print(f"    {name} over HTTP {rate:.1f}/s: {rate / alone:.2f}")
-    print("    64 clients:", cpu.per_request(len(texts) * 4), flush=True)
+        print(f"{name} over HTTP {rate:.1f}/s: {rate / alone:.2f}")
+    print("64 clients:", cpu.per_request(len(texts) * 4), flush=True)
 
 
 def draw(loads: list[Load], path: Path) -> None:
@@ -212,6 +206,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     parser.add_argument("server", nargs="*", help="further arguments for dragoman serve, after --")
     arguments = parser.parse_args()
+    print(provenance(weights(arguments.model)), flush=True)
     with running_server(arguments.model, arguments.server) as server:
         loads = uvloop.run(measure(arguments, server.pid))
     if arguments.picture:

@@ -32,6 +32,7 @@ from typing import NamedTuple, TypeVar
 
 import uvloop
 
+from benchmarks.provenance import provenance, weights
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from model.backends.selection import prepare, resolve_precision
 from model.checkpoint import load_checkpoint
@@ -253,10 +254,11 @@ def main() -> None:
             if not within:
                 competing.remove(policy)
     contest.hold(list(POLICIES), rate=1e5, count=400)
-    print("sentences/s with p95 within", *(f"{policy:>11}" for policy in POLICIES))
+    print(f"\n{provenance(weights(arguments.model))}\n")
+    print(f"| p95 within | {' | '.join(POLICIES)} |\n{'|---' * (1 + len(POLICIES))}|")
     for bound in arguments.bounds_ms:
-        rates = (best[policy].get(bound, 0) for policy in POLICIES)
-        print(f"{bound:24.0f} ms", *(f"{rate:11.0f}" for rate in rates))
+        rates = (f"{best[policy].get(bound, 0):.0f}" for policy in POLICIES)
+        print(f"| {bound:.0f} ms | {' | '.join(rates)} |")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.client import Client, connected, translation_of
-from benchmarks.cpu import CpuSeconds
+from benchmarks.provenance import provenance, weights
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from benchmarks.server import memory_mib, running_server
 
@@ -31,6 +31,8 @@ SERVERS = {
 }
 SHORT = "今天天气很好。"
 _LEAST_CHARACTERS = 20
+_HEADER = """| p50 / p95 | short alone ms | among long ms | times | long texts/s | long ms | MiB |
+|---|---|---|---|---|---|---|"""
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,21 @@ class Run:
     long: list[float]
     mib: float
 
-    def __str__(self) -> str:
+    @property
+    def times_alone(self) -> tuple[float, float]:
+        """At p50 and p95."""
         middle, high = (percentile(self.among, p) / percentile(self.alone, p) for p in (50, 95))
-        alone, among, long = map(_percentiles, (self.alone, self.among, self.long))
-        return (
-            f"alone {alone}, among long ones {among}: {middle:4.1f} and {high:4.1f} times; "
-            f"long texts {self.texts_rate:5.1f}/s ({self.characters_rate:5.0f} characters/s), "
-            f"{long}, {self.mib:.0f} MiB"
-        )
+        return middle, high
+
+    def row(self, name: str) -> str:
+        cells = [_milliseconds(self.alone), _milliseconds(self.among)]
+        cells += ["{:.1f} / {:.1f}".format(*self.times_alone), f"{self.texts_rate:.1f}"]
+        return f"| {' | '.join([name, *cells, _milliseconds(self.long), f'{self.mib:.0f}'])} |"
 
 
-def _percentiles(seconds: list[float]) -> str:
+def _milliseconds(seconds: list[float]) -> str:
     middle, high = (percentile(seconds, percent) * 1000 for percent in (50, 95))
-    return f"p50 {middle:6.1f} ms p95 {high:6.1f}"
+    return f"{middle:.1f} / {high:.1f}"
 
 
 def long_texts(seed: int) -> Iterator[str]:
@@ -96,11 +100,9 @@ async def measure(arguments: argparse.Namespace, server_pid: int, seed: int) -> 
         await asyncio.sleep(1.0)
         long.clear()
         num_characters, started = 0, time.perf_counter()
-        before = CpuSeconds.now(server_pid)
         among = await short_ones(client, arguments.count, 0.05)
         took, num_texts = time.perf_counter() - started, len(long)
         rates = num_texts / took, num_characters / took
-        print("   ", CpuSeconds.now(server_pid).since(before).per_request(num_texts))
         is_over.set()
         await asyncio.gather(*senders)
     return Run(alone, among, *rates, long[:num_texts], memory_mib(server_pid)[1])
@@ -115,15 +117,19 @@ def main() -> None:
     parser.add_argument("server", nargs="*", help="further arguments for dragoman serve, after --")
     arguments = parser.parse_args()
     runs: dict[str, list[Run]] = {name: [] for name in SERVERS}
+    print(f"{provenance(weights(arguments.model))}\n\n{_HEADER}", flush=True)
     for seed in range(arguments.rounds):
         for name, scheduling in SERVERS.items():
             with running_server(arguments.model, [*scheduling, *arguments.server]) as server:
                 runs[name].append(uvloop.run(measure(arguments, server.pid, seed)))
-            print(f"{name:<12} {runs[name][-1]}", flush=True)
+            print(runs[name][-1].row(name), flush=True)
+    print("\nthe round with the median p95 of each:")
+    for name, some in runs.items():
+        print(sorted(some, key=lambda run: run.times_alone[1])[len(some) // 2].row(name))
     first_come, short_first = (
         statistics.median(run.characters_rate for run in runs[name]) for name in SERVERS
     )
-    print(f"throughput with preemption over that without: {short_first / first_come:.3f}")
+    print(f"\nthroughput with preemption over that without: {short_first / first_come:.3f}")
 
 
 if __name__ == "__main__":

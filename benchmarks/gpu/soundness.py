@@ -22,6 +22,7 @@ from benchmarks.gpu.models import (
     runner_of,
     shapes_for,
 )
+from benchmarks.provenance import commit
 from model.backends.cuda_graphs import GraphedStep
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
@@ -41,7 +42,7 @@ def versions(device: str) -> None:
             "capability": torch.cuda.get_device_capability(device),
             "memory_gib": torch.cuda.mem_get_info(device)[1] / 2**30,
         }
-    note("versions", python=sys.version.split()[0], **values)
+    note("versions", python=sys.version.split()[0], commit=commit(), **values)
     dtype = torch.float16 if device != "cpu" else torch.float32
     for what, rows, heads, queries, keys, width in (
         ("encoder", 16, 8, 30, 30, 64),

@@ -1,7 +1,6 @@
 """Marian itself, from `pip install pymarian` (600 MB, x86-64): a model of OPUS-MT's shape, float32.
 
-It has no least length: the end of sentence is made impossible, and a translation is 1.5 times as
-long as its source. The package lacks the converter that int8 needs.
+An end is made impossible: a translation is 1.5 times as long as its source.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ class Marian:
         for name, array in load_file(theirs / "model.safetensors").items():
             for pattern, marian in _RULES if ".layers." in name else [("^model.shared.*", "Wemb")]:
                 name = re.sub(pattern, marian, name)
-            turned = array.T if array.ndim == 2 and name != "Wemb" else np.atleast_2d(array)
-            arrays[name] = np.ascontiguousarray(turned)
+            is_matrix = array.ndim == 2 and name != "Wemb"
+            arrays[name] = np.ascontiguousarray(array.T if is_matrix else np.atleast_2d(array))
         settings = json.dumps({**_SETTINGS, "dim-vocabs": [size, size]}) + "\0"
         arrays["special:model.yml"] = np.frombuffer(settings.encode(), np.int8)
         np.savez(theirs / "marian.npz", **arrays)
