@@ -8,9 +8,8 @@ and dates other than ISO 8601's are left to the model. All of it takes linear ti
 from __future__ import annotations
 
 import functools
-import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import regex
@@ -57,12 +56,14 @@ _TOKEN = regex.compile(
 _CODE = regex.compile(
     r"""
     # a_b a=b a\b __a __ $a @a #a %A
-    [\w\ufffc](?:_+|[\\@=|^<>\#]+)[\w\ufffc]|__\w|\w__|(?<!\w)(?:[@$\\]|\#\d*)[\p{L}_]|%\p{Lu}
+    [\w\ufffc](?:_+|[\\@=|^<>\#]+)[\w\ufffc]|__\w|\w__|(?<!\w)(?:[@$\\=]|\#\d*)[\p{L}_]|%\p{Lu}
     # two signs that text hardly has, operators, names with ™, a()
     |(?:(?:[\\@=|^{}]|\w>|<\w|\$(?!\d)|[%\#]\p{L}).*?){2}
-    |&&|\|\||[=!<>:+-]=|[-=]>|<-|::|://\S|\w[™®©]|\w\((?:\)|["'])
-    # /a/b ~/a a/b/c/d --a a.b; 1.2.3 and v1.2, not 24.12.2024 or 1.000.000
-    |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/[\w.+~-]++/[\w.]|^--\p{L}
+    |&&|\|\||[=!<>:+-]=|[-=]>|<-|::|://\S|\w[™®©]|\w\([)"'*]
+    # /a/b ~/a a/b/c/d a/b/c-d a/b:1 --a de-AT
+    |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/(?:[\w.+~-]++/[\w.]|[a-z]+-[a-z])
+    |\w/\w[\w.-]*(?::\d|\+[a-z])|/x-|^--\p{L}|^[a-z]{2}(?:-[A-Z][a-z]{3})?-[A-Z]{2}$
+    # a.b .a 1.2.3 and v1.2, not 24.12.2024 or 1.000.000
     |(?:[\w\ufffc]{2}|[*)])\.\p{Ll}|^\.\p{Ll}\w|^v\d+\.\d
     |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.\d
     # yyyy-MM-dd a:b:c:d localhost:80 1a-2b-3c-4d-5e-6f AB12-CD34-EF56
@@ -91,6 +92,7 @@ _PILES = regex.compile(
 _BLOCK_HEAD = regex.compile(
     r"\{\s*+[\w.$@-]++\s*+,\s*+(?:plural|select|selectordinal)\s*+,", regex.IGNORECASE
 )
+_LETTER = re.compile(r"[A-Za-z0-9_\u00C0-\u024F]")
 _END_MARKS = ".,;:!?"
 _PARTNERS = {"(": ")", ")": "(", "[": "]", "]": "[", "'": "'", '"': '"'}
 
@@ -102,17 +104,65 @@ class Span(NamedTuple):
     end: int
 
 
+class KeptStrings:
+    """Finds the strings that a request names, by an automaton (Aho and Corasick 1975), in time
+    linear in the text. A string counts where no other letter or digit touches it."""
+
+    def __init__(self, strings: Iterable[str]) -> None:
+        self._children: list[dict[str, int]] = [{}]
+        self._lengths: list[tuple[int, ...]] = [()]
+        for string in strings:
+            self._add(string)
+        self._fallbacks = [0] * len(self._children)
+        self._set_fallbacks()
+
+    def find(self, text: str) -> Iterator[Span]:
+        """The longest string that ends at each place, in order of the ends."""
+        node = 0
+        for end, char in enumerate(text, 1):
+            node = self._after(node, char)
+            if (lengths := self._lengths[node]) and not _is_inside_word(text, end):
+                starts = (end - length for length in lengths)
+                if (start := next((s for s in starts if not _is_inside_word(text, s)), -1)) >= 0:
+                    yield Span(start, end)
+
+    def _add(self, string: str) -> None:
+        node = 0
+        for char in string:
+            if char not in self._children[node]:
+                self._children[node][char] = len(self._children)
+                self._children.append({})
+                self._lengths.append(())
+            node = self._children[node][char]
+        self._lengths[node] = (len(string),)
+
+    def _set_fallbacks(self) -> None:
+        """Each node falls back to that of the longest end of its own text, whose strings end there
+        too."""
+        nodes = [0]
+        for node in nodes:
+            for char, child in self._children[node].items():
+                if node:
+                    self._fallbacks[child] = self._after(self._fallbacks[node], char)
+                self._lengths[child] += self._lengths[self._fallbacks[child]]
+                nodes.append(child)
+
+    def _after(self, node: int, char: str) -> int:
+        while node and char not in self._children[node]:
+            node = self._fallbacks[node]
+        return self._children[node].get(char, 0)
+
+
 def find_kept(
     text: str,
-    keep: Sequence[str] = (),
+    keep: KeptStrings | None = None,
     others: Iterable[Span] = (),
     *,
     joins_neighbours: bool = True,
 ) -> list[Span]:
     """The spans to keep, in order, with the `others`; those that overlap are joined, and those that
-    touch if `joins_neighbours`. A `keep` string counts where no other letter or digit touches
-    it."""
-    found = [*_by_rules(text), *_named(text, keep), *others]
+    touch if `joins_neighbours`."""
+    found = [*_by_rules(text), *(keep.find(text) if keep else ()), *others]
     joined: list[Span] = []
     for span in sorted(found):
         if joined and span.start < joined[-1].end + joins_neighbours:
@@ -124,7 +174,7 @@ def find_kept(
 
 def occurs(string: str, text: str) -> bool:
     """Whether the string stands in the text as a word of its own."""
-    return string in text and any(_named(text, [string]))
+    return string in text and any(KeptStrings([string]).find(text))
 
 
 def _by_rules(text: str) -> Iterator[Span]:
@@ -195,31 +245,6 @@ def _blocks(text: str) -> Iterator[Span]:
             yield Span(match.start(), end)
 
 
-def _named(text: str, keep: Iterable[str]) -> Iterator[Span]:
-    if keep:
-        for match in _named_pattern(tuple(keep)).finditer(text):
-            yield Span(*match.span(1))
-
-
-@functools.lru_cache(64)
-def _named_pattern(keep: Sequence[str]) -> re.Pattern[str]:
-    """Finds the longest of the strings at each place. Of a word it matches no part."""
-    edge = r"(?:(?<![A-Za-z0-9_\u00C0-\u024F])|(?![A-Za-z0-9_\u00C0-\u024F]))"
-    return re.compile(rf"(?=({edge}(?:{_sharing_beginnings(keep)}){edge}))")
-
-
-def _sharing_beginnings(strings: Iterable[str]) -> str:
-    """An expression for any of the strings, the longest first. It reads what they have in common
-    once, so that the time at a place does not grow with their number."""
-    by_first: dict[str, list[str]] = {}
-    for string in strings:
-        if string:
-            by_first.setdefault(string[0], []).append(string)
-    branches = []
-    for same in by_first.values():
-        alike = itertools.takewhile(lambda chars: len(set(chars)) == 1, zip(*same, strict=False))
-        shared = "".join(chars[0] for chars in alike)
-        rest = {string.removeprefix(shared) for string in same}
-        longer = _sharing_beginnings(rest)
-        branches.append(re.escape(shared) + (f"(?:{longer})" + "?" * ("" in rest)) * bool(longer))
-    return "|".join(branches)
+def _is_inside_word(text: str, place: int) -> bool:
+    """Whether letters or digits of an alphabet stand on both sides."""
+    return 0 < place < len(text) and all(map(_LETTER.match, text[place - 1 : place + 1]))

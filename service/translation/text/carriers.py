@@ -252,7 +252,8 @@ def _replacement(
     digit or word."""
     start, end = span
     before, after = target[max(0, start - 1) : start], target[end : end + 1]
-    left = " " if is_padded and (before.isalnum() or before == "⟧") and not beside.before else ""
+    is_touched = before == "⟧" or (is_padded and before.isalnum())
+    left = " " if is_touched and not beside.before else ""
     right = " " if is_padded and after.isalnum() and not beside.after else ""
     if before == " " and _belongs(beside.before, target[max(0, start - 2) : start - 1]):
         start -= 1

@@ -117,9 +117,12 @@ class FlowCutter:
     def _gap(
         self, flow: Flow, start: int, end: int, tags: Sequence[Tag], *, is_between: bool = False
     ) -> Iterator[Item]:
-        """What stands before or after a sentence; between two the target's spacing counts."""
+        """What stands before or after a sentence; between two the target's spacing counts, but a
+        kept string keeps its space."""
         text = flow.text[start:end]
-        spaced = spaced_gap(text, self._source, self._target) if is_between else text
+        is_beside_kept = MARK in flow.text[max(0, start - 1) : start] + flow.text[end : end + 1]
+        is_as_written = not is_between or (text and is_beside_kept)
+        spaced = text if is_as_written else spaced_gap(text, self._source, self._target)
         if spaced != text:
             num_closing = next((n for n, t in enumerate(tags) if not t.is_closing), len(tags))
             yield from self._tag_items(tags[:num_closing])

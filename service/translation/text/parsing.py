@@ -14,7 +14,7 @@ from service.translation.markup.elements import is_html
 from service.translation.markup.flow import MARK
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
-from service.translation.placeholders import Span, find_kept
+from service.translation.placeholders import KeptStrings, Span, find_kept
 from service.translation.text.amounts import Amount, find_amounts
 from service.translation.text.capitals import in_sentence_case, is_in_capitals
 from service.translation.text.carriers import CarriedText, carry, longest_spelling
@@ -70,9 +70,12 @@ class Parser:
         return carried
 
     def _find_kept(self, text: str) -> Sequence[Span]:
-        return find_kept(
-            text, self._work.keep, find_unspelled(text, self._tokenizer, self._work.source)
-        )
+        unspelled = find_unspelled(text, self._tokenizer, self._work.source)
+        return find_kept(text, self._keep, unspelled)
+
+    @functools.cached_property
+    def _keep(self) -> KeptStrings | None:
+        return KeptStrings(self._work.keep) if self._work.keep else None
 
     def _cut(self, text: str, is_in_caps: bool) -> Sequence[Piece]:
         def count(part: str) -> int:

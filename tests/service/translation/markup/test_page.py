@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from service.translation.markup.flow import MARK, Flow
 from service.translation.markup.page import take_apart
-from service.translation.placeholders import find_kept
+from service.translation.placeholders import KeptStrings, find_kept
 from tests.service.translation.markup.test_scanner import HOSTILE, MARKUP
 
 PAGES = st.lists(
@@ -56,7 +56,7 @@ def test_the_parts_spell_the_page(source: str) -> None:
 def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
     """What is to be translated: flows and attributes, with marks."""
     found = []
-    for part in take_apart(source, functools.partial(find_kept, keep=keep)):
+    for part in take_apart(source, functools.partial(find_kept, keep=KeptStrings(keep))):
         if isinstance(part, Flow):
             found += [part.text] if part.text.strip() else []
             found += [p.text for tag in part.tags for p in tag.written if isinstance(p, Flow)]
@@ -107,7 +107,8 @@ def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: lis
 
 def test_strings_to_keep_are_marked_across_entities() -> None:
     (flow,) = take_apart(
-        "See R&amp;D at https://a.b/?x=1&amp;y=2 now", functools.partial(find_kept, keep=["R&D"])
+        "See R&amp;D at https://a.b/?x=1&amp;y=2 now",
+        functools.partial(find_kept, keep=KeptStrings(["R&D"])),
     )
     assert isinstance(flow, Flow)
     assert flow.text == f"See {MARK} at {MARK} now"
@@ -132,7 +133,7 @@ def test_the_time_is_linear_on_hostile_pages(unit: str) -> None:
         took = []
         for _ in range(3):
             began = time.process_time()
-            take_apart(source, functools.partial(find_kept, keep=["keep", "a"]))
+            take_apart(source, functools.partial(find_kept, keep=KeptStrings(["keep", "a"])))
             took.append(time.process_time() - began)
         return max(min(took), 1e-3)
 
