@@ -29,6 +29,7 @@ from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import (
     ACCESS_PATHS,
     ENDPOINTS,
+    OPEN_TO_PAGES,
     DescribedApp,
     install_routes,
 )
@@ -132,7 +133,7 @@ def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> Non
         OriginMiddleware,
         origins=settings.cors_origins,
         hosts=settings.allowed_hosts,
-        is_open=ACCESS_PATHS.is_open,
+        is_open=OPEN_TO_PAGES.is_open,
         metrics=state.metrics,
     )
     if settings.metrics_port is not None:
