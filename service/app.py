@@ -47,7 +47,7 @@ from service.stores.keys import KeyStore
 from service.stores.suggestions import SuggestionStore
 from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
-from service.translation.documents.program import Bounds
+from service.translation.document_processes import Bounds
 from service.translation.files import FileTranslator
 from service.wiring import wire
 
@@ -116,7 +116,6 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
         for engine in state.engines.values():
             engine.stop()
         state.text_pool.close()
-        state.file_translator.close()
         state.request_log.close()
         if state.glossaries:
             state.glossaries.close()

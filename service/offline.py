@@ -84,7 +84,6 @@ class OfflineTranslator:
         for engine in self._engines.values():
             engine.stop()
         self._text_pool.close()
-        self._files.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
