@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tables import TABLES, on_page_markdown
+from docs.tables import on_page_markdown
 from model.bundled import BUNDLED_NAMES
 from service.errors import ServiceError
 from service.http.schemas import TranslateRequest
@@ -59,13 +59,6 @@ def test_every_field_and_every_error_is_documented() -> None:
         assert f"| {kind.status} | `{kind.code}` |" in page
 
 
-def test_no_cell_of_a_table_is_empty_but_in_columns_that_say_yes_or_nothing() -> None:
-    for name, table in TABLES.items():
-        rows = [line.strip("| ").split(" | ") for line in table().splitlines()[2:]]
-        assert len(rows) > 10
-        assert all(row[0] and row[-1] for row in rows), name
-
-
 @pytest.mark.parametrize("name", READMES)
 def test_a_readme_is_short(name: str) -> None:
     assert len(read(name).splitlines()) <= MOST_LINES[name]
@@ -79,13 +72,6 @@ def test_the_commands_it_tells_to_run_exist(name: str) -> None:
     assert {"serve", "test"} <= told <= targets
 
 
-@pytest.mark.parametrize("name", ["docs/contributing.md", "CONTRIBUTING.md"])
-def test_the_targets_it_names_exist(name: str) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
-    told = set(re.findall(r"`make ([a-z-]+)`", read(name)))
-    assert told <= targets
-
-
 @pytest.mark.parametrize("name", [*READMES, *PAGES])
 def test_the_files_it_names_exist(name: str) -> None:
     text = read(name)
@@ -93,9 +79,3 @@ def test_the_files_it_names_exist(name: str) -> None:
         assert (ROOT / path).exists(), path
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", text):
         assert ((ROOT / name).parent / link).exists(), link
-
-
-def test_the_files_that_docstrings_and_messages_name_exist() -> None:
-    for file in (f for package in ("model", "service") for f in (ROOT / package).rglob("*.py")):
-        named = re.findall(r"(?<![\w./-])(?:model|service)/[\w./-]*\w", file.read_text("utf-8"))
-        assert [path for path in named if not (ROOT / path).exists()] == [], file

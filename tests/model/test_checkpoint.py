@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import hashlib
 import json
 import os
 import pickle
+import random
 import re
 import resource
 import shutil
@@ -18,15 +18,11 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from model import files
 from model.backends.selection import Backend
 from model.checkpoint import (
     CheckpointError,
     CheckpointInfo,
-    StoredWeights,
-    add_to_checkpoint,
     describe_again,
     load_checkpoint,
     open_checkpoint,
@@ -39,6 +35,7 @@ from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
 from model.text.tokenizer_config import TokenizerConfig
 from tests.conftest import FullDisk
+from tests.fuzz.mutations import mutated
 from tests.model.network.reference import run_to_end, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
@@ -111,31 +108,33 @@ def test_a_loaded_model_computes_what_the_saved_one_did(
     assert not loaded.training
 
 
-def test_many_pairs_are_written_as_languages_and_come_back(
-    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+def test_every_part_of_a_description_comes_back(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
 ) -> None:
-    pairs = every_pair(["en", "zh", "de", "fr"], ["en", "zh", "de", "fr"])
-    origin = {"source": "someone/model", "revision": "abc"}
-    info = dataclasses.replace(info_for(tiny_config), pairs=pairs, origin=origin)
+    """Many pairs are written as languages."""
+    languages = ["en", "zh", "de", "fr"]
+    info = dataclasses.replace(
+        info_for(tiny_config),
+        pairs=every_pair(languages, languages),
+        origin={"source": "someone/model", "revision": "abc"},
+        max_source_tokens=28,
+        alignment_heads=((0, 3), (1, 0)),
+        confidence={("zh", "en"): Calibration((0.5,) * 5, (-1.25,) * 6)},
+    )
     weights = random_model(tiny_config).weights
-    save_checkpoint(saved, info, weights, [tiny_tokenizer_file], torch.float32)
-    raw = json.loads((saved / "config.json").read_text())
-    assert raw["pairs"] == {
-        "sources": ["en", "zh", "de", "fr"],
-        "targets": ["zh", "de", "fr", "en"],
-    }
-    read = load_checkpoint(saved).info
-    assert set(read.pairs) == set(pairs)
-    assert read.origin == origin
-
-
-def test_a_loaded_description_is_the_saved_one(saved: Path, tiny_config: ModelConfig) -> None:
-    assert load_checkpoint(saved).info == info_for(tiny_config)
+    save_checkpoint(tmp_path / "new", info, weights, [tiny_tokenizer_file], torch.float32)
+    assert len(json.loads((tmp_path / "new" / "config.json").read_text())["pairs"]["sources"]) == 4
+    read = load_checkpoint(tmp_path / "new").info
+    assert set(read.pairs) == set(info.pairs)
+    assert dataclasses.replace(read, pairs=info.pairs) == info
+    described = dataclasses.replace(info, alignment_heads=((1, 2),))
+    describe_again(tmp_path / "new", described)
+    assert load_checkpoint(tmp_path / "new").info.alignment_heads == ((1, 2),)
 
 
 @pytest.mark.parametrize(
     ("said", "wanted", "limit"),
-    [(None, None, 64), (28, None, 28), (100, None, 64), (28, 40, 40), (28, 20, 20), (28, 99, 64)],
+    [(None, None, 64), (28, None, 28), (28, 40, 40), (28, 99, 64)],
 )
 def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_network_can_take(
     saved: Path, said: int | None, wanted: int | None, limit: int
@@ -146,40 +145,7 @@ def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_ne
     assert info.source_limit(wanted) == limit
 
 
-def test_without_a_word_of_anybody_a_sentence_has_128_tokens(tiny_config: ModelConfig) -> None:
-    info = info_for(dataclasses.replace(tiny_config, max_positions=512))
-    assert (info.source_limit(None), info.source_limit(500)) == (128, 500)
-
-
-def test_the_longest_sentence_comes_back_from_a_saved_description(
-    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
-) -> None:
-    info = dataclasses.replace(info_for(tiny_config), max_source_tokens=28)
-    weights = random_model(tiny_config).weights
-    save_checkpoint(saved, info, weights, [tiny_tokenizer_file], torch.float32)
-    assert load_checkpoint(saved).info == info
-
-
-@pytest.mark.parametrize("wrong", [15, -1, 0, 28.0, "28", True])
-def test_a_longest_sentence_that_is_none_is_refused(saved: Path, wrong: object) -> None:
-    edit_config(saved, lambda raw: raw.update(max_source_tokens=wrong))
-    said = f"max_source_tokens must be an integer of at least 16, got {wrong!r}"
-    with pytest.raises(CheckpointError, match=re.escape(said)):
-        load_checkpoint(saved)
-
-
-def test_alignment_heads_come_back_from_a_saved_description(
-    saved: Path, tiny_config: ModelConfig
-) -> None:
-    info = dataclasses.replace(info_for(tiny_config), alignment_heads=((0, 3), (1, 0)))
-    describe_again(saved, info)
-    assert load_checkpoint(saved).info == info
-    assert "alignment_heads" in (saved / "config.json").read_text()
-
-
-@pytest.mark.parametrize(
-    "wrong", [None, 3, [0], [[0]], [[0, 4]], [[2, 0]], [[-1, 0]], [[0, True]], [[0, 1], [0, 1]]]
-)
+@pytest.mark.parametrize("wrong", [None, [[0]], [[0, 4]], [[2, 0]], [[0, True]], [[0, 1], [0, 1]]])
 def test_alignment_heads_that_the_network_lacks_are_refused(saved: Path, wrong: object) -> None:
     edit_config(saved, lambda raw: raw.update(alignment_heads=wrong))
     said = (
@@ -188,75 +154,6 @@ def test_alignment_heads_that_the_network_lacks_are_refused(saved: Path, wrong: 
     )
     with pytest.raises(CheckpointError, match=re.escape(said)):
         load_checkpoint(saved)
-
-
-def test_the_calibration_of_confidence_comes_back_from_a_saved_description(
-    saved: Path, tiny_config: ModelConfig
-) -> None:
-    calibration = Calibration((0.5,) * 5, (-1.25,) * 6)
-    info = dataclasses.replace(info_for(tiny_config), confidence={("zh", "en"): calibration})
-    describe_again(saved, info)
-    assert load_checkpoint(saved).info == info
-
-
-_NUMBERS = {"word": [0.5] * 5, "sentence": [0.5] * 6}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (None, "confidence must be a list of tables, got None"),
-        ([3], "confidence must be a list of tables, got [3]"),
-        ([_NUMBERS], "confidence must have different pairs of the model, got None"),
-        ([_NUMBERS | {"pair": ["zh", "xx"]}], "of the model, got ['zh', 'xx']"),
-        ([_NUMBERS | {"pair": ["zh", "en"]}] * 2, "of the model, got ['zh', 'en']"),
-        ([{"pair": ["zh", "en"]}], "a calibration must have word and sentence, got {}"),
-    ],
-)
-def test_a_calibration_that_is_none_is_refused(saved: Path, wrong: object, said: str) -> None:
-    edit_config(saved, lambda raw: raw.update(confidence=wrong))
-    with pytest.raises(CheckpointError, match=re.escape(said)):
-        load_checkpoint(saved)
-
-
-def test_weights_stored_in_float16_load_as_float32(
-    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
-) -> None:
-    weights = random_model(tiny_config).weights
-    save_checkpoint(saved, info_for(tiny_config), weights, [tiny_tokenizer_file], torch.float16)
-    loaded = load_checkpoint(saved).model.weights
-    for name, weight in weights.items():
-        assert torch.equal(loaded[name], weight.half().float())
-
-
-class Arrivals(TorchDispatchMode):
-    """Notes the types of the tensors that are copied to a device."""
-
-    def __init__(self, device: str) -> None:
-        super().__init__()
-        self._device = device
-        self.dtypes: list[torch.dtype] = []
-
-    def __torch_dispatch__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = function(*args, **(kwargs or {}))
-        if function is torch.ops.aten._to_copy.default and args[0].device != out.device:
-            assert out.device.type == self._device
-            self.dtypes.append(out.dtype)
-        return out
-
-
-def test_weights_reach_the_device_in_the_precision_that_they_are_used_in(saved: Path) -> None:
-    """A GPU that has room for float16 may have none for float32."""
-    stored = open_checkpoint(saved).model
-    with Arrivals("meta") as arrivals:
-        stored.on("meta").load(torch.float16)
-    assert len(arrivals.dtypes) >= len(stored.weights)
-    assert set(arrivals.dtypes) == {torch.float16}
-
-
-def test_whoever_may_read_the_description_may_read_the_weights(saved: Path) -> None:
-    modes = {(saved / name).stat().st_mode for name in ("config.json", "model.safetensors")}
-    assert len(modes) == 1
 
 
 def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
@@ -281,29 +178,6 @@ def test_a_file_that_was_replaced_since_is_not_read(
         tiny_runner(stored.model)
 
 
-def test_a_file_that_is_gone_or_no_longer_whole_is_said_when_it_is_read(
-    saved: Path,
-) -> None:
-    path = saved / "model.safetensors"
-    model = open_checkpoint(saved).model
-    path.write_bytes(path.read_bytes()[:-1])
-    name = next(iter(model.weights))
-    with pytest.raises(CheckpointError, match=f"cannot read {name} of .*safetensors: "):
-        model.weights[name]
-    path.unlink()
-    with pytest.raises(CheckpointError, match=r"cannot read .*No such file"):
-        model.load()
-
-
-def test_weights_of_whole_numbers_are_refused(saved: Path) -> None:
-    path = saved / "model.safetensors"
-    weights = load_file(path)
-    name = next(iter(weights))
-    save_file({**weights, name: weights[name].to(torch.int32)}, path)
-    with pytest.raises(CheckpointError, match=f"holds {name!r} as I32; weights must be one of"):
-        StoredWeights(path)
-
-
 def test_the_sums_are_those_of_sha256sum(saved: Path) -> None:
     files = ["config.json", "model.safetensors", "tiny.model"]
     sums = [hashlib.sha256((saved / name).read_bytes()).hexdigest() for name in files]
@@ -314,11 +188,6 @@ def test_the_sums_are_those_of_sha256sum(saved: Path) -> None:
 def truncate_weights(directory: Path) -> None:
     path = directory / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-
-
-def truncate_weights_and_sign(directory: Path) -> None:
-    truncate_weights(directory)
-    sign_again(directory)
 
 
 def flip_a_bit(directory: Path) -> None:
@@ -350,10 +219,6 @@ def change_config(*path: str, value: Any) -> Damage:
     return lambda directory: edit_config(directory, edit)
 
 
-def drop_from_config(key: str) -> Damage:
-    return lambda directory: edit_config(directory, lambda raw: raw.pop(key))
-
-
 def change_weights(edit: Callable[[dict[str, torch.Tensor]], Any]) -> Damage:
     return lambda directory: edit_weights(directory, edit)
 
@@ -366,34 +231,12 @@ def write_sums(text: str) -> Damage:
     return lambda directory: (directory / "SHA256SUMS").write_text(text) and None
 
 
-def as_directory(name: str) -> Damage:
+def in_place_of(name: str, make: Callable[[Path], object]) -> Damage:
+    """Something else than a file: a directory, a FIFO, a link to nothing or to itself."""
+
     def damage(directory: Path) -> None:
         (directory / name).unlink()
-        (directory / name).mkdir()
-
-    return damage
-
-
-def as_fifo(name: str) -> Damage:
-    def damage(directory: Path) -> None:
-        (directory / name).unlink()
-        os.mkfifo(directory / name)
-
-    return damage
-
-
-def as_dangling_link(name: str) -> Damage:
-    def damage(directory: Path) -> None:
-        (directory / name).unlink()
-        (directory / name).symlink_to(directory / "absent")
-
-    return damage
-
-
-def as_link_to_itself(name: str) -> Damage:
-    def damage(directory: Path) -> None:
-        (directory / name).unlink()
-        (directory / name).symlink_to(directory / name)
+        make(directory / name)
 
     return damage
 
@@ -423,30 +266,13 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (write_sums("../secret\n"), r"line that is not '<sha256>  <file>': '../secret'"),
         (write_sums("0  ../secret\n"), r"line that is not '<sha256>  <file>': '0  ../secret'"),
         (write_sums(""), "SHA256SUMS does not list config.json"),
-        (truncate_weights_and_sign, "model.safetensors is not a safetensors file"),
         (spoil_tokenizer, "cannot read the sentencepiece model .*tiny.model"),
         (write_config("{oops"), "config.json is not readable JSON"),
-        (write_config("[]"), "config.json does not describe a model: it must .*, got list"),
-        (drop_from_config("pairs"), "config.json does not describe a model: it lacks 'pairs'"),
         (change_config("pairs", value=[]), "pairs must name at least one"),
         (change_config("format", value=9), "format must be 1, got 9"),
         (change_config("architecture", "rope", value=1), "unknown architecture option 'rope'"),
-        (change_config("architecture", "n_heads", value=0), "n_heads must be at least 1, got 0"),
-        (change_config("decoding", "beams", value=1), "unknown decoding option 'beams'"),
         (change_config("decoding", "top_p", value=2), "top_p must be a number from 0.0 to 1.0"),
         (change_config("tokenizer", "source", value="../x"), "must lie in the directory itself"),
-        (change_config("tokenizer", "source", value="x.model"), "sentencepiece model .*x.model"),
-        (change_config("tokenizer", "rule", value=1), "unknown tokenizer option 'rule'; known"),
-        (change_config("tokenizer", "source", value=3), "must lie in the directory itself, got 3"),
-        (
-            change_config("tokenizer", "normalization", value="nfkd"),
-            r"normalization must be one of \['nfc', 'none'\], got 'nfkd'",
-        ),
-        (
-            change_config("tokenizer", "source_layout", value=["text", "end"]),
-            r"a layout is a list of \['source_tag', .*, got \('text', 'end'\)",
-        ),
-        (change_config("tokenizer", "tags", value=["<2zh>"]), "tags must map languages to pieces"),
         (
             change_config("tokenizer", "source_vocabulary", value="absent.json"),
             "cannot read the tokenizer's files: .*absent.json",
@@ -460,35 +286,33 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
             "tensor 'output.bias' is only in the architecture",
         ),
         (change_weights(lambda w: w.update(x=torch.ones(1))), "tensor 'x' is only in the file"),
-        (write_sums(f"{'0' * 64}  {'x' * 5000}\n"), "line that is not '<sha256>  <file>': '000"),
-        (write_sums(f"{'0' * 64}  {'ä' * 150}\n"), "line that is not '<sha256>  <file>': '000"),
-        (write_sums(f"{'0' * 64}  a\0b\n"), r"line that is not '<sha256>  <file>': '000.*x00b'"),
-        (write_sums(f"{'0' * 64}  ..\n"), r"line that is not '<sha256>  <file>': '000"),
-        (write_sums(f"{'0' * 64}  \x1b[2J\n"), r"line that is not '<sha256>  <file>': '000"),
         (write_sums("0  config.json\n" * 2**21), "SHA256SUMS is larger than 16 MiB"),
         (lambda d: (d / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is not UTF-8: byte 0"),
-        (as_directory("config.json"), "cannot read .*config.json: it is not a regular file"),
-        (as_directory("SHA256SUMS"), "holds no SHA256SUMS"),
-        (as_directory("tiny.model"), "lacks tiny.model, which SHA256SUMS lists: it is no regular"),
-        (as_directory("model.safetensors"), "lacks model.safetensors, .*: it is no regular file"),
-        (as_fifo("config.json"), "cannot read .*config.json: it is not a regular file"),
-        (as_fifo("tiny.model"), "lacks tiny.model, which SHA256SUMS lists: it is no regular file"),
-        (as_dangling_link("config.json"), "tiny-checkpoint holds no config.json"),
-        (as_dangling_link("model.safetensors"), "lacks model.safetensors, .*: it is no regular"),
-        (as_link_to_itself("config.json"), "tiny-checkpoint holds no config.json"),
-        (as_link_to_itself("tiny.model"), "cannot read .*tiny.model.*symbolic links"),
+        (
+            in_place_of("config.json", Path.mkdir),
+            "cannot read .*config.json: it is not a regular file",
+        ),
+        (
+            in_place_of("tiny.model", Path.mkdir),
+            "lacks tiny.model, which SHA256SUMS lists: it is no regular",
+        ),
+        (
+            in_place_of("config.json", os.mkfifo),
+            "cannot read .*config.json: it is not a regular file",
+        ),
+        (
+            in_place_of("config.json", lambda path: path.symlink_to("absent")),
+            "tiny-checkpoint holds no config.json",
+        ),
+        (
+            in_place_of("config.json", lambda path: path.symlink_to(path)),
+            "tiny-checkpoint holds no config.json",
+        ),
         (unlist("tiny.model"), "SHA256SUMS does not list tiny.model, which cannot be verified"),
         (write_config("[" * 100_000), "config.json is not readable JSON: it is nested too deeply"),
-        (write_config("9" * 5000), "config.json is not readable JSON: Exceeds the limit"),
         (write_config(" " * 2**24 + "{}"), "config.json is larger than 16 MiB"),
-        (change_config("name", value="a\nb"), r"name must be a line of .*, got 'a\\nb'"),
-        (change_config("name", value=""), "name must be a line of .*, got ''"),
         (change_config("name", value="x" * 201), "name must be a line of 1 to 200"),
-        (change_config("pairs", value=[["en", ""]]), "a language must be a code .*, got ''"),
         (change_config("pairs", value=[["../x", "en"]]), "a language must be a code .*'../x'"),
-        (change_config("pairs", value=[["en", "s>"]]), "a language must be a code .*got 's>'"),
-        (change_config("pairs", value=["en", "de"]), "languages must be a list of codes, got 'en'"),
-        (change_config("pairs", value=[["en"]]), r"a pair must be \[source, target\], got"),
         (
             change_config(
                 "pairs",
@@ -496,20 +320,9 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
             ),
             "pairs must be at most 1000000, got 10000 sources and 10000 targets",
         ),
-        (change_config("max_source_tokens", value=10**9), "max_source_tokens must be at most 65"),
         (
             change_config("architecture", "pad_id", value=5),
             "says pad_id 5, which is '<2en>' to the tokenizer; it must be 0",
-        ),
-        (change_config("architecture", "bos_id", value=3), "says bos_id 3.*; it must be 2"),
-        (change_config("architecture", "eos_id", value=2), "says eos_id 2.*; it must be 3"),
-        (
-            change_config("tokenizer", "source_layout", value=["eos"]),
-            "source_layout must have 'text', and no part twice, got",
-        ),
-        (
-            change_config("tokenizer", "target_layout", value=["text"]),
-            "target_layout must be empty or .*, got",
         ),
         (
             change_config("tokenizer", "tags", value={"en": "__en__"}),
@@ -520,19 +333,7 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
             f"holds '{NORM}' as I64; weights must be one of F64, F32, F16, BF16",
         ),
         (
-            change_weights(lambda w: w.update({NORM: w[NORM].to(torch.complex64)})),
-            f"holds '{NORM}' as C64; weights must be",
-        ),
-        (
-            change_weights(lambda w: w.update({NORM: w[NORM].to(torch.float8_e4m3fn)})),
-            f"holds '{NORM}' as F8_E4M3; weights must be",
-        ),
-        (
             change_weights(lambda w: w[NORM].fill_(float("nan"))),
-            f"holds numbers in '{NORM}' that are not finite",
-        ),
-        (
-            change_weights(lambda w: w[NORM][0].fill_(float("inf"))),
             f"holds numbers in '{NORM}' that are not finite",
         ),
     ],
@@ -547,31 +348,9 @@ def test_a_damaged_checkpoint_is_refused_with_the_reason(
     assert len(str(raised.value)) < 1000
 
 
-@pytest.mark.parametrize("name", ["config.json", "SHA256SUMS", "tiny.model", "model.safetensors"])
-def test_a_file_that_the_system_does_not_let_be_read_is_named(
-    saved: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As with another owner's file or a broken disk: root, as whom tests may run, reads all."""
-    real_open = Path.open
-
-    def failing_open(path: Path, *args: Any, **kwargs: Any) -> Any:
-        if path.name == name:
-            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
-        return real_open(path, *args, **kwargs)
-
-    monkeypatch.setattr(Path, "open", failing_open)
-    with pytest.raises(CheckpointError, match=f"cannot read .*{name}: Input/output error"):
-        load_checkpoint(saved)
-
-
-def test_a_directory_whose_name_is_too_long_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no checkpoint at .*: File name too long"):
-        load_checkpoint(tmp_path / ("x" * 5000))
-
-
 @pytest.mark.parametrize(
     "option",
-    ["d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_positions"],
+    ["d_model", "n_encoder_layers", "max_positions"],
 )
 def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_built(
     saved: Path, option: str
@@ -646,31 +425,6 @@ def test_a_full_disk_leaves_the_checkpoint_as_it_was(
     load_checkpoint(saved)
 
 
-def test_a_disk_that_is_full_at_the_last_moment_leaves_the_self_test_too(
-    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, monkeypatch: Any
-) -> None:
-    """Some file systems find out when a file is flushed."""
-    add_to_checkpoint(saved, "self_test.json", "[]")
-    before = {path.name: path.read_bytes() for path in saved.iterdir()}
-
-    def full(path: Path) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-
-    monkeypatch.setattr(files, "_flush", full)
-    weights = random_model(tiny_config).weights
-    for write in (
-        lambda: save(saved, random_model(tiny_config), tiny_tokenizer_file),
-        lambda: add_to_checkpoint(saved, "self_test.json", "[1]"),
-    ):
-        with pytest.raises(OSError, match="No space left on device"):
-            write()
-    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
-    monkeypatch.undo()
-    save_checkpoint(saved, info_for(tiny_config), weights, [tiny_tokenizer_file], torch.float32)
-    assert not (saved / "self_test.json").exists()
-    load_checkpoint(saved)
-
-
 def test_weights_that_float16_cannot_hold_are_not_saved(
     tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
 ) -> None:
@@ -691,6 +445,29 @@ def test_a_tokenizer_of_another_size_is_refused(
     said = r"the tokenizer has \(450, 450\) source and target pieces, config.json says \(451, 451\)"
     with pytest.raises(CheckpointError, match=said):
         load_checkpoint(saved)
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize("name", ["config.json", "tiny.model", "model.safetensors", "SHA256SUMS"])
+def test_random_damage_is_refused_or_leaves_a_model_that_loads(
+    saved: Path, name: str, is_signed: bool
+) -> None:
+    """Where the sums are the old ones, it is the old model."""
+    whole, rng = (saved / name).read_bytes(), random.Random(1)
+    expected = load_checkpoint(saved)
+    num_refused = 0
+    for _ in range(25):
+        (saved / name).write_bytes(mutated(whole, rng))
+        if is_signed and name != "SHA256SUMS":
+            sign_again(saved)
+        try:
+            loaded = load_checkpoint(saved)
+        except CheckpointError:
+            num_refused += 1
+            continue
+        if not is_signed:
+            assert loaded.info == expected.info
+    assert num_refused > 5
 
 
 class Bomb:

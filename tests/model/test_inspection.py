@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import torch
 
-from model import inspection
 from model.checkpoint import load_checkpoint, open_checkpoint
-from model.inspection import attention_tables, is_inspectable
+from model.inspection import attention_tables
 from model.network.attention_maps import attention_maps
 
 BUNDLED = Path("checkpoints/en-de")
@@ -37,12 +35,3 @@ def numbers(table: object) -> Iterator[float]:
         return
     for part in table:
         yield from numbers(part)
-
-
-def test_a_network_of_very_many_weights_is_not_loaded_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = open_checkpoint(BUNDLED).model
-    assert is_inspectable(model)
-    monkeypatch.setattr(inspection, "_MAX_WEIGHTS", 8_000_000)
-    assert not is_inspectable(model)

@@ -6,8 +6,7 @@ import pytest
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
-from model.decoding.step_cost import StepCost
-from model.step_timing import _fitted, measure_step_cost
+from model.step_timing import measure_step_cost
 from tests.model.network.reference import tiny_model, tiny_runner
 
 
@@ -31,11 +30,3 @@ def test_a_beam_wider_than_the_runner_is_narrowed(max_beam_size: int, max_rows: 
     cost = measure_step_cost(runner, DecodingOptions(beam_size=4, n_best=4, max_length=8))
     assert cost.fixed > 0
     assert runner.num_free_rows == max_rows
-
-
-def test_the_fit_finds_the_coefficients_under_calls_that_were_interrupted() -> None:
-    true = StepCost(30e-6, 13e-6, 0.1e-6, 0.0, 0.0)
-    sizes = [(1.0, rows, rows * length) for rows in (4.0, 24.0) for length in range(20)]
-    timings = [(size, true.of_step(int(size[1]), int(size[2]))) for size in sizes]
-    interrupted = [(size, 10 * seconds) for size, seconds in timings[::3]]
-    assert _fitted([*interrupted, *timings]) == pytest.approx([30e-6, 13e-6, 0.1e-6], rel=1e-3)

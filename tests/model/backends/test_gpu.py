@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 import torch
 
-from model.backends.cuda_graphs import GraphedStep
 from model.backends.selection import Backend
 from model.checkpoint import load_checkpoint
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
+from tests.model.backends.test_overflow import bad_sentence, overflowing_model
 from tests.model.network.reference import run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
@@ -35,14 +36,31 @@ def test_a_crowd_on_the_gpu_translates_as_on_the_cpu(backend: Backend) -> None:
         assert texts(run_to_end(runner, sentences)) == texts(on_cpu)
 
 
-def test_sentences_join_and_leave_recorded_steps_without_changing_each_other() -> None:
-    sentences = mixed_sentences(60, seed=2)
-    on_cpu = translate_all(tiny_runner(tiny_model(seed=6)), sentences)
-    runner = tiny_runner(tiny_model(seed=6).to("cuda"), max_slots=6, max_rows=20)
+def test_whoever_joins_leaves_or_overflows_recorded_steps_changes_nobody_else() -> None:
+    """They join at random, some are abandoned, and some fail for scores that are not finite."""
+    rng, model = random.Random(2), overflowing_model("encoder")
+    sentences = [
+        bad_sentence("encoder", rng.choice([1, 4])) if rng.random() < 0.15 else sentence
+        for sentence in mixed_sentences(60, seed=2)
+    ]
+    alone = translate_all(tiny_runner(model, max_slots=1, max_rows=7), sentences)
+    runner = tiny_runner(overflowing_model("encoder").to("cuda"), max_slots=6, max_rows=20)
     runner.warm_up([DecodingOptions(beam_size=1), DecodingOptions(beam_size=4)])
-    assert texts(translate_all(runner, sentences)) == texts(on_cpu)
-    assert isinstance(runner._step, GraphedStep)
-    assert any(recording.recorded for recording in runner._step._recordings.values())
+    assert runner.is_recorded
+    waiting, running = list(range(len(sentences))), dict[int, int]()
+    while waiting or running:
+        while waiting and runner.num_free_slots and rng.random() < 0.6:
+            if runner.num_free_rows < sentences[waiting[0]].options.beam_size:
+                break
+            (handle,) = runner.admit([sentences[waiting[0]]])
+            running[handle] = waiting.pop(0)
+        for finished in runner.step().finished:
+            expected = alone[running.pop(finished.handle)]
+            assert finished.error == expected.error
+            assert texts([finished]) == texts([expected])
+        if running and rng.random() < 0.1:
+            runner.release(handle := rng.choice(sorted(running)))
+            del running[handle]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -91,21 +90,6 @@ def test_every_instruction_set_that_runs_here_gives_the_same_logits(
 
 @pytest.mark.parametrize("is_quantised", [False, True])
 @torch.inference_mode()
-def test_any_number_of_threads_gives_the_same_scores(is_quantised: bool) -> None:
-    """With matrices, histories and a vocabulary that are worth more than one."""
-    model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=3000)
-    networks = [native(model, ROOM, is_quantised) for _ in range(3)]
-    found = []
-    for threads, network in enumerate(networks, start=1):
-        network.use_threads(threads)
-        found.append((torch.stack(steps(network, 30, reorder_at=6)), *network.rank(5)))
-    for alone, *others in zip(*found, strict=True):
-        for other in others:
-            torch.testing.assert_close(other, alone, atol=0, rtol=0)
-
-
-@pytest.mark.parametrize("is_quantised", [False, True])
-@torch.inference_mode()
 def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> None:
     """So many that each thread takes some through all layers, of very different lengths, their
     rows scattered."""
@@ -128,30 +112,6 @@ def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> No
         torch.testing.assert_close(other, found[0], atol=0, rtol=0)
 
 
-@pytest.mark.parametrize("is_quantised", [False, True])
-def test_networks_that_share_weights_compute_at_the_same_time_as_if_alone(
-    is_quantised: bool,
-) -> None:
-    """With more threads and with less from one sentence to the next."""
-    model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=3000)
-    packed = PackedModel(model, CONTROL_IDS, is_quantised)
-
-    @torch.inference_mode()
-    def translate_again_and_again(network: NativeNetwork) -> list[Tensor]:
-        found = []
-        for i in range(20):
-            network.use_threads(1 + i % 3)
-            found.append(torch.stack(steps(network, 10)))
-        return found
-
-    alone = translate_again_and_again(NativeNetwork(packed, ROOM))[0]
-    networks = [NativeNetwork(packed, ROOM) for _ in range(3)]
-    with ThreadPoolExecutor(3) as threads:
-        for found in threads.map(translate_again_and_again, networks):
-            for logits in found:
-                torch.testing.assert_close(logits, alone, atol=0, rtol=0)
-
-
 @pytest.mark.parametrize("kernels", kernel_names())
 @torch.inference_mode()
 def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
@@ -162,10 +122,6 @@ def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
         best = network.rank(8)
         torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
         assert best.tokens.tolist() == tokens.tolist()
-
-
-def test_the_slowest_instruction_set_is_there_on_every_machine() -> None:
-    assert kernel_names()[-1] == "baseline"
 
 
 def test_the_instruction_set_is_the_one_asked_for_or_else_the_environments(
@@ -195,48 +151,6 @@ def test_a_model_computes_with_the_environments_instruction_set(
     expected = torch.stack(steps(native(model, ROOM, False, kernels), 4))
     monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", kernels)
     assert torch.equal(torch.stack(steps(native(model, ROOM, False), 4)), expected)
-
-
-@torch.inference_mode()
-def test_bytes_give_nearly_the_same_logits() -> None:
-    model = tiny_model(d_model=64, n_heads=4, d_ff=128, vocab_size=300)
-    expected = torch.stack(steps(EagerNetwork(model, CONTROL_IDS, ROOM), 10))
-    found = torch.stack(steps(native(model, ROOM, is_quantised=True), 10))
-    difference = (found - expected)[expected.isfinite()]
-    assert 0 < difference.abs().max() < 0.2 * expected[expected.isfinite()].std()
-
-
-@pytest.mark.parametrize("is_quantised", [False, True])
-@torch.inference_mode()
-def test_ranking_is_the_top_of_the_logits(is_quantised: bool) -> None:
-    """A vocabulary of several blocks, whose last one is not full."""
-    model = tiny_model(vocab_size=1300)
-    network = native(model, ROOM, is_quantised)
-    logits = steps(network, 3)[-1]
-    best = network.rank(8)
-    log_probs, tokens = logits.log_softmax(-1).topk(8)
-    torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
-    assert best.tokens.tolist() == tokens.tolist()
-    assert not best.is_failed.any()
-
-
-@torch.inference_mode()
-def test_the_encoder_gives_what_pytorch_gives() -> None:
-    model = tiny_model(norm="pre")
-    network = native(model, ROOM, is_quantised=False)
-    memory = network.encoded([0, 1], SOURCES)
-    expected = torch.cat([model.encode(torch.tensor([ids]))[0] for ids in SOURCES])
-    torch.testing.assert_close(memory, expected, atol=1e-5, rtol=1e-4)
-
-
-@torch.inference_mode()
-def test_slots_and_rows_of_one_that_left_serve_the_next() -> None:
-    """More sentences than there is room for at once, one after the other."""
-    model = tiny_model()
-    network = native(model, ROOM, is_quantised=False)
-    expected = _first_logits(native(model, ROOM, is_quantised=False))
-    for _ in range(10):
-        torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)
 
 
 @pytest.mark.parametrize("kernels", kernel_names())
@@ -289,13 +203,3 @@ def test_the_backend_is_chosen_by_the_device_and_refused_where_it_cannot_be_had(
     ):
         with pytest.raises(ValueError, match=message):
             resolve_backend(name, device, precision)  # type: ignore[arg-type]
-
-
-def test_a_model_that_is_packed_may_go() -> None:
-    """The compiled network keeps what it reads of the model alive."""
-    model: Transformer = tiny_model()
-    network = native(model, ROOM, is_quantised=False)
-    with torch.inference_mode():
-        expected = _first_logits(native(model, ROOM, is_quantised=False))
-        del model
-        torch.testing.assert_close(_first_logits(network), expected, atol=0, rtol=0)

@@ -6,8 +6,6 @@ that is still on the CPU.
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -47,23 +45,13 @@ SHAPES = {
     "nllb600": ModelConfig(256206, 256206, 1024, 16, 4096, 12, 12, norm="pre", max_positions=1024),
     "wmt12-1": ModelConfig(32000, 32000, 512, 8, 2048, 12, 1, max_positions=64),
 }
-VIEWS = frozenset(
-    (
-        *("view", "_unsafe_view", "unsqueeze", "squeeze", "expand", "slice", "select", "transpose"),
-        *("t", "permute", "alias", "detach", "split", "split_with_sizes", "as_strided", "unbind"),
-        *("_reshape_alias", "reshape", "unflatten", "flatten", "lift_fresh", "chunk"),
-        *("dropout", "to", "device", "empty", "empty_like", "new_empty"),
-    )
-)
-"""Names of operations that launch no kernel."""
 
 
 class Operations(TorchDispatchMode):
-    """Counts operations that compute, and notes tensors on the CPU."""
+    """Notes operations on the CPU."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.counts: Counter[str] = Counter()
         self.on_cpu: list[str] = []
 
     def __torch_dispatch__(
@@ -71,8 +59,6 @@ class Operations(TorchDispatchMode):
     ) -> Any:
         out = function(*args, **(kwargs or {}))
         name = function.overloadpacket.__name__
-        if name not in VIEWS:
-            self.counts[name] += 1
         for value in tree_flatten((args, kwargs, out))[0]:
             if isinstance(value, torch.Tensor) and value.device.type == "cpu":
                 self.on_cpu.append(name)
@@ -111,7 +97,9 @@ def moved(model: Transformer) -> Transformer:
     return model
 
 
-@pytest.mark.parametrize(("shape", "kind"), list(itertools.product(SHAPES, KINDS)))
+@pytest.mark.parametrize(
+    ("shape", "kind"), [*(("bundled", kind) for kind in KINDS), *((s, "mixed") for s in SHAPES)]
+)
 def test_no_step_needs_a_number_or_the_cpu(shape: str, kind: str) -> None:
     assert operations_of(SHAPES[shape], kind).on_cpu == []
 
@@ -119,8 +107,3 @@ def test_no_step_needs_a_number_or_the_cpu(shape: str, kind: str) -> None:
 def test_a_step_that_is_not_recorded_may_need_numbers() -> None:
     with pytest.raises(DynamicOutputShapeException):
         operations_of(SHAPES["bundled"], "beam", is_recorded=False)
-
-
-def test_logits_come_in_float32_from_the_product() -> None:
-    counts = operations_of(SHAPES["bundled"], "beam").counts
-    assert (counts["mm"], counts["_to_copy"]) == (1, 0)

@@ -75,56 +75,6 @@ def test_sentences_that_join_and_leave_at_any_step_are_aligned_as_alone(backend:
     check(model, sentences, run_joining_at_random(runner, sentences, rng, share=0.7))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_sentences_that_nobody_aligns_cost_no_pass(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runner = tiny_runner(tiny_model(), backend=backend)
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("a pass ran")
-
-    monkeypatch.setattr(type(runner._network), "attention", refuse)
-    plain = SourceSentence([5, 6, EOS], DecodingOptions(beam_size=2))
-    assert run_to_end(runner, [plain, plain])[0].hypotheses
-    with pytest.raises(AssertionError, match="a pass ran"):
-        run_to_end(runner, [dataclasses.replace(plain, is_aligned=True)])
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_sentence_without_finite_scores_fails_alone(backend: Backend) -> None:
-    model = tiny_model(shared_embeddings="none")
-    model.src_embedding.tokens.weight.data[12] = float("nan")
-    sentences = [
-        SourceSentence(ids, DecodingOptions(beam_size=2), is_aligned=True)
-        for ids in ([5, 6, EOS], [12, EOS], [7, 8, EOS])
-    ]
-    results = run_to_end(tiny_runner(model, backend=backend), sentences)
-    assert [result.error is None for result in results] == [True, False, True]
-    assert results[2].hypotheses[0].attention is not None
-
-
-def test_many_that_end_together_are_aligned_in_passes_of_bounded_size() -> None:
-    model = tiny_model(max_positions=300)
-    model.output.bias.data[EOS] = -50.0
-    options = DecodingOptions(beam_size=1, max_length=290, sampling=True, temperature=9.0)
-    sentences = [SourceSentence([5 + i % 5, EOS], options, is_aligned=True) for i in range(40)]
-    runner = Runner(
-        model,
-        CONTROL_IDS,
-        max_slots=40,
-        max_rows=40,
-        max_source_tokens=32,
-        max_target_tokens=300,
-        backend="eager",
-    )
-    sizes: list[int] = []
-    attend = runner._network.attention
-    runner._network.attention = lambda w, h: (sizes.append(w.tokens.numel()), attend(w, h))[1]
-    check(model, sentences, run_to_end(runner, sentences))
-    assert max(sizes) <= 8192 < sum(sizes)
-
-
 def test_chosen_heads_are_those_whose_mean_is_given() -> None:
     model = tiny_model()
     model.output.bias.data[EOS] = -50.0

@@ -60,17 +60,6 @@ def test_a_step_of_all_is_described_as_if_nobody_had_come_or_gone(
             check(batch, sentences)
 
 
-def test_a_part_needs_what_its_own_sentences_need() -> None:
-    batch = RunningBatch(CPU, MOST_TARGET, can_step_subset=True)
-    plain = SourceSentence([5] * 3, DecodingOptions(beam_size=2))
-    sampled = SourceSentence([5] * 9, DecodingOptions(beam_size=1, sampling=True))
-    one, other, third = batch.add([plain, sampled, plain], [MOST_TARGET] * 3)
-    assert batch.of_step([third, one]).features == Features.of(plain)
-    assert batch.of_step([third, one]).longest_source == 3
-    part = batch.of_step([third, other])
-    assert (part.longest_source, part.members.drawn) == (9, [2])
-
-
 def test_a_history_is_as_long_as_the_oldest_sentence_has_run_and_the_runner_allows() -> None:
     batch = RunningBatch(CPU, MOST_TARGET, can_step_subset=True)
     sentence = SourceSentence([5] * 3, DecodingOptions())
@@ -83,15 +72,3 @@ def test_a_history_is_as_long_as_the_oldest_sentence_has_run_and_the_runner_allo
     (young,) = batch.add([sentence], [MOST_TARGET])
     batch.remove([first, second])
     assert batch.shape_of(batch.of_step([young])).target == 1
-
-
-def test_a_sentence_that_is_streamed_later_is_a_stream_from_then_on() -> None:
-    batch = RunningBatch(CPU, MOST_TARGET, can_step_subset=False)
-    (handle,) = batch.add([SourceSentence([5], DecodingOptions())], [MOST_TARGET])
-    assert not batch.of_step(None).features.has_streams
-    batch.stream(handle)
-    batch.stream(handle + 1)
-    assert batch.of_step(None).features.has_streams
-    batch.remove([handle])
-    with pytest.raises(KeyError):
-        batch.remove([handle])

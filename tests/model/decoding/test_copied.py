@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
-from model.inspection import TracedModel, trace_search
 from model.network.transformer import Transformer
 from model.runner import Runner
 from tests.model.backends.native.test_step import any_sentence, assert_same
@@ -123,17 +122,3 @@ def test_the_other_tokens_keep_their_scores(backend: Backend) -> None:
         for place, token in enumerate(tokens)
     ]
     assert best.log_probs == pytest.approx(expected, abs=1e-3)
-
-
-@settings(max_examples=8, deadline=None)
-@given(seed=SEEDS)
-def test_a_search_that_is_written_down_tries_none_either(seed: int) -> None:
-    rng = random.Random(seed)
-    sentence = dataclasses.replace(copying_sentence(rng), terms=(), prefix=())
-    for backend in BACKENDS[:2]:
-        model = copying_model(seed % 50)
-        traced = TracedModel(model, CONTROL_IDS, {}, COPIED, "float32", backend)
-        for step in trace_search(traced, sentence, 12).steps:
-            shown = {token for row in step.likeliest for token, share in row if share > 0}
-            shown |= {candidate.token for candidate in step.candidates}
-            assert lacked(sentence).isdisjoint(shown)

@@ -7,11 +7,9 @@ import random
 import pytest
 import torch
 
-from model.backends.selection import Backend
-from model.decoding.logits_processors import forbid_repeated_ngrams, is_looping, penalise_repetition
+from model.decoding.logits_processors import forbid_repeated_ngrams, is_looping
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
-from model.runner import Runner
 from tests.model.network.reference import (
     BOS,
     CONTROL_IDS,
@@ -50,13 +48,6 @@ def test_exactly_the_tokens_that_would_complete_an_ngram_again_are_forbidden(see
         for token in range(1, 10):
             is_repeated = completes_a_repetition(row, token, size)
             assert (scores[token] == float("-inf")) == is_repeated
-
-
-def test_the_penalty_divides_positive_and_multiplies_negative_logits_of_used_tokens() -> None:
-    logits = torch.tensor([[float("-inf"), 2.0, -2.0, 3.0], [float("-inf"), 2.0, -2.0, 3.0]])
-    history = torch.tensor([[1, 2, 1], [3, PAD, PAD]])
-    changed = penalise_repetition(logits, history, torch.tensor([2.0, 1.0]))
-    assert changed.tolist() == [[float("-inf"), 1.0, -4.0, 3.0], [float("-inf"), 2.0, -2.0, 3.0]]
 
 
 @torch.inference_mode()
@@ -127,34 +118,6 @@ def test_even_a_token_that_is_never_generated_can_be_forced() -> None:
     assert best.log_probs[0] == 0.0
     assert not set(best.ids[1:]) & set(CONTROL_IDS)
     assert best.score == pytest.approx(sum(best.log_probs) / len(best.log_probs))
-
-
-@pytest.mark.parametrize(
-    ("options", "limit"),
-    [
-        (DecodingOptions(max_length=1000), 48),
-        (DecodingOptions(max_length=3), 3),
-        (DecodingOptions(length_ratio=2.0, length_margin=16), 24),
-    ],
-)
-def test_a_prefix_that_leaves_no_room_is_refused(options: DecodingOptions, limit: int) -> None:
-    """Whatever bounds the length: the runner, the request, or what is usual for the source."""
-    runner: Runner = tiny_runner(tiny_model())
-    with pytest.raises(ValueError, match=f"less than {limit} tokens, got {limit}"):
-        runner.admit([SourceSentence(SOURCE, options, prefix=(5,) * limit)])
-    prefix = (5,) * (limit - 1)
-    (fitting,) = run_to_end(runner, [SourceSentence(SOURCE, options, prefix=prefix)])
-    assert tuple(fitting.hypotheses[0].ids[: limit - 1]) == prefix
-
-
-@pytest.mark.parametrize("backend", ["native", "eager"])
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_prefix_may_repeat_itself_and_is_no_loop(beam_size: int, backend: Backend) -> None:
-    runner = tiny_runner(tiny_model(seed=3), backend=backend)
-    options = DecodingOptions(beam_size=beam_size, max_length=48)
-    for prefix in ((7, 8) * 20, (9,) * 30):
-        (finished,) = run_to_end(runner, [SourceSentence(SOURCE, options, prefix=prefix)])
-        assert tuple(finished.hypotheses[0].ids[: len(prefix)]) == prefix
 
 
 @pytest.mark.parametrize("period", [1, 2, 3, 6])

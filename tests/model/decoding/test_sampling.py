@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from model.decoding.options import DecodingOptions
-from model.decoding.sampling import gumbel_at, sample, uniform_at
+from model.decoding.sampling import gumbel_at, sample
 from model.decoding.sentence import SourceSentence
 from tests.model.network.reference import EOS, greedy, run_to_end, tiny_model, tiny_runner
 
@@ -54,21 +54,6 @@ def test_frequencies_match_the_truncated_distribution(
     assert {token for token, count in enumerate(counts) if count} == set(expected)
     statistic = sum((counts[t] - p * DRAWS) ** 2 / (p * DRAWS) for t, p in expected.items())
     assert statistic < CHI_SQUARE_999[len(expected) - 1]
-
-
-def test_uniform_numbers_are_uniform_and_differ_by_seed_and_position() -> None:
-    """And by token: rows of one table and columns of another are all as good as independent."""
-    positions, one_seed = torch.arange(DRAWS), torch.full((DRAWS,), 1)
-    first = uniform_at(one_seed, positions, 1)[:, 0]
-    second = uniform_at(torch.full((DRAWS,), 2), positions, 1)[:, 0]
-    third = uniform_at(one_seed[:1], positions[:1], DRAWS)[0]
-    for numbers in (first, second, third):
-        assert float(numbers.min()) > 0.0
-        assert float(numbers.max()) < 1.0
-        counts = torch.histc(numbers, bins=8, min=0.0, max=1.0)
-        assert float(((counts - DRAWS / 8) ** 2 / (DRAWS / 8)).sum()) < CHI_SQUARE_999[7]
-    correlations = torch.corrcoef(torch.stack([first, second, third])) - torch.eye(3)
-    assert float(correlations.abs().max()) < 0.02
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -54,25 +54,19 @@ def test_a_beam_that_holds_every_prefix_finds_what_enumeration_finds(
     assert [h.score for h in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_without_a_lookahead_nothing_is_lost_by_stopping_early(seed: int) -> None:
-    """The search stops when nothing can win; a plain beam that runs to the limit agrees."""
+@pytest.mark.parametrize(
+    ("lookahead", "alpha"), [(None, 0.0), (None, 0.6), (None, 1.0), (0, 1.0), (2, 1.0)]
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_search_ends_where_a_plain_beam_would(
+    seed: int, lookahead: int | None, alpha: float
+) -> None:
+    """Without a lookahead, when nothing can win: a plain beam that runs to the limit agrees."""
     model = tiny_model(seed=seed)
     for src in SOURCES:
-        for alpha in (0.0, 0.6, 1.0):
-            options = DecodingOptions(
-                beam_size=3, n_best=2, length_penalty=alpha, max_length=12, lookahead=None
-            )
-            found = run_to_end(tiny_runner(model), [SourceSentence(src, options)])[0].hypotheses
-            assert [h.ids for h in found] == _plain_beam(model, src, options, 12)
-
-
-@pytest.mark.parametrize("lookahead", [0, 2])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_lookahead_ends_the_search_where_a_plain_beam_would(seed: int, lookahead: int) -> None:
-    model = tiny_model(seed=seed)
-    for src in SOURCES:
-        options = DecodingOptions(beam_size=3, n_best=2, max_length=12, lookahead=lookahead)
+        options = DecodingOptions(
+            beam_size=3, n_best=2, length_penalty=alpha, max_length=12, lookahead=lookahead
+        )
         found = run_to_end(tiny_runner(model), [SourceSentence(src, options)])[0].hypotheses
         assert [h.ids for h in found] == _plain_beam(model, src, options, 12)
 
@@ -130,20 +124,6 @@ def test_a_translation_over_its_limit_says_so_and_keeps_its_tokens() -> None:
     hypothesis = run_to_end(tiny_runner(model), [SourceSentence(SOURCES[0], options)])[0].hypotheses
     assert [h.finish_reason for h in hypothesis] == ["length"]
     assert len(hypothesis[0].ids) == 6
-
-
-def test_n_best_are_different_and_in_order() -> None:
-    options = DecodingOptions(beam_size=6, n_best=4, max_length=16)
-    counts = []
-    for result in run_to_end(
-        tiny_runner(tiny_model(vocab_size=9, seed=5)),
-        [SourceSentence(src, options) for src in ([5, 7, EOS], [4, EOS], [8, 6, 6, EOS])],
-    ):
-        scores = [h.score for h in result.hypotheses]
-        assert scores == sorted(scores, reverse=True)
-        assert len({tuple(h.ids) for h in result.hypotheses}) == len(scores)
-        counts.append(len(scores))
-    assert max(counts) == 4
 
 
 def test_a_sentence_whose_scores_are_not_finite_fails_alone() -> None:

@@ -128,31 +128,6 @@ def _assert_same_scores(found: list[Finished], expected: list[Finished]) -> None
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_sentence_is_spelled_alike_alone_and_in_a_crowd(backend: Backend) -> None:
-    model, sentences = byte_model(seed=3), hostile_sentences(12, 50)
-    runner = byte_runner(model, backend)
-    together = run_to_end(runner, sentences)
-    alone = [run_to_end(runner, [sentence])[0] for sentence in sentences]
-    assert texts(together) == texts(alone)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_what_is_streamed_is_what_is_found(backend: Backend) -> None:
-    model = byte_model(seed=1)
-    runner = byte_runner(model, backend)
-    sentences = [dataclasses.replace(s, is_streamed=True) for s in hostile_sentences(12, 9)]
-    handles = runner.admit(sentences)
-    streamed: dict[int, list[int]] = {handle: [] for handle in handles}
-    while runner.num_running:
-        result = runner.step()
-        for handle, ids in result.streamed.items():
-            streamed[handle] += ids
-        for finished in result.finished:
-            best = finished.hypotheses[0].ids
-            assert best[: len(streamed[finished.handle])] == streamed[finished.handle]
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_vocabulary_that_lacks_bytes_never_gets_stuck_within_a_character(
     seed: int, backend: Backend
@@ -179,25 +154,6 @@ def test_a_prefix_and_a_term_may_have_what_is_else_only_copied(text: str, backen
     ]
     for result in run_to_end(byte_runner(byte_model(2), backend), sentences):
         assert all(text.encode() in spelled(h.ids) and is_utf8(h) for h in result.hypotheses)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_where_no_byte_is_likely_nothing_changes(backend: Backend) -> None:
-    model = byte_model(seed=2, bytes_bonus=-20.0)
-    sentences = [dataclasses.replace(s, prefix=()) for s in hostile_sentences(12, 3)]
-    free = Runner(
-        model,
-        CONTROL_IDS,
-        max_slots=16,
-        max_rows=64,
-        max_source_tokens=32,
-        max_target_tokens=32,
-        backend=backend,
-    )
-    found = run_to_end(byte_runner(model, backend), sentences)
-    expected = run_to_end(free, sentences)
-    assert texts(found) == texts(expected)
-    _assert_same_scores(found, expected)
 
 
 def tables(byte_ids: Mapping[int, int] = BYTE_IDS) -> Utf8Tables:

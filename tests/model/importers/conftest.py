@@ -55,19 +55,26 @@ def originals(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> dict[
 
 
 @pytest.fixture(scope="session")
-def untrained(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> dict[str, Path]:
-    """Directories of models that were not trained, for tests that never translate: a worker that
-    runs no others saves twenty seconds."""
+def random_originals(
+    tmp_path_factory: pytest.TempPathFactory, corpus: Corpus
+) -> dict[str, Original]:
+    """Models that were not trained, for tests that never translate: a worker that runs no others
+    saves twenty seconds."""
     root = tmp_path_factory.mktemp("untrained")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = {
+        return {
             "marian": marian(root / "marian", corpus, (), steps=0),
             "m2m_100": m2m_100(root / "m2m_100", corpus, steps=0),
             "nllb": nllb(root / "nllb", corpus, steps=0),
             "mbart": mbart(root / "mbart", corpus, steps=0),
         }
-    return {name: original.directory for name, original in made.items()}
+
+
+@pytest.fixture(scope="session")
+def untrained(random_originals: dict[str, Original]) -> dict[str, Path]:
+    """Their directories."""
+    return {name: original.directory for name, original in random_originals.items()}
 
 
 @pytest.fixture(scope="session")

@@ -272,3 +272,42 @@ def _save(directory: Path, model: Any, tokenizer: Any) -> Original:
 
 def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+
+
+OPUS_MT = {"layers": 6, "d_model": 512, "heads": 8, "d_ff": 2048, "vocab_size": 58_101}
+NLLB_600M = {"layers": 12, "d_model": 1024, "heads": 16, "d_ff": 4096, "vocab_size": 256_206}
+
+
+def write_opus_mt(directory: Path, corpus: Corpus) -> None:
+    from transformers import MarianConfig, MarianMTModel
+
+    pad = write_marian_tokenizer(directory, corpus, (), OPUS_MT["vocab_size"])
+    config = MarianConfig(
+        **real_options(OPUS_MT),
+        activation_function="swish",
+        pad_token_id=pad,
+        decoder_start_token_id=pad,
+    )
+    MarianMTModel(config).save_pretrained(directory)
+
+
+def write_nllb_600m(directory: Path, corpus: Corpus) -> None:
+    from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+    write_nllb_tokenizer(directory, corpus)
+    config = M2M100Config(
+        **real_options(NLLB_600M), activation_function="relu", decoder_start_token_id=2
+    )
+    M2M100ForConditionalGeneration(config).save_pretrained(directory)
+
+
+def real_options(sizes: dict[str, int]) -> dict[str, Any]:
+    return {
+        "d_model": sizes["d_model"],
+        "vocab_size": sizes["vocab_size"],
+        "scale_embedding": True,
+        "max_position_embeddings": 1024,
+        **{f"{side}_layers": sizes["layers"] for side in ("encoder", "decoder")},
+        **{f"{side}_attention_heads": sizes["heads"] for side in ("encoder", "decoder")},
+        **{f"{side}_ffn_dim": sizes["d_ff"] for side in ("encoder", "decoder")},
+    }

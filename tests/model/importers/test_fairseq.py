@@ -6,8 +6,6 @@ import argparse
 import pickle
 import random
 import shutil
-import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,8 +71,8 @@ def write(directory: Path, original: Original, corpus: Corpus, save: Save, **cha
 
 
 @pytest.fixture
-def original(originals: dict[str, Original]) -> Original:
-    return originals["m2m_100"]
+def original(random_originals: dict[str, Original]) -> Original:
+    return random_originals["m2m_100"]
 
 
 @pytest.mark.parametrize("save", [as_args, as_cfg])
@@ -95,22 +93,10 @@ def test_an_archive_computes_what_the_same_weights_do_elsewhere(
     assert ours.tokenizer.decode(pieces) == "我们昨天去学校。"
 
 
-def test_the_file_itself_and_other_languages_can_be_named(
-    tmp_path: Path, original: Original, corpus: Corpus
-) -> None:
-    source = write(tmp_path / "archive", original, corpus, as_cfg, source_lang=None)
-    with pytest.raises(SourceError, match="does not say its source_lang; .* --source-lang"):
-        import_source(str(source / "model.pt"), tmp_path / "ours", None, Wanted())
-    import_source(str(source / "model.pt"), tmp_path / "ours", None, Wanted(("en",)))
-    assert load_checkpoint(tmp_path / "ours").info.pairs == (("en", "zh"),)
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"encoder_layers": 3}, "the weights lack encoder.layers.2.self_attn.q_proj.weight"),
-        ({"decoder_layers": 1}, "the weights hold decoder.layers.1.* has no place for"),
-        ({"encoder_ffn_embed_dim": 65}, "encoder_ffn_embed_dim and decoder_ffn_.* must be equal"),
         ({"activation_fn": "gelu_fast"}, "activation_fn must be one of .* got 'gelu_fast'"),
         ({"no_cross_attention": True}, "the option no_cross_attention is not supported"),
     ],
@@ -122,22 +108,6 @@ def test_options_that_do_not_fit_are_refused(
     with pytest.raises(SourceError, match=said):
         import_source(str(source), tmp_path / "ours", None, Wanted())
     assert [path.name for path in tmp_path.iterdir()] == ["archive"]
-
-
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [
-        ("dict.zh.txt", "lacks the dictionary dict.zh.txt or dict.txt"),
-        ("sentencepiece.bpe.model", "needs one sentencepiece model .* found none; subword-nmt"),
-    ],
-)
-def test_a_missing_file_is_named(
-    tmp_path: Path, original: Original, corpus: Corpus, missing: str, said: str
-) -> None:
-    source = write(tmp_path / "archive", original, corpus, as_args)
-    (source / missing).unlink()
-    with pytest.raises(SourceError, match=said):
-        import_source(str(source), tmp_path / "ours", None, Wanted())
 
 
 class Bomb:
@@ -164,24 +134,12 @@ SPARSE = torch.eye(3).to_sparse()
 EMBEDDINGS = "encoder.embed_tokens.weight"
 
 
-def quantised() -> Tensor:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch is about to give them up
-        return torch.quantize_per_tensor(torch.ones(3, 3), 0.1, 0, torch.qint8)
-
-
 @pytest.mark.parametrize(
     ("name", "make", "said"),
     [
-        (EMBEDDINGS, lambda: torch.tensor(1.0), "embed_tokens.weight must be matrices"),
         (EMBEDDINGS, lambda: SPARSE, f"tensor '{EMBEDDINGS}' is sparse; weights must be dense"),
-        (EMBEDDINGS, quantised, f"tensor '{EMBEDDINGS}' is quantised"),
-        (EMBEDDINGS, lambda: torch.ones(3, 3, device="meta"), "on the device 'meta', without"),
         (EMBEDDINGS, lambda: torch.ones(1, 1).expand(10**9, 10**9), "larger than what is stored"),
-        (EMBEDDINGS, lambda: torch.ones(370, 32, dtype=torch.complex64), "as complex64 of shape"),
-        (EMBEDDINGS, lambda: torch.ones(370, 32, dtype=torch.int8), "as int8 of shape"),
         ("encoder.x.in_proj_weight", lambda: torch.tensor(1.0), "must hold queries, keys and val"),
-        ("encoder.x.in_proj_weight", lambda: torch.ones(4, 4), "must hold queries, keys and val"),
         (1, lambda: torch.ones(3), "tensor 1 is named by no text"),
     ],
 )
@@ -196,43 +154,6 @@ def test_odd_tensors_are_refused_by_name(
         import_source(str(source), tmp_path / "ours", None, Wanted())
     assert "archive" in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"encoder_embed_dim": 10**9, "decoder_embed_dim": 10**9},
-        {"encoder_layers": 10**9},
-        {"max_source_positions": "x"},
-        {"max_target_positions": [1]},
-        {"max_source_positions": 10**9, "max_target_positions": 10**9},
-        {"activation_fn": ["relu"]},
-        {"encoder_attention_heads": None, "decoder_attention_heads": None},
-        {"no_cross_attention": torch.ones(3)},
-    ],
-    ids=str,
-)
-def test_options_of_a_wrong_size_or_type_are_refused_in_one_line(
-    tmp_path: Path, original: Original, corpus: Corpus, changes: dict[str, Any]
-) -> None:
-    source = write(tmp_path / "archive", original, corpus, as_args, **changes)
-    with pytest.raises(SourceError, match="archive") as raised:
-        import_source(str(source), tmp_path / "ours", None, Wanted())
-    assert len(str(raised.value).splitlines()) == 1
-
-
-def test_an_archive_that_inflates_is_refused_unread(tmp_path: Path) -> None:
-    torch.save({"model": {}, "args": argparse.Namespace()}, tmp_path / "whole.pt")
-    with (
-        zipfile.ZipFile(tmp_path / "whole.pt") as whole,
-        zipfile.ZipFile(tmp_path / "model.pt", "w", zipfile.ZIP_DEFLATED) as bomb,
-    ):
-        for record in whole.infolist():
-            bomb.writestr(record.filename, whole.read(record), zipfile.ZIP_DEFLATED)
-        bomb.writestr("whole/data/0", bytes(2**26))
-    assert (tmp_path / "model.pt").stat().st_size < 2**20
-    with pytest.raises(SourceError, match="model.pt is compressed, which archives of torch never"):
-        import_source(str(tmp_path / "model.pt"), tmp_path / "ours", None, Wanted())
 
 
 def test_a_damaged_archive_is_refused_in_one_line(
@@ -257,35 +178,3 @@ def test_a_damaged_archive_is_refused_in_one_line(
     assert len(errors) > 20
     assert all("model.pt" in error or "archive" in error for error in errors)
     assert {len(error.splitlines()) for error in errors} == {1}
-
-
-def test_a_dictionary_is_cut_at_line_feeds_alone(
-    tmp_path: Path, original: Original, corpus: Corpus
-) -> None:
-    """fairseq reads lines so; other line ends are parts of pieces, and would move all ids after."""
-    source = write(tmp_path / "archive", original, corpus, as_args)
-    lines = (source / "dict.en.txt").read_text(encoding="utf-8").split("\n")
-    lines[5] = "a\u2028b\x85 1"
-    (source / "dict.en.txt").write_text("\n".join(lines), encoding="utf-8")
-    import_source(str(source), tmp_path / "ours", None, Wanted())
-    pieces = load_checkpoint(tmp_path / "ours").tokenizer.source_pieces
-    assert pieces[9] == "a\u2028b\x85"
-    assert pieces[10] == lines[6].split(" ")[0]
-
-
-@pytest.mark.parametrize("line", ["", "piece", "piece x", " 5"])
-def test_a_line_that_is_no_piece_with_its_count_is_named(
-    tmp_path: Path, original: Original, corpus: Corpus, line: str
-) -> None:
-    source = write(tmp_path / "archive", original, corpus, as_args)
-    lines = (source / "dict.en.txt").read_text(encoding="utf-8").split("\n")
-    (source / "dict.en.txt").write_text("\n".join([*lines[:5], line, *lines[6:]]))
-    with pytest.raises(SourceError, match="dict.en.txt, line 6: expected a piece and its count"):
-        import_source(str(source), tmp_path / "ours", None, Wanted())
-
-
-def test_several_archives_must_be_told_apart(tmp_path: Path) -> None:
-    for name in ("checkpoint1.pt", "checkpoint2.pt"):
-        (tmp_path / name).touch()
-    with pytest.raises(SourceError, match=r"several .pt files \(checkpoint1.pt, checkpoint2.pt\)"):
-        import_source(str(tmp_path), tmp_path / "ours", None, Wanted())

@@ -138,10 +138,8 @@ def test_a_hub_model_is_downloaded_once_and_its_commit_kept(tmp_path: Path, hub:
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
-        (("someone/absent",), {}, "no directory someone/absent here, and the Hub has no model"),
         ((HUB_ID, "--revision", "absent"), {}, f"has no model {HUB_ID} at revision absent"),
         ((HUB_ID,), {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached for model"),
-        ((HUB_ID,), {"HF_HUB_OFFLINE": "1"}, "the Hub cannot be reached for model"),
     ],
 )
 def test_what_the_hub_does_not_give_is_one_line_and_exit_code_2(

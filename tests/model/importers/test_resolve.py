@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from model.checkpoint import read_info
 from model.importers.imported import SourceError
-from model.importers.resolve import cache_directory, resolve_checkpoint
+from model.importers.resolve import resolve_checkpoint
 from service.app import create_app
 from service.loading import StartupError, load_models
 from service.offline import OfflineOptions, OfflineTranslator
@@ -34,22 +34,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def foreign(tmp_path: Path, originals: dict[str, Original]) -> Path:
     return Path(shutil.copytree(originals["nllb"].directory, tmp_path / "nllb"))
-
-
-def test_the_cache_is_where_xdg_says(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    assert cache_directory() == cache
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache_directory() == Path.home() / ".cache" / "dragoman"
-
-
-def test_a_checkpoint_of_ours_is_served_from_where_it_is(cache: Path) -> None:
-    assert resolve_checkpoint(BUNDLED) == BUNDLED
-    assert not cache.exists()
-
-
-def test_what_is_no_model_at_all_is_left_to_the_loader(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent", tmp_path):
-        assert resolve_checkpoint(path) == path
 
 
 def test_a_foreign_model_is_imported_once_and_again_when_it_changes(
@@ -93,12 +77,6 @@ def test_it_translates_from_the_command_line_under_any_name_of_its_languages(
             translator.translate("Hello.", "en", "de")
 
 
-def test_a_model_loaded_for_the_server_knows_its_familys_codes(foreign: Path) -> None:
-    (model,) = load_models(Settings(model=(foreign,), device="cpu"))
-    assert model.own_codes["zho_Hant"] == "zh-Hant"
-    assert ("en", "zh-Hant") in model.pairs
-
-
 @pytest.mark.parametrize("prefix", ["", "他"])
 def test_the_server_translates_and_streams_without_showing_tags(foreign: Path, prefix: str) -> None:
     """The tag that the translation is forced to begin with is no text, whole or streamed."""
@@ -119,12 +97,3 @@ def test_the_server_translates_and_streams_without_showing_tags(foreign: Path, p
     assert events[-1]["translatedText"] == expected
     assert whole["details"][0]["sentences"][0]["tokens"][0] == "zho_Hans"
     assert [language["code"] for language in languages][:4] == ["ace-Arab", "ace", "ar", "en"]
-
-
-def test_a_cache_that_cannot_be_written_is_said_so(
-    foreign: Path, cache: Path, tmp_path: Path
-) -> None:
-    cache.parent.write_text("a file where a directory is wanted")
-    with pytest.raises(StartupError, match=str(cache.parent)):
-        load_models(Settings(model=(foreign,), device="cpu"))
-    assert not list(tmp_path.glob(".import-*"))

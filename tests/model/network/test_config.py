@@ -22,51 +22,24 @@ def test_the_defaults_are_the_papers_base_model() -> None:
     assert config.scale_embeddings
 
 
-def test_a_config_survives_its_dictionary(tiny_config: ModelConfig) -> None:
-    assert ModelConfig.from_dict(dataclasses.asdict(tiny_config)) == tiny_config
-
-
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
         ({"d_model": 0}, "d_model must be at least 1, got 0"),
-        ({"n_heads": -1}, "n_heads must be at least 1, got -1"),
-        ({"d_ff": 12.5}, "d_ff must be a whole number, got 12.5"),
-        ({"n_encoder_layers": True}, "n_encoder_layers must be a whole number, got True"),
-        ({"n_decoder_layers": "2"}, "n_decoder_layers must be a whole number, got '2'"),
-        ({"src_vocab_size": 0}, "src_vocab_size must be at least 1, got 0"),
-        ({"max_positions": 0}, "max_positions must be at least 1, got 0"),
         ({"d_model": 10, "n_heads": 4}, "d_model must be a multiple of n_heads, got 10 and 4"),
         ({"d_model": 9, "n_heads": 3}, "sinusoidal positions need an even d_model, got 9"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
-        ({"dropout": -0.1}, r"dropout must be in \[0, 1\), got -0.1"),
         ({"dropout": float("nan")}, r"dropout must be in \[0, 1\), got nan"),
-        ({"dropout": "0.1"}, "dropout must be a number, got '0.1'"),
-        ({"norm": "layer"}, r"norm must be one of \['post', 'pre'\], got 'layer'"),
         ({"positions": "rotary"}, r"positions must be one of .*'alibi'\], got 'rotary'"),
-        ({"sinusoids": "even"}, r"sinusoids must be one of .*'tensor2tensor'\], got 'even'"),
         ({"position_offset": -1}, "position_offset must be at least 0, got -1"),
         (
             {"position_offset": 2, "positions": "learned"},
             "position_offset needs sinusoidal positions, got learned",
         ),
-        ({"embedding_norm": 1}, "embedding_norm must be true or false, got 1"),
-        ({"activation": ["relu"]}, r"activation must be one of .*'silu'\], got \['relu'\]"),
-        ({"shared_embeddings": True}, r"shared_embeddings must be one of .*, got True"),
-        ({"scale_embeddings": 1}, "scale_embeddings must be true or false, got 1"),
-        ({"output_bias": "no"}, "output_bias must be true or false, got 'no'"),
         ({"tgt_vocab_size": 99}, "needs equal vocabularies, got 100 and 99"),
         ({"pad_id": 100}, "pad_id must be a target token, 0 to 99, got 100"),
-        ({"bos_id": -1}, "bos_id must be a target token, 0 to 99, got -1"),
-        ({"eos_id": 1.0}, "eos_id must be a whole number, got 1.0"),
         ({"d_model": 10**9}, "d_model must be at most 16384, got 1000000000"),
-        ({"n_heads": 1025}, "n_heads must be at most 1024, got 1025"),
-        ({"d_ff": 10**9}, "d_ff must be at most 131072, got 1000000000"),
         ({"n_encoder_layers": 10**9}, "n_encoder_layers must be at most 256"),
-        ({"n_decoder_layers": 257}, "n_decoder_layers must be at most 256, got 257"),
-        ({"max_positions": 10**9}, "max_positions must be at most 65536"),
-        ({"position_offset": 10**9}, "position_offset must be at most 65536"),
-        ({"src_vocab_size": 10**9, "tgt_vocab_size": 10**9}, "src_vocab_size must be at most 2097"),
         ({"tgt_vocab_size": 10**20}, "tgt_vocab_size must be at most 2097152, got 1000000"),
         ({"pad_id": 16**10_000}, "pad_id must be a target token, .* got a number of 40001 bits"),
         (
@@ -79,34 +52,6 @@ def test_a_config_survives_its_dictionary(tiny_config: ModelConfig) -> None:
 def test_a_bad_value_is_named_with_what_is_allowed(bad: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         ModelConfig.from_dict({**SIZES, **bad})
-
-
-def test_a_missing_size_is_named() -> None:
-    with pytest.raises(ConfigError, match="tgt_vocab_size"):
-        ModelConfig.from_dict({"src_vocab_size": 100})
-
-
-def test_separate_vocabularies_may_differ_in_size() -> None:
-    config = ModelConfig(100, 60, shared_embeddings="none")
-    assert (config.src_vocab_size, config.tgt_vocab_size) == (100, 60)
-
-
-def test_the_largest_translation_models_are_within_the_bounds() -> None:
-    """NLLB-200 3.3B, mBART-50, and M2M-100 12B."""
-    nllb = ModelConfig(
-        256_206,
-        256_206,
-        d_model=2048,
-        n_heads=16,
-        d_ff=8192,
-        n_encoder_layers=24,
-        n_decoder_layers=24,
-        max_positions=1024,
-        position_offset=2,
-    )
-    mbart = ModelConfig(250_054, 250_054, d_model=1024, n_heads=16, d_ff=4096, max_positions=1024)
-    m2m = dataclasses.replace(nllb, d_model=4096, d_ff=16384)
-    assert [config.d_model for config in (nllb, mbart, m2m)] == [2048, 1024, 4096]
 
 
 WRONG = [None, True, 1.5, -1, 10**30, float("nan"), "", "x\n", [], [[1]], {}, {"a": None}]

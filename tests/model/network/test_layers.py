@@ -55,10 +55,6 @@ def test_positions_may_begin_later() -> None:
         assert torch.equal(sinusoids(8, 6, form, first=2), sinusoids(10, 6, form)[2:])
 
 
-def test_eight_alibi_heads_halve_from_a_half_to_a_256th() -> None:
-    assert alibi_slopes(8).tolist() == [2.0**-i for i in range(1, 9)]
-
-
 @pytest.mark.parametrize("n_heads", [1, 2, 3, 4, 6, 12, 16, 20])
 def test_alibi_slopes_are_those_of_the_papers_code(n_heads: int) -> None:
     assert alibi_slopes(n_heads).tolist() == pytest.approx(press_slopes(n_heads))
@@ -82,22 +78,6 @@ def test_attention_is_the_softmax_of_scaled_products_per_head() -> None:
     everything = torch.ones(1, 1, 5, 5, dtype=torch.bool)
     expected = attention.out_proj(torch.cat(heads, -1))[None]
     torch.testing.assert_close(attention(x, KV(keys, values), everything), expected)
-
-
-def test_attention_does_not_see_what_the_mask_forbids() -> None:
-    attention, x, source = Attention(8, 2), torch.randn(2, 3, 8), torch.randn(2, 4, 8)
-    mask = torch.tensor([True, True, False, True]).expand(2, 1, 1, 4)
-    before = attention(x, attention.project_kv(source), mask)
-    source[:, 2] = 1e3
-    torch.testing.assert_close(attention(x, attention.project_kv(source), mask), before)
-
-
-def test_embeddings_are_scaled_by_the_root_of_d_model(tiny_config: ModelConfig) -> None:
-    config = dataclasses.replace(tiny_config, positions="alibi")
-    embedding = Embedding(config, nn.Embedding(10, config.d_model))
-    ids, positions = torch.tensor([[4, 7]]), torch.tensor([[0, 1]])
-    expected = embedding.tokens.weight[[4, 7]][None] * 4
-    torch.testing.assert_close(embedding(ids, positions), expected)
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned"])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from model.network.config import ModelConfig
-from model.network.layers import Attention, DecoderLayer, FeedForward, Residual
+from model.network.layers import Attention, FeedForward, Residual
 from model.network.transformer import Transformer, initialise
 
 VARIANTS: list[dict[str, Any]] = [
@@ -122,112 +122,6 @@ def test_later_target_tokens_do_not_change_earlier_logits(
     before, after = model(src, tgt), model(src, changed)
     torch.testing.assert_close(after[:, :5], before[:, :5])
     assert not torch.allclose(after[:, 5], before[:, 5])
-
-
-@every_variant
-def test_a_sentence_is_computed_alike_alone_and_among_others(
-    tiny_config: ModelConfig, variant: dict[str, Any]
-) -> None:
-    model = build(tiny_config, **variant)
-    src, tgt = random_ids(4, 6), random_ids(4, 5, seed=2)
-    torch.testing.assert_close(model(src[2:3], tgt[2:3]), model(src, tgt)[2:3])
-
-
-@every_variant
-def test_every_parameter_takes_part_in_the_output(
-    tiny_config: ModelConfig, variant: dict[str, Any]
-) -> None:
-    model = build(tiny_config, **variant)
-    (model(random_ids(2, 6), random_ids(2, 5, seed=2)) ** 2).sum().backward()
-    assert [name for name, p in model.named_parameters() if p.grad is None] == []
-
-
-@every_variant
-def test_there_are_as_many_parameters_as_the_formula_says(
-    tiny_config: ModelConfig, variant: dict[str, Any]
-) -> None:
-    model = build(tiny_config, **variant)
-    c, d = model.config, model.config.d_model
-    attention, norm = 4 * (d * d + d), 2 * d
-    feed_forward = d * c.d_ff + c.d_ff + c.d_ff * d + d
-    encoder = c.n_encoder_layers * (attention + feed_forward + 2 * norm)
-    decoder = c.n_decoder_layers * (2 * attention + feed_forward + 3 * norm)
-    n_matrices = {"all": 1, "target": 2, "none": 3}[c.shared_embeddings]
-    vocabulary = n_matrices * 450 * d + (450 if c.output_bias else 0)
-    learned = 2 * c.max_positions * d if c.positions == "learned" else 0
-    final = 2 * norm if c.norm == "pre" else 0
-    final += 2 * norm if c.embedding_norm else 0
-    total = sum(parameter.numel() for parameter in model.parameters())
-    assert total == encoder + decoder + vocabulary + learned + final
-
-
-@pytest.mark.parametrize(
-    ("shared", "source_is_target", "target_is_output"),
-    [("all", True, True), ("target", False, True), ("none", False, False)],
-)
-def test_shared_embeddings_are_one_object(
-    tiny_config: ModelConfig, shared: str, source_is_target: bool, target_is_output: bool
-) -> None:
-    model = build(tiny_config, shared_embeddings=shared)
-    source, target = model.src_embedding.tokens.weight, model.tgt_embedding.tokens.weight
-    assert (source is target) == source_is_target
-    assert (target is model.output.weight) == target_is_output
-
-
-def test_separate_vocabularies_have_their_own_sizes(tiny_config: ModelConfig) -> None:
-    model = build(tiny_config, shared_embeddings="none", src_vocab_size=700)
-    assert model.src_embedding.tokens.weight.shape == (700, 16)
-    assert model.tgt_embedding.tokens.weight.shape == model.output.weight.shape == (450, 16)
-
-
-def test_the_output_bias_is_added_to_the_logits(tiny_config: ModelConfig) -> None:
-    model = build(tiny_config, output_bias=True)
-    src, tgt = random_ids(2, 6), random_ids(2, 5, seed=2)
-    before, bias = model(src, tgt), torch.randn(450)
-    with torch.no_grad():
-        model.output.bias.add_(bias)
-    torch.testing.assert_close(model(src, tgt), before + bias)
-
-
-def test_the_encoder_can_be_deep_and_the_decoder_shallow(tiny_config: ModelConfig) -> None:
-    model = build(tiny_config, n_encoder_layers=7, n_decoder_layers=1)
-    assert (len(model.encoder), len(model.decoder)) == (7, 1)
-    memory = model.encode(random_ids(3, 6))
-    assert memory.shape == (3, 6, 16)
-    assert [kv.keys.shape for kv in model.project_memory(memory)] == [(3, 4, 6, 4)]
-    assert model(random_ids(3, 6), random_ids(3, 5)).shape == (3, 5, 450)
-
-
-def test_the_encoder_with_alibi_sees_only_distances(tiny_config: ModelConfig) -> None:
-    """Moved to the right behind hidden padding, the same words have the same memory."""
-    model = build(tiny_config, positions="alibi")
-    src = random_ids(2, 6)
-    shifted = nn.functional.pad(src, (5, 0), value=model.config.pad_id)
-    torch.testing.assert_close(model.encode(shifted)[:, 5:], model.encode(src))
-
-
-def test_the_decoder_with_alibi_sees_only_distances(tiny_config: ModelConfig) -> None:
-    """A decoder layer under the bias of positions 0, 1, ... and of 9, 10, ... does the same."""
-    model = build(tiny_config, positions="alibi")
-    layer = model.decoder[0]
-    assert isinstance(layer, DecoderLayer)
-    x, memory = torch.randn(2, 5, 16), model.encode(random_ids(2, 6))
-    kv, everything = layer.memory_attention.project_kv(memory), torch.ones(1, 1, 1, 6).bool()
-    at_start, later = torch.arange(5)[None], torch.arange(9, 14)[None]
-    causal = torch.ones(5, 5).tril().bool()[None, None]
-    before, after = (
-        layer(x, model._bias(causal, positions, positions), kv, everything)
-        for positions in (at_start, later)
-    )
-    torch.testing.assert_close(after, before)
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "alibi"])
-def test_word_order_matters(tiny_config: ModelConfig, positions: str) -> None:
-    model = build(tiny_config, positions=positions)
-    src = random_ids(1, 6)
-    swapped = src[:, [1, 0, 2, 3, 4, 5]]
-    assert not torch.allclose(model.encode(src)[:, 5], model.encode(swapped)[:, 5], atol=1e-3)
 
 
 def test_dropout_acts_in_training_only(tiny_config: ModelConfig) -> None:

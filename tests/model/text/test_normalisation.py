@@ -10,10 +10,6 @@ from hypothesis import strategies as st
 from model.text.normalisation import normalise
 
 
-def test_full_width_punctuation_is_kept() -> None:
-    assert normalise("（好，吗？）") == "（好，吗？）"
-
-
 @given(text=st.text())
 def test_texts_are_normalised_to_nfc(text: str) -> None:
     assert normalise(text) == unicodedata.normalize("NFC", text)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.text.reserved import closing_tag, empty_tag, opening_tag, placeholder, reserved_pieces
+from model.text.reserved import reserved_pieces
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig, TokenizerError
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
@@ -38,11 +37,6 @@ def pieces_of(tokenizer: Tokenizer, text: str) -> list[str]:
     return tokenizer.pieces(tokenizer.encode_target_batch([text])[0])
 
 
-def test_there_are_as_many_of_each_kind_as_were_asked_for_and_all_differ() -> None:
-    assert len(set(PIECES)) == len(PIECES) == 64
-    assert reserved_pieces(0) == []
-
-
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_reserved_piece_is_one_token_wherever_it_stands(reserving: Tokenizer, piece: str) -> None:
     for text in (piece, f"我{piece}你", f"a{piece}b", f"x {piece} y", f"7{piece}8", piece * 3):
@@ -68,17 +62,6 @@ def test_text_and_spaces_around_reserved_pieces_come_back_as_they_were(
     assert "".join(stream.push(token) for token in ids) + stream.flush() == text
 
 
-def test_their_spellings_tell_the_kinds_apart() -> None:
-    assert (placeholder(3), opening_tag(3)) == ("⟦3⟧", "⟦<3>⟧")
-    assert (closing_tag(3), empty_tag(3)) == ("⟦</3>⟧", "⟦<3/>⟧")
-
-
-def test_the_tokenizer_says_how_many_there_are(
-    reserving: Tokenizer, tiny_tokenizer: Tokenizer
-) -> None:
-    assert (reserving.reserved, tiny_tokenizer.reserved) == (16, 0)
-
-
 def test_each_is_copied_from_the_same_piece(
     reserving: Tokenizer, tiny_tokenizer: Tokenizer
 ) -> None:
@@ -92,12 +75,6 @@ def test_a_vocabulary_without_them_cannot_be_said_to_have_them(reserving_file: P
     config = TokenizerConfig(reserving_file.name, reserving_file.name, reserved=17)
     with pytest.raises(TokenizerError, match=r"reserved is 17, but the vocabulary has no '⟦16⟧'"):
         Tokenizer(reserving_file, reserving_file, config)
-
-
-def test_the_number_is_stored_and_read_back() -> None:
-    config = TokenizerConfig("a.model", "a.model", reserved=16)
-    assert TokenizerConfig.from_dict(config.to_dict()) == config
-    assert "reserved" not in dataclasses.replace(config, reserved=0).to_dict()
 
 
 @pytest.mark.parametrize("wrong", [-1, 257, 10**12, 1.5, True, "16", None])

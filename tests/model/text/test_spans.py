@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.text.normalisation import normalise, visible_offsets, without_invisible
-from model.text.spans import NOWHERE, Span, char_spans
+from model.text.spans import NOWHERE, char_spans
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 
@@ -144,16 +144,3 @@ def test_bytes_of_a_character_all_have_its_span() -> None:
     assert spans == [NOWHERE, (0, 1), *[(1, 2)] * 4, (2, 3), NOWHERE]
     (ids,) = tokenizer.encode_target_batch([text])
     assert tokenizer.target_spans(ids) == [(0, 1), *[(1, 2)] * 4, (2, 3)]
-
-
-def test_words_are_found_behind_invisible_and_decomposed_characters() -> None:
-    bundled = Path("checkpoints/en-de/sentencepiece.model")
-    tokenizer = Tokenizer(bundled, bundled)
-    text = "\ufeffdie Mu\u0308\u200bhle und"
-    spans = tokenizer.source_spans(text, "en")
-    words = {text[start:end] for start, end in spans}
-    assert "und" in words
-    covered = {i for start, end in spans for i in range(start, end)}
-    assert 0 not in covered
-    assert {5, 6, 7, 9, 10, 11} <= covered
-    assert spans[0] == spans[-1] == Span(0, 0)

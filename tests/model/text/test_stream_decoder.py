@@ -42,12 +42,6 @@ def test_a_streamed_piece_never_holds_half_a_character(
         assert whole.startswith(shown)
 
 
-def test_an_unfinished_character_is_left_out_at_the_end(tiny_tokenizer: Tokenizer) -> None:
-    ids = target_ids(tiny_tokenizer, "好𠮷")
-    assert isinstance(tiny_tokenizer.text_of(ids[-1]), bytes)
-    assert tiny_tokenizer.decode(ids[:-1]) == "好"
-
-
 def test_a_character_cut_off_does_not_swallow_what_follows(tiny_tokenizer: Tokenizer) -> None:
     euro = target_ids(tiny_tokenizer, "€")
     cut = [token for token in euro if isinstance(tiny_tokenizer.text_of(token), bytes)][:2]

@@ -42,15 +42,6 @@ def test_a_sentence_comes_back_as_it_was(tiny_tokenizer: Tokenizer, text: str) -
 
 
 @law
-@given(text=st.text())
-def test_any_text_comes_back_as_sentencepiece_gives_it(
-    tiny_tokenizer: Tokenizer, sentencepiece: SentencePieceProcessor, text: str
-) -> None:
-    ids = target_ids(tiny_tokenizer, text)
-    assert tiny_tokenizer.decode(ids) == sentencepiece.decode(ids)
-
-
-@law
 @given(data=st.binary(max_size=40))
 def test_any_bytes_come_back_as_unicode_decodes_them(
     tiny_tokenizer: Tokenizer, sentencepiece: SentencePieceProcessor, data: bytes
@@ -78,24 +69,11 @@ def test_the_tag_comes_first_and_eos_last(tiny_tokenizer: Tokenizer, language: s
     assert tiny_tokenizer.pieces([ids[0]]) == [language_tag(language)]
 
 
-def test_an_unknown_language_has_no_tag(tiny_tokenizer: Tokenizer) -> None:
-    assert tiny_tokenizer.tag_id("xx") is None
-    bare = tiny_tokenizer.encode_source_batch(["茶"])[0]
-    assert tiny_tokenizer.encode_source("茶", "xx") == [*bare, tiny_tokenizer.eos_id]
-
-
 def test_the_control_ids_are_pad_unknown_bos_and_the_tags(tiny_tokenizer: Tokenizer) -> None:
     pieces = tiny_tokenizer.pieces(tiny_tokenizer.control_ids())
     assert pieces == ["<pad>", "<unk>", "<s>", "<2zh>", "<2en>"]
     assert [tiny_tokenizer.text_of(token) for token in tiny_tokenizer.control_ids()] == [""] * 5
     assert tiny_tokenizer.eos_id not in tiny_tokenizer.control_ids()
-
-
-def test_each_byte_has_an_id_and_they_spell_what_it_says(tiny_tokenizer: Tokenizer) -> None:
-    byte_ids = tiny_tokenizer.byte_ids()
-    assert sorted(byte_ids.values()) == list(range(256))
-    id_of = {byte: token for token, byte in byte_ids.items()}
-    assert tiny_tokenizer.decode([id_of[byte] for byte in "𠮷é".encode()]) == "𠮷é"
 
 
 def test_a_piece_that_says_that_something_was_lost_is_never_generated(
@@ -128,11 +106,6 @@ def test_a_control_symbol_spells_nothing_even_if_it_is_a_byte(tiny_tokenizer_fil
     assert tokenizer.decode([a, b]) == "B"
 
 
-def test_equal_texts_in_other_unicode_forms_have_equal_ids(tiny_tokenizer: Tokenizer) -> None:
-    composed, decomposed = tiny_tokenizer.encode_source_batch(["caf\u00e9", "cafe\u0301"])
-    assert composed == decomposed
-
-
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
@@ -149,7 +122,7 @@ def test_what_cannot_be_seen_does_not_reach_the_model(
     assert tiny_tokenizer.encode_source(text, "zh") == tiny_tokenizer.encode_source(seen, "zh")
 
 
-@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u2009", "\u2002", "\u3000"])
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
 def test_a_model_sees_every_space_as_the_plain_one(tiny_tokenizer: Tokenizer, space: str) -> None:
     """French text has no-break spaces before ? ! : ; and within « », and manuals before units."""
     plain = tiny_tokenizer.encode_source("Is it 5 kg ?", "zh")
@@ -164,16 +137,6 @@ def test_joiners_and_selectors_stay_where_they_make_a_difference(
 ) -> None:
     without = "".join(c for c in text if c not in "\u200c\u200d\ufe0f")
     assert tiny_tokenizer.encode_source(text, "zh") != tiny_tokenizer.encode_source(without, "zh")
-
-
-def test_a_tokenizer_that_normalizes_itself_gets_the_text_as_it_is(
-    tiny_tokenizer_file: Path, tiny_tokenizer: Tokenizer
-) -> None:
-    name = tiny_tokenizer_file.name
-    config = TokenizerConfig(name, name, normalization="none")
-    imported = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
-    marked = imported.encode_source("\ufeff茶", "zh")
-    assert len(marked) > len(tiny_tokenizer.encode_source("\ufeff茶", "zh"))
 
 
 def test_letters_that_only_bytes_spell_are_counted(tiny_tokenizer: Tokenizer) -> None:

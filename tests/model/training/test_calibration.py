@@ -6,13 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from model.bundled import BUNDLED_NAMES
 from model.checkpoint import read_info, verify_sums
 from model.training.calibration import calibrate
 from model.training.recipe import RecipeError
-from service.commands.group import dragoman
 
 BUNDLED = Path("checkpoints/zh-en")
 RECIPE = """
@@ -66,14 +64,6 @@ def test_the_bundled_models_are_calibrated() -> None:
         info = read_info(Path("checkpoints") / name)
         assert info.alignment_heads
         assert set(info.confidence) == set(info.pairs)
-
-
-def test_the_command_says_what_was_chosen(checkpoint: Path, recipe: Path) -> None:
-    arguments = ["calibrate", str(checkpoint), "--recipe", str(recipe), "--sentences", "3"]
-    result = CliRunner().invoke(dragoman, arguments)
-    assert result.exit_code == 0, result.stderr
-    heads = ", ".join(f"{a}.{b}" for a, b in read_info(checkpoint).alignment_heads)
-    assert f"heads {heads} align" in result.stdout
 
 
 def test_without_anchors_nothing_is_changed(checkpoint: Path, recipe: Path, tmp_path: Path) -> None:

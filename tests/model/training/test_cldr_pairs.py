@@ -27,14 +27,12 @@ def made(pair: Pair, languages: Pair) -> list[Pair]:
             ("匈牙利", "Hungary"),
         ),
         (("en", "zh-Hans"), ("He speaks {}.", "他会说{}。"), ("French", "法语"), ("Thai", "泰语")),
-        (("en", "de"), ("I live in {}.", "Ich wohne in {}."), ("Rome", "Rom"), ("Oslo", "Oslo")),
         (
             ("de", "en"),
             ("Bis {}!", "See you on {}!"),
             ("Montag", "Monday"),
             ("Mittwoch", "Wednesday"),
         ),
-        (("en-US", "de"), ("It is {}.", "Es ist {}."), ("May", "Mai"), ("March", "März")),
     ],
 )
 def test_a_thing_that_both_sides_name_gives_way_to_another_of_its_kind(
@@ -48,27 +46,14 @@ def test_a_thing_that_both_sides_name_gives_way_to_another_of_its_kind(
     assert others in everything
 
 
-def test_a_fifth_of_the_pairs_is_two_names() -> None:
-    everything = made(("Bis Montag!", "See you on Monday!"), ("de", "en"))
-    days = set(kinds("de", "en")[3].names.values())
-    assert len(days) == 7
-    assert 120 < sum(pair in days for pair in everything) < 240
-
-
 @pytest.mark.parametrize(
     ("languages", "pair"),
     [
         (("zh", "en"), ("我来自法国。", "I come from Germany.")),
-        (("zh", "en"), ("从法国到德国", "from France to Germany")),
-        (("zh", "en"), ("法国菜", "French food")),
         (("en", "de"), ("Mondays", "Montags")),
         (("en", "de"), ("You may go.", "Mai")),
         (("en", "de"), ("I come from Turkey.", "Ich komme aus der Türkei.")),
-        (("zh", "en"), ("我住在美国。", "I live in the United States.")),
-        (("en", "fr"), ("I come from France.", "Je viens de France.")),
-        (("en", "xx"), ("Monday", "Monday")),
         (("zh-Hant", "en"), ("我來自日本。", "I come from Japan.")),
-        (("en", "de"), ("", "")),
     ],
 )
 def test_parts_of_words_and_names_with_articles_stay(languages: Pair, pair: Pair) -> None:

@@ -44,9 +44,7 @@ def translated(text: str, reference: str) -> DevTranslation:
     [
         ("Das Haus ist alt.", "das alte Haus ist hier", [True, True, True, False]),
         ("ein ein Haus", "ein Haus", [True, False, True]),
-        ("Häuser", "Haus", [False]),
         ("... !", "...", []),
-        ("x", "", [False]),
     ],
 )
 def test_a_word_is_right_if_the_reference_has_one_more(
@@ -54,11 +52,6 @@ def test_a_word_is_right_if_the_reference_has_one_more(
 ) -> None:
     examples = list(word_examples(TOKENIZER, translated(text, reference)))
     assert [example.is_right for example in examples] == expected
-
-
-def test_chinese_is_searched_for_in_the_reference() -> None:
-    examples = list(word_examples(TOKENIZER, translated("我我家", "我的家")))
-    assert [example.is_right for example in examples] == [True, False, True]
 
 
 def test_a_sentence_is_right_if_it_is_like_the_reference() -> None:
@@ -74,10 +67,3 @@ def test_the_fit_gives_back_the_probabilities_that_made_the_examples() -> None:
         features = [1.0, rng.uniform(-3, 0), rng.uniform(-2, 2)]
         examples.append(Example(features, rng.random() < probability(truth, features)))
     np.testing.assert_allclose(fitted(examples), truth, atol=0.1)
-
-
-@pytest.mark.parametrize("is_right", [True, False])
-def test_examples_of_one_kind_give_finite_weights(is_right: bool) -> None:
-    weights = fitted([Example([1.0, -0.5 * i], is_right) for i in range(50)])
-    assert all(np.isfinite(weights))
-    assert (probability(weights, [1.0, -5.0]) > 0.5) == is_right

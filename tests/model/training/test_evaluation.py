@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,6 @@ def test_lowercase_tokenized_bleu_is_that_of_text_tokenized_by_hand() -> None:
     assert "tok:none" in signature
 
 
-def test_only_lowercase_tokenized_bleu_is_blind_to_case() -> None:
-    shouted = [text.upper() for text in REFERENCES]
-    assert bleu(shouted, REFERENCES, "de", is_lowercase_tokenized=True)[0] == pytest.approx(100)
-    assert bleu(shouted, REFERENCES, "de", is_lowercase_tokenized=False)[0] < 50
-
-
 def recipe_with(directory: Path, corpus: str) -> Path:
     path = directory / "small.toml"
     text = f'[data]\nlanguages = ["de", "en"]\n[[data.corpora]]\nname = "x"\n{corpus}\n'
@@ -49,13 +42,6 @@ def recipe_with(directory: Path, corpus: str) -> Path:
 def test_a_split_that_no_corpus_has_is_refused(tmp_path: Path) -> None:
     recipe = recipe_with(tmp_path, 'dev = "dev.tsv"')
     with pytest.raises(RecipeError, match="small.toml names no 'test' file for any of its corpora"):
-        evaluate(lambda *_: [], recipe, "test")
-
-
-def test_a_split_without_a_sentence_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "empty.tsv").touch()
-    recipe = recipe_with(tmp_path, f'test = "{tmp_path / "empty.tsv"}"')
-    with pytest.raises(RecipeError, match="empty.tsv holds no sentence pair to measure on"):
         evaluate(lambda *_: [], recipe, "test")
 
 
@@ -74,11 +60,3 @@ def test_only_the_first_sentences_of_a_set_are_measured_if_wanted(
     scores = evaluate(translate, recipe, "dev", sentences=sentences)
     assert [score.sentences for score in scores] == [measured, measured]
     assert asked == [["eins", "zwei", "drei"][:measured], ["one", "two", "three"][:measured]]
-
-
-def test_a_language_whose_tokenizer_is_not_installed_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "MeCab", None)  # as if it were not there
-    with pytest.raises(RecipeError, match=r"BLEU of ja needs sacrebleu\[ja\] installed"):
-        bleu(["x"], ["y"], "ja", is_lowercase_tokenized=False)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sentencepiece
 import torch
 
 from model.checkpoint import Checkpoint, CheckpointInfo, load_checkpoint, save_checkpoint
@@ -79,41 +78,6 @@ def test_added_layers_change_nothing_at_first(
     torch.testing.assert_close(grown(src, tgt), start.model(src, tgt))
 
 
-def test_added_layers_copy_the_layer_below_them_and_learn(start: Checkpoint) -> None:
-    grown = new_model(start.model.config, n_encoder_layers=3).train()
-    grow(grown, start.tokenizer, start)
-    first, added = grown.encoder[0], grown.encoder[2]
-    assert torch.equal(first.self_attention.q_proj.weight, added.self_attention.q_proj.weight)
-    src, tgt = torch.randint(4, 450, (3, 7)), torch.randint(4, 450, (3, 5))
-    grown(src, tgt).square().mean().backward()
-    assert added.self_attention.out_proj.weight.grad.any()
-    assert added.feed_forward.contract.weight.grad.any()
-
-
-def test_added_layers_are_spread_among_the_old_ones(start: Checkpoint) -> None:
-    two = new_model(start.model.config, n_encoder_layers=2)
-    grown = new_model(start.model.config, n_encoder_layers=5)
-    grow(grown, start.tokenizer, replace(start, model=two))
-    norms = [layer.feed_forward.expand.weight for layer in grown.encoder]
-    old = [layer.feed_forward.expand.weight for layer in two.encoder]
-    origins = [[torch.equal(weight, o) for o in old].index(True) for weight in norms]
-    assert origins == [0, 0, 0, 1, 1]
-    is_added = [not layer.feed_forward.contract.weight.any() for layer in grown.encoder]
-    assert is_added == [False, True, True, False, True]
-
-
-def test_pieces_of_both_vocabularies_keep_their_vectors(
-    start: Checkpoint, larger: Tokenizer
-) -> None:
-    grown = new_model(start.model.config, src_vocab_size=520, tgt_vocab_size=520)
-    grow(grown, larger, start)
-    old = {piece: i for i, piece in enumerate(start.tokenizer.target_pieces)}
-    shared = [(i, old[p]) for i, p in enumerate(larger.target_pieces) if p in old]
-    assert len(shared) > 350
-    for new_id, old_id in shared:
-        assert torch.equal(rows(grown)[new_id], rows(start.model)[old_id])
-
-
 def test_a_new_piece_is_the_mean_of_the_old_ones_that_spell_it(
     start: Checkpoint, larger: Tokenizer
 ) -> None:
@@ -131,33 +95,6 @@ def test_a_new_piece_is_the_mean_of_the_old_ones_that_spell_it(
         torch.testing.assert_close(rows(grown)[token], rows(start.model)[ids].mean(0))
 
 
-def test_a_piece_within_a_word_is_not_spelled_with_a_space(
-    start: Checkpoint, larger: Tokenizer
-) -> None:
-    grown = new_model(start.model.config, src_vocab_size=520, tgt_vocab_size=520)
-    grow(grown, larger, start)
-    old = {piece: i for i, piece in enumerate(start.tokenizer.target_pieces)}
-    checked = 0
-    for token, piece in enumerate(larger.target_pieces):
-        if piece in old or "⟦" in piece or "▁" in piece:
-            continue
-        if all(character in old for character in piece) and len(piece) == 2:
-            spelled = rows(start.model)[[old[c] for c in piece]].mean(0)
-            torch.testing.assert_close(rows(grown)[token], spelled)
-            checked += 1
-    assert checked
-
-
-def test_a_reserved_piece_begins_small(start: Checkpoint, larger: Tokenizer) -> None:
-    grown = new_model(start.model.config, src_vocab_size=520, tgt_vocab_size=520)
-    grow(grown, larger, start)
-    is_reserved = torch.tensor([piece.startswith("⟦") for piece in larger.target_pieces])
-    assert is_reserved.sum() == 32
-    lengths = rows(grown).norm(dim=1)
-    assert lengths[is_reserved].min() > 0
-    assert lengths[is_reserved].max() < lengths[~is_reserved].mean() / 2
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -171,31 +108,6 @@ def test_what_cannot_grow_is_refused(
     grown = Transformer(replace(start.model.config, **changes))
     with pytest.raises(RecipeError, match=message):
         grow(grown, start.tokenizer, start)
-
-
-def test_a_vocabulary_without_bytes_is_refused(start: Checkpoint, tmp_path: Path) -> None:
-    path = tmp_path / "bytes.model"
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(["a house", "a tree"] * 20),
-        model_writer=(writer := path.open("wb")),
-        vocab_size=14,
-        pad_id=0,
-        unk_id=1,
-        bos_id=2,
-        eos_id=3,
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
-    writer.close()
-    plain = replace(start, tokenizer=Tokenizer(path, path))
-    with pytest.raises(RecipeError, match="only a checkpoint whose vocabulary has pieces for byt"):
-        grow(new_model(start.model.config), start.tokenizer, plain)
-
-
-def test_a_shallower_model_is_refused(start: Checkpoint) -> None:
-    deep = Transformer(replace(start.model.config, n_encoder_layers=3))
-    with pytest.raises(RecipeError, match="n_encoder_layers must be at least 3 as there, got 1"):
-        grow(Transformer(start.model.config), start.tokenizer, replace(start, model=deep))
 
 
 def test_a_run_grows_once_and_goes_on_like_any_other(

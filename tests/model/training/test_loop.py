@@ -31,7 +31,13 @@ def logged(trainer: Trainer, *columns: str) -> list[list[str]]:
         return [[row[column] for column in columns] for row in csv.DictReader(file)]
 
 
-@pytest.mark.parametrize("killed_after", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "killed_after",
+    [
+        1,
+        3,
+    ],
+)
 def test_a_resumed_run_ends_exactly_like_an_unbroken_one(
     make_trainer: MakeTrainer, killed_after: int
 ) -> None:
@@ -119,66 +125,22 @@ def test_stages_are_run_in_order_and_finished_ones_not_again(
     assert all(torch.equal(second[name], weight) for name, weight in again.items())
 
 
-def test_a_finished_checkpoint_wants_sentences_cut_at_what_training_saw(
+def test_the_checkpoint_is_the_mean_of_the_last_snapshots_and_describes_the_recipe(
     make_trainer: MakeTrainer,
 ) -> None:
     trainer = make_trainer()
-    assert load_checkpoint(trainer.run()).info.max_source_tokens == 62
-
-
-def test_log_rows_after_the_saved_state_are_rewound(make_trainer: MakeTrainer) -> None:
-    """Killed between writing the log and saving the state, a step is logged once all the same."""
-    trainer = make_trainer()
-    kill_after(trainer, 4)
-    trainer.log.append({"step": 6, "train_loss": 99.0})
-    resumed = make_trainer()
-    assert logged(resumed, "step") == [["2"], ["4"]]
-    resumed.run()
-    assert logged(resumed, "step") == [["2"], ["4"], ["6"]]
-
-
-def test_snapshots_after_the_saved_state_are_dropped(make_trainer: MakeTrainer) -> None:
-    trainer = make_trainer()
-    kill_after(trainer, 4)
-    shutil.copyfile(trainer._snapshot(4), trainer._snapshot(6))
-    make_trainer()
-    assert sorted(trainer.directory.glob("snapshot-*")) == [
-        trainer._snapshot(2),
-        trainer._snapshot(4),
-    ]
-
-
-def test_the_checkpoint_is_the_mean_of_the_last_snapshots(make_trainer: MakeTrainer) -> None:
-    trainer = make_trainer()
     directory = trainer.run()
-    snapshots = [load_file(trainer._snapshot(step)) for step in (4, 6)]
+    info = load_checkpoint(directory).info
+    assert (info.name, info.pairs) == ("tiny", (("zh", "en"), ("en", "zh")))
+    assert (info.architecture.d_model, info.decoding.beam_size) == (16, 2)
+    assert info.max_source_tokens == 62
+    assert check_checkpoint(directory).num_sentences == 2
+    files = sorted(trainer.directory.glob("snapshot-*"))
+    snapshots = [load_file(file) for file in files]
+    assert len(snapshots) == 2
     for name, weight in load_checkpoint(directory).model.weights.items():
         mean = (snapshots[0][name] + snapshots[1][name]) / 2
         assert torch.equal(weight, mean.half().float()), name
-    assert not trainer._snapshot(2).exists()
-
-
-def test_the_finished_checkpoint_describes_the_recipe(make_trainer: MakeTrainer) -> None:
-    info = load_checkpoint(make_trainer().run()).info
-    assert (info.name, info.pairs) == ("tiny", (("zh", "en"), ("en", "zh")))
-    assert (info.architecture.d_model, info.decoding.beam_size) == (16, 2)
-
-
-def test_a_finished_run_is_not_trained_further(make_trainer: MakeTrainer) -> None:
-    first = make_trainer()
-    first.run()
-    again = make_trainer()
-    again.run()
-    assert again.progress == first.progress
-    assert logged(again, "step") == [["2"], ["4"], ["6"]]
-
-
-def test_the_dev_loss_falls(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "dev_bleu", lambda *_: 0.0)
-    trainer = make_trainer(max_steps=30, save_every=10, validate_every=10, rate_factor=0.1)
-    trainer.run()
-    losses = [float(loss) for (loss,) in logged(trainer, "dev_loss")]
-    assert losses[0] > losses[1] > losses[2]
 
 
 def test_training_stops_when_bleu_has_not_risen_for_patience_validations(
@@ -191,15 +153,6 @@ def test_training_stops_when_bleu_has_not_risen_for_patience_validations(
     assert trainer.progress.step == 16
     bleu = [value for (value,) in logged(trainer, "dev_bleu")]
     assert bleu == ["", "3", "", "5", "", "5", "", "4"]
-
-
-def test_patience_of_zero_never_stops_early(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "dev_bleu", lambda *_: 0.0)
-    trainer = make_trainer(max_steps=8, validate_every=2, patience=0)
-    trainer.run()
-    assert trainer.progress.step == 8
 
 
 def test_validation_leaves_training_as_it_was(
@@ -227,20 +180,6 @@ def test_a_run_that_diverges_says_so_and_keeps_its_last_good_state(
     again = make_trainer()
     assert again.progress.step >= 2
     assert all(weight.isfinite().all() for weight in weights_of(again).values())
-
-
-def test_weights_that_are_not_finite_are_never_saved(make_trainer: MakeTrainer) -> None:
-    trainer = make_trainer()
-    kill_after(trainer, 2)
-    with torch.no_grad():
-        trainer.model.tgt_embedding.tokens.weight[300] = float("inf")
-    with pytest.raises(TrainingError, match="tokens.weight holds numbers that are not finite"):
-        trainer._record()
-    assert make_trainer().progress.step == 2
-
-
-def test_the_finished_checkpoint_has_a_self_test(make_trainer: MakeTrainer) -> None:
-    assert check_checkpoint(make_trainer().run()).num_sentences == 2
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "alibi"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from model import files
 from model.checking import check_checkpoint
 from model.training.loop import Trainer
 from model.training.recipe import Recipe
@@ -24,7 +21,7 @@ MakeTrainer = Callable[..., Trainer]
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("size", [500, 20_000, 150_000])
+@pytest.mark.parametrize("size", [20_000, 150_000])
 def test_a_full_disk_leaves_the_last_state_whole(
     make_trainer: MakeTrainer, full_disk: FullDisk, size: int
 ) -> None:
@@ -50,25 +47,6 @@ def test_a_full_disk_leaves_the_last_state_whole(
         assert torch.equal(weights_of(resumed)[name], weight), name
 
 
-def test_a_disk_that_is_full_when_the_state_reaches_it_leaves_the_last_one_whole(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """ENOSPC itself, where some file systems first tell it."""
-    kill_after(make_trainer(), 2)
-    trainer = make_trainer()
-    before = (trainer.directory / "state.pt").read_bytes()
-
-    def full(path: Path) -> None:
-        if "state" in path.name:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-
-    monkeypatch.setattr(files, "_flush", full)
-    with pytest.raises(TrainingError, match="No space left on device; step 2 is saved"):
-        trainer.run()
-    assert (trainer.directory / "state.pt").read_bytes() == before
-    assert not list(trainer.directory.glob(".*partial"))
-
-
 def test_a_full_disk_at_the_end_leaves_the_checkpoint_that_was_there(
     make_trainer: MakeTrainer, full_disk: FullDisk
 ) -> None:
@@ -91,20 +69,6 @@ def test_two_runs_in_one_directory_are_refused(make_trainer: MakeTrainer) -> Non
     make_trainer().run()
 
 
-def test_a_run_that_cannot_begin_leaves_its_directory_free(
-    make_trainer: MakeTrainer,
-) -> None:
-    trainer = make_trainer()
-    trainer.run()
-    state = trainer.directory / "state.pt"
-    whole = state.read_bytes()
-    state.write_bytes(b"junk")
-    with pytest.raises(TrainingError, match="state.pt is damaged"):
-        make_trainer()
-    state.write_bytes(whole)
-    assert make_trainer().progress.step == 6
-
-
 def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1000])
 
@@ -113,29 +77,13 @@ def emptied(path: Path) -> None:
     path.write_bytes(b"")
 
 
-def replaced(path: Path) -> None:
-    torch.save([1, 2], path)
-
-
-def lacking(path: Path) -> None:
-    torch.save({"progress": {}}, path)
-
-
 def of_another_network(path: Path) -> None:
     state = torch.load(path)
     state["model"].pop(next(iter(state["model"])))
     torch.save(state, path)
 
 
-def of_wrong_progress(path: Path) -> None:
-    state = torch.load(path)
-    state["progress"]["step"] = "x"
-    torch.save(state, path)
-
-
-@pytest.mark.parametrize(
-    "damage", [truncated, emptied, replaced, lacking, of_another_network, of_wrong_progress]
-)
+@pytest.mark.parametrize("damage", [truncated, emptied, of_another_network])
 def test_a_damaged_state_is_refused_in_one_line(
     make_trainer: MakeTrainer, damage: Callable[[Path], None]
 ) -> None:
@@ -150,7 +98,13 @@ def test_a_damaged_state_is_refused_in_one_line(
     assert files_of(trainer.directory) == before
 
 
-@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", "step,epoch\nx,y\n", "\0\n\0\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "a,b\n1,2\n",
+    ],
+)
 def test_a_damaged_log_is_refused_or_begun_again(make_trainer: MakeTrainer, content: str) -> None:
     trainer = make_trainer()
     kill_after(trainer, 3)
@@ -162,22 +116,12 @@ def test_a_damaged_log_is_refused_or_begun_again(make_trainer: MakeTrainer, cont
         make_trainer()
 
 
-def test_a_damaged_vocabulary_is_refused(
-    make_trainer: MakeTrainer, make_recipe: MakeRecipe
-) -> None:
-    trainer = make_trainer()
-    trainer.run()
-    (trainer.directory / "sentencepiece.model").write_bytes(b"junk")
-    with pytest.raises(TrainingError, match="sentencepiece.model is damaged"):
-        Trainer(make_recipe(), trainer.directory, CPU)
-
-
 @pytest.mark.parametrize("damage", ["removed", "truncated", "of another network"])
 def test_the_mean_of_damaged_snapshots_is_not_taken(make_trainer: MakeTrainer, damage: str) -> None:
     trainer = make_trainer()
     checkpoint = trainer.run()
     before = files_of(checkpoint)
-    for snapshot in trainer._snapshots():
+    for snapshot in trainer.directory.glob("snapshot-*"):
         if damage == "removed":
             snapshot.unlink()
         elif damage == "truncated":

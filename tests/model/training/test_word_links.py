@@ -41,22 +41,6 @@ def test_words_are_linked_to_their_translations(order: int, least: float) -> Non
     assert right >= least * sum(map(len, found))
 
 
-def test_one_word_is_linked_to_the_two_that_translate_it() -> None:
-    sentences = made(200, 1)
-    split = [(first, [w for x in second for w in (x, x + 100)]) for first, second in sentences]
-    for sentence, links in zip(split, link_words(split), strict=True):
-        found = as_words(sentence, links)
-        assert found == {(w, w + more) for w in sentence[0] for more in (100, 200)}
-
-
-def test_words_without_counterparts_hide_no_link() -> None:
-    """One of 30 particles stands before each sentence; it may get a link beside another word's."""
-    rng = random.Random(2)
-    added = [(first, [300 + rng.randrange(30), *second]) for first, second in made(600, 1)]
-    found = [as_words(s, links) for s, links in zip(added, link_words(added), strict=True)]
-    assert all({(w, 100 + w) for w in s[0]} <= f for s, f in zip(added, found, strict=True))
-
-
 @settings(max_examples=80, deadline=None)
 @given(SENTENCES)
 def test_links_stay_inside_their_sentence(sentences: list[Sentence]) -> None:

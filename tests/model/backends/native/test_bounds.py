@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from model.backends.native import NativeNetwork, NativeSearch, PackedModel
 from model.backends.native.network import CompiledPart
-from model.decoding.network_interface import Capacity, RowCandidates, RowTable, WholeHypotheses
+from model.decoding.network_interface import RowCandidates, RowTable, WholeHypotheses
 from model.decoding.options import DecodingOptions
 from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
@@ -140,32 +140,6 @@ def test_a_bad_argument_is_refused_and_changes_nothing(network: NativeNetwork, n
         BAD_CALLS[name](network)
     for found, before in zip(steps(network, 4), expected, strict=True):
         assert torch.equal(found, before)
-
-
-@torch.inference_mode()
-def test_sound_calls_are_answered(network: NativeNetwork) -> None:
-    """The calls that the bad ones are made of."""
-    encode(network, [], [])
-    encode(network, [0, 1], SOURCES)
-    step(network)
-    network.use_threads(3)  # between a step and its ranking
-    assert network.rank(5).tokens.shape == (3, 5)
-    network.reorder(torch.tensor([1, 0, 2]), 1)
-    attend(network)
-    assert decode(network, BatchView([0, 1], [[0, 1], [2, 3]])) == 0
-
-
-def test_logits_before_the_first_step_are_none(network: NativeNetwork) -> None:
-    assert network.logits().shape == (0, 13)
-    assert network.rank(2).tokens.shape == (0, 2)
-
-
-@pytest.mark.parametrize("size", [0, -1, 65])
-@pytest.mark.parametrize("name", ["max_source_tokens", "max_target_tokens"])
-def test_a_capacity_beyond_the_positions_is_refused(name: str, size: int) -> None:
-    packed = PackedModel(tiny_model(positions="learned"), CONTROL_IDS, False)
-    with pytest.raises(ValueError, match=REFUSED):
-        NativeNetwork(packed, Capacity(3, 6, 40, 40)._replace(**{name: size}))
 
 
 numbers = st.one_of(st.integers(-2, 14), st.sampled_from(BEYOND))
