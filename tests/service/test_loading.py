@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 from pathlib import Path
 from typing import cast
@@ -12,16 +11,10 @@ import pytest
 import torch
 
 from model.backends import memory
-from model.backends.memory import full_bytes, step_bytes
 from model.backends.native import is_available
-from model.decoding.sentence import Finished
-from model.network.transformer import weight_shapes
 from model.runner import Runner
-from service import loading
 from service.loading import LoadedModel, StartupError, load_models
-from service.runner_factory import RunnerFactory
 from service.settings import BUNDLED, Settings
-from service.sizing import Sizes
 
 
 def loaded(**settings: object) -> LoadedModel:
@@ -41,7 +34,6 @@ def runners_of(**settings: object) -> list[Runner]:
     [
         ({"workers": 2}, [(32, 128), (32, 128)]),
         ({"workers": 3, "max_slots": 7, "max_rows": 50}, [(3, 17), (2, 17), (2, 16)]),
-        ({"workers": 3, "max_slots": 2, "max_rows": 64}, [(1, 32), (1, 32)]),
         ({"workers": 3, "max_rows": 31}, [(64, 31)]),
         ({"workers": 2, "max_rows": 31, "max_beam_size": 4}, [(32, 16), (32, 15)]),
         ({"workers": 2, "backend": "eager", "precision": "float32"}, [(64, 256)]),
@@ -54,11 +46,6 @@ def test_slots_and_rows_are_divided_but_every_worker_takes_the_widest_beam(
     runners = runners_of(**settings)
     assert [(runner.max_slots, runner.max_rows) for runner in runners] == rooms
     assert {runner.max_beam_size for runner in runners} == {settings.get("max_beam_size", 16)}
-
-
-def test_workers_share_one_copy_of_the_weights() -> None:
-    one, other = runners_of(workers=2)
-    assert one._network._packed is other._network._packed  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -115,15 +102,6 @@ def on_gpus(device: str = "cuda:0,1", **settings: object) -> list[LoadedModel]:
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_each_gpu_has_a_worker_with_its_share_of_slots_and_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    free_on(monkeypatch, cuda_0=70, cuda_1=70)
-    (model,) = on_gpus(max_slots=65, max_rows=256)
-    assert workers_of(model) == [(33, 128, "cuda:0"), (32, 128, "cuda:1")]
-
-
-@pytest.mark.usefixtures("two_gpus")
 def test_a_gpu_gets_a_thousand_rows_and_fewer_if_its_memory_is_small(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -143,49 +121,6 @@ def test_a_gpu_gets_a_thousand_rows_and_fewer_if_its_memory_is_small(
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_servers_that_share_a_gpu_take_no_more_than_their_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Two replicas that start at the same time both see all of the memory free."""
-    gib = 2**30
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (2 * gib, 2 * gib))
-    needed = []
-    for share in (1.0, 0.5):
-        settings = Settings(model=BUNDLED[:1], device="cuda", precision="float16", gpu_share=share)
-        (model,) = load_models(settings)
-        opened = loading._open_model(BUNDLED[0], settings)
-        needed.append(opened.needed_bytes(settings, model.sizes)["cuda"])
-    assert gib < needed[0] < 2 * gib
-    assert needed[1] < 0.85 * gib
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (int(0.4 * gib), 2 * gib))
-    (late,) = load_models(settings)
-    assert opened.needed_bytes(settings, late.sizes)["cuda"] < 0.4 * gib
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_what_was_asked_for_must_fit_into_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (2 * 2**30, 2 * 2**30))
-    with pytest.raises(StartupError, match=r"0\.5 GiB are free on cuda"):
-        on_gpus("cuda", max_slots=512, max_rows=2048, gpu_share=0.25)
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_two_models_on_a_gpu_share_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    free_on(monkeypatch, cuda=1)
-    models = on_gpus("cuda", model=BUNDLED)
-    alone = [on_gpus("cuda", model=[path])[0] for path in BUNDLED]
-    together = [model.sizes.max_rows for model in models]
-    assert sum(together) < sum(model.sizes.max_rows for model in alone)
-    settings = Settings(model=BUNDLED, device="cuda", precision="float16")
-    opened = [loading._open_model(path, settings) for path in BUNDLED]
-    needed = sum(
-        model.needed_bytes(settings, loaded.sizes)["cuda"]
-        for model, loaded in zip(opened, models, strict=True)
-    )
-    assert 0.4 * 2**30 < needed < 0.85 * 2**30
-
-
-@pytest.mark.usefixtures("two_gpus")
 def test_what_was_asked_for_is_had_or_refused_with_what_fits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -198,79 +133,6 @@ def test_what_was_asked_for_is_had_or_refused_with_what_fits(
     assert model.sizes == (fits["max_slots"], fits["max_rows"])
     with pytest.raises(StartupError, match="max_slots"):
         on_gpus("cuda", **{name: 2 * number for name, number in fits.items()})
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_a_gpu_that_is_full_is_told_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    free_on(monkeypatch, cuda=0.01)
-    with pytest.raises(StartupError, match="one slot does not fit either"):
-        on_gpus("cuda")
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_rows_follow_the_slots_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    free_on(monkeypatch, cuda=70)
-    assert on_gpus("cuda", max_slots=8)[0].sizes == (8, 32)
-    assert on_gpus("cuda", max_slots=2)[0].sizes == (2, 16)
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_sizes_are_those_of_the_precision_that_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that overflows in half precision is served in float32, which takes twice as much."""
-    free_on(monkeypatch, cuda=1)
-
-    def choose(factory: RunnerFactory) -> None:
-        factory.placement = factory.placement._replace(precision="float32")
-
-    half = on_gpus("cuda")[0].sizes
-    monkeypatch.setattr(RunnerFactory, "choose_precision", choose)
-    (model,) = on_gpus("cuda", precision="auto")
-    assert model.precision == "float32"
-    assert model.sizes.max_rows < half.max_rows
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_a_precision_must_be_one_of_every_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Turing card beside a Hopper card has no bfloat16."""
-    cards = {"cuda:0": (9, 0), "cuda:1": (7, 5)}
-    monkeypatch.setattr(torch.cuda, "get_device_capability", cards.__getitem__)
-    free_on(monkeypatch, cuda_0=70, cuda_1=70)
-    with pytest.raises(StartupError, match="bfloat16 needs a newer GPU than cuda:1"):
-        on_gpus(precision="bfloat16")
-    tried: list[str] = []
-
-    def plain(_: RunnerFactory, device: str, precision: str) -> list[Finished]:
-        tried.append(precision)
-        return [Finished(0, [], "the model gave no finite scores for this sentence")]
-
-    monkeypatch.setattr(RunnerFactory, "_plain", plain)
-    (model,) = on_gpus(precision="auto")
-    assert (tried, model.precision) == (["float16"], "float32")
-
-
-@pytest.mark.usefixtures("two_gpus")
-def test_on_a_gpu_weights_and_a_step_take_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(model=BUNDLED[:1], device="cuda:0,1", precision="float16")
-    opened = loading._open_model(BUNDLED[0], settings)
-    sizes = Sizes(64, 256)
-    needed = opened.needed_bytes(settings, sizes)
-    capacity, _ = opened.workers(sizes, settings)[0]
-    config = opened.checkpoint.info.architecture
-    caches = full_bytes(config, capacity, settings.max_beam_size, "float16")
-    weights = sum(math.prod(shape) for shape in weight_shapes(config).values())
-    assert set(needed) == {"cuda:0", "cuda:1"}
-    assert needed["cuda:0"] == caches + 2 * weights + step_bytes(config, capacity, "float16")
-
-
-def test_workers_of_a_device_share_the_weights_and_that_is_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    needed = []
-    for workers in (1, 2):
-        settings = Settings(model=BUNDLED[:1], device="cpu", workers=workers)
-        opened = loading._open_model(BUNDLED[0], settings)
-        needed.append(opened.needed_bytes(settings, Sizes(64, 256))["cpu"])
-    assert needed[0] == needed[1]
 
 
 def test_a_small_container_gets_fewer_slots_and_both_models(

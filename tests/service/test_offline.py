@@ -42,8 +42,6 @@ def test_a_gpu_is_filled_as_by_the_server() -> None:
     ("options", "expected"),
     [
         (OfflineOptions("cuda", "float16", beam_size=1), (1024, 1024)),
-        (OfflineOptions("cuda", "float16", beam_size=16), (64, 1024)),
-        (OfflineOptions("cuda", "float16", max_slots=8), (8, 32)),
         (OfflineOptions("cuda", "float16", max_slots=8, beam_size=16), (8, 128)),
         (OfflineOptions("cuda", "float16", max_slots=1, max_beam_size=16), (1, 16)),
     ],
@@ -73,13 +71,3 @@ def test_enough_is_read_ahead_to_fill_all_slots() -> None:
     with OfflineTranslator(BUNDLED[:1], options) as translator:
         assert next(translator.translate_parts(parts(), "zh", "en"))
         assert num_read == 17
-
-
-def test_it_translates_only_inside_its_block() -> None:
-    translator = OfflineTranslator(BUNDLED[:1], OfflineOptions("cpu", "int8"))
-    with pytest.raises(RuntimeError, match="only inside its with block"):
-        translator.translate("你好", "zh", "en")
-    with translator:
-        assert translator.translate("你好", "zh", "en")
-    with pytest.raises(RuntimeError, match="only inside its with block"):
-        translator.translate_all(["你好"], "zh", "en")

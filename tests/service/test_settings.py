@@ -6,17 +6,9 @@ import traceback
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
 from service.settings import Settings, read_settings
-
-
-def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DRAGOMAN_PORT", "81")
-    monkeypatch.setenv("DRAGOMAN_MODEL", "/models/x")
-    assert Settings().port == 81
-    assert Settings().model == (Path("/models/x"),)
-    assert Settings(port=82).port == 82
 
 
 def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults(
@@ -41,10 +33,6 @@ def test_flags_win_over_the_environment_over_secrets_over_the_file_over_defaults
     assert settings.max_slots == 0
 
 
-def test_a_secret_is_not_shown() -> None:
-    assert "sesame" not in repr(Settings(otlp_headers=SecretStr("key=sesame")))
-
-
 @pytest.mark.parametrize("line", ['otlp_headers = ["sesame"]', 'otlp_header = "sesame"'])
 def test_a_secret_is_not_shown_where_it_is_refused(line: str, tmp_path: Path) -> None:
     config = tmp_path / "dragoman.toml"
@@ -53,11 +41,6 @@ def test_a_secret_is_not_shown_where_it_is_refused(line: str, tmp_path: Path) ->
         read_settings(Settings, {"config": config})
     shown = "".join(traceback.format_exception(refused.value))
     assert "sesame" not in shown
-
-
-def test_settings_are_frozen() -> None:
-    with pytest.raises(ValidationError):
-        Settings().port = 1  # type: ignore[misc]
 
 
 def test_every_setting_says_what_it_is() -> None:
@@ -69,11 +52,8 @@ def test_every_setting_says_what_it_is() -> None:
     [
         {"port": 65536},
         {"device": "tpu"},
-        {"device": "cuda:"},
         {"device": "cuda:0,,1"},
-        {"max_slots": -1},
         {"max_rows": 8, "max_beam_size": 9},
-        {"max_source_tokens": 15},
         {"max_source_tokens": -1},
     ],
 )

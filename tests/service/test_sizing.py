@@ -26,38 +26,17 @@ def demand(wanted: Sizes, weights: int, a_row: int, *devices: str) -> Demand:
     ("asked", "devices", "beam", "expected"),
     [
         (AUTO, ["cpu"], 4, (64, 256)),
-        (AUTO, ["cpu"], 1, (64, 256)),
         (AUTO, ["cpu"], 6, (64, 384)),
         (AUTO, ["cuda"], 4, (256, 1024)),
-        (AUTO, ["cuda"], 1, (1024, 1024)),
         (AUTO, ["cuda:0", "cuda:1"], 4, (512, 2048)),
-        (AUTO, ["cuda"], 64, (16, 1024)),
         (Sizes(3, 0), ["cuda"], 4, (3, 16)),
         (Sizes(0, 100), ["cpu"], 4, (64, 100)),
-        (Sizes(7, 9), ["cuda"], 4, (7, 9)),
     ],
 )
 def test_the_usual_sizes(
     asked: Sizes, devices: list[str], beam: int, expected: tuple[int, int]
 ) -> None:
     assert usual_sizes(asked, devices, beam, least_rows=16) == expected
-
-
-def test_the_model_that_needs_most_shrinks_first() -> None:
-    small, large = (demand(Sizes(256, 1024), 10, a_row, "cuda") for a_row in (1, 100))
-    assert choose_sizes([small, large], AUTO, 16, {"cuda": 40_000}) == [(256, 1024), (64, 256)]
-
-
-def test_the_gpu_with_least_memory_decides() -> None:
-    model = demand(Sizes(512, 2048), 10, 100, "cuda:0", "cuda:1")
-    free = {"cuda:0": 10**9, "cuda:1": 70_000}
-    assert choose_sizes([model], AUTO, 16, free) == [(256, 1024)]
-
-
-def test_only_what_was_not_asked_for_shrinks() -> None:
-    model = demand(Sizes(256, 1024), 10, 100, "cpu")
-    assert choose_sizes([model], Sizes(256, 0), 16, {"cpu": 40_000}) == [(256, 256)]
-    assert choose_sizes([model], Sizes(0, 1024), 16, {"cpu": 106_000}) == [(1, 1024)]
 
 
 def test_a_refusal_names_sizes_that_fit() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -41,18 +40,6 @@ def test_parts_joined_are_the_text_and_none_is_large(tmp_path: Path, text: str) 
     assert all(len(part.encode()) < 300_000 for part in parts)
 
 
-def test_parts_end_with_lines_where_lines_are_not_huge(tmp_path: Path) -> None:
-    parts = parts_of(tmp_path / "text", b"a line of text\n" * 20_000)
-    assert len(parts) > 10
-    assert all(part.endswith("\n") for part in parts)
-
-
-def test_huge_lines_are_cut_between_words(tmp_path: Path) -> None:
-    parts = parts_of(tmp_path / "text", b"word " * 200_000)
-    assert len(parts) > 2
-    assert all(part.endswith(" ") for part in parts)
-
-
 def test_a_byte_order_mark_is_no_text_at_the_beginning(tmp_path: Path) -> None:
     assert parts_of(tmp_path / "text", "\ufeff你好。\ufeff".encode()) == ["你好。\ufeff"]
 
@@ -65,27 +52,6 @@ def test_the_first_wrong_byte_is_named_wherever_it_is(
     content += b"-" * (before - len(content)) + b"\xff rest\n"
     with pytest.raises(TextFileError, match=rf"text is not UTF-8: byte {wrong} is wrong"):
         parts_of(tmp_path / "text", content)
-
-
-def test_a_character_that_the_end_cuts_off_is_no_utf_8(tmp_path: Path) -> None:
-    with pytest.raises(TextFileError, match="byte 3 is wrong"):
-        parts_of(tmp_path / "text", "你好".encode()[:5])
-
-
-def test_a_file_that_vanishes_or_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TextFileError, match="cannot read .*gone: No such file"):
-        list(read_parts(tmp_path / "gone"))
-    with pytest.raises(TextFileError, match="cannot read .*: Is a directory"):
-        list(read_parts(tmp_path))
-
-
-def test_a_fifo_is_read_to_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(b"a line\n" * 5000,))
-    writer.start()
-    assert "".join(read_parts(path)) == "a line\n" * 5000
-    writer.join()
 
 
 def fail_with(path: Path, *texts: str) -> None:
@@ -108,26 +74,10 @@ def test_an_old_file_is_kept_until_something_is_written(tmp_path: Path) -> None:
     assert path.read_text() == ""
 
 
-def test_a_new_file_is_only_left_where_something_was_written(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    fail_with(path)
-    assert not path.exists()
-    with Output(path) as output:
-        output.write("a")
-        output.write("b")
-    assert path.read_text() == "ab"
-
-
 @pytest.mark.parametrize("name", ["missing/out", ".", "n" * 300])
 def test_an_output_that_cannot_be_opened_is_refused_at_once(tmp_path: Path, name: str) -> None:
     with pytest.raises(TextFileError, match="cannot write"):
         Output(tmp_path / name)
-
-
-def test_a_full_disk_is_said_in_one_sentence() -> None:
-    output = Output(Path("/dev/full"))
-    with output, pytest.raises(TextFileError, match="cannot write /dev/full: No space left"):
-        output.write("text")
 
 
 @pytest.fixture

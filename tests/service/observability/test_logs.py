@@ -3,9 +3,7 @@ nobody waits for the log."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import importlib.util
 import json
 import logging
 import os
@@ -18,12 +16,10 @@ import pytest
 import structlog
 
 from service.observability.logs import (
-    LOGGERS_WITHOUT_TEXTS,
     QueuedStream,
     configure_logs,
     num_dropped,
 )
-from service.server import log_unforeseen
 
 SECRET = "sesame"
 
@@ -82,40 +78,6 @@ def test_an_exceptions_messages_are_left_out_but_not_its_types_and_places(
     assert inner.get(fail.__name__, "") in logged
 
 
-@pytest.mark.parametrize("log_format", ["json", "text"])
-@pytest.mark.parametrize("logger", LOGGERS_WITHOUT_TEXTS)
-def test_what_fails_in_an_engine_is_logged_with_its_message(
-    logger: str, log_format: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run_out_of_memory() -> None:
-        raise MemoryError("3 GiB")
-
-    assert importlib.util.find_spec(logger)
-    configure_logs("info", log_format, sys.stderr)
-    log(logger, run_out_of_memory)
-    assert "3 GiB" in capsys.readouterr().err
-
-
-def test_an_error_on_the_event_loop_is_logged_without_arguments(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def break_down(text: str) -> None:
-        raise Failure(text)
-
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(log_unforeseen)
-        loop.call_soon(break_down, SECRET)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-
-    configure_logs("debug", "json", sys.stderr)
-    asyncio.run(scenario())
-    (line,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert SECRET not in json.dumps(line)
-    assert line["exception"][0]["exc_type"] == "Failure"
-
-
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
     ends = os.pipe()
@@ -158,13 +120,3 @@ def test_an_end_writes_what_waits_and_does_not_wait_for_a_reader(pipe: tuple[int
     with contextlib.suppress(BlockingIOError):
         while os.read(reader, 200_000):
             pass
-
-
-def test_a_log_that_cannot_be_written_is_counted() -> None:
-    descriptor = os.open("/dev/full", os.O_WRONLY)
-    stream = QueuedStream(descriptor)
-    configure_logs("info", "json", stream)
-    logging.getLogger("x").info("up")
-    stream.close()
-    os.close(descriptor)
-    assert num_dropped() == 1

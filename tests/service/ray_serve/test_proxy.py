@@ -7,7 +7,6 @@ import json
 import pytest
 from fastapi.testclient import TestClient
 from starlette.responses import JSONResponse, PlainTextResponse
-from starlette.testclient import WebSocketDenialResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
@@ -30,13 +29,6 @@ async def lost_in_a_stream(scope: Scope, receive: Receive, send: Send) -> None:
 async def lost_on_a_websocket(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
     await send({"type": "websocket.accept"})
-
-
-async def full_for_a_websocket(scope: Scope, receive: Receive, send: Send) -> None:
-    """Ray says it in HTTP even there."""
-    headers = [(b"content-type", b"text/plain"), (b"retry-after", b"1")]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": b"Ray's own words"})
 
 
 def saying(status: int, headers: dict[str, str] | None = None) -> ASGIApp:
@@ -92,12 +84,6 @@ def test_what_a_replica_says_goes_through_as_it_is(app: JSONResponse | PlainText
     assert answer.headers.get("Retry-After") == app.headers.get("Retry-After")
 
 
-def test_a_request_id_that_ray_doubles_comes_once() -> None:
-    app = PlainTextResponse("text")
-    app.raw_headers += [(b"x-request-id", b"own"), (b"x-request-id", b"own")]
-    assert client_of(app).get("/").headers.get_list("X-Request-ID") == ["own"]
-
-
 def test_a_stream_whose_replica_is_lost_ends_with_an_error_event() -> None:
     events = client_of(lost_in_a_stream).post("/translate").text.strip().split("\n\n")
     assert events[0].startswith("event: token")
@@ -114,19 +100,3 @@ def test_a_websocket_whose_replica_is_lost_is_closed_so_that_the_client_comes_ag
     ):
         socket.receive_json()
     assert closed.value.code == 1012
-
-
-def test_a_websocket_that_no_replica_takes_is_refused_with_our_error() -> None:
-    with (
-        pytest.raises(WebSocketDenialResponse) as refused,
-        client_of(full_for_a_websocket).websocket_connect("/translate/stream"),
-    ):
-        pass
-    assert refused.value.status_code == 503
-    assert refused.value.json()["code"] == "overloaded"
-    assert refused.value.headers["Retry-After"] == "1"
-
-
-def test_rays_own_probes_stay_rays() -> None:
-    answer = client_of(saying(503)).get("/-/healthz")
-    assert (answer.status_code, answer.text) == (503, "Ray's own words")

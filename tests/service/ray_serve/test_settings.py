@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.ray_serve.settings import ReplicaSettings, read_arguments
+from service.ray_serve.settings import read_arguments
 
 
 def test_arguments_win_over_the_environment_and_both_over_defaults(
@@ -46,19 +46,6 @@ def test_a_replica_computes_on_all_its_gpus_and_keeps_to_its_part_of_one() -> No
     assert slots == 1024 * len(two.model)
 
 
-def test_a_file_of_settings_may_hold_those_of_the_deployment_too(tmp_path: Path) -> None:
-    config = tmp_path / "dragoman.toml"
-    config.write_text("replicas = 3\nmax_slots = 8\n", encoding="utf-8")
-    settings = read_arguments({"config": str(config)})
-    assert settings.replicas == 3
-    assert settings.of_one_replica().max_slots == 8
-
-
-def test_a_replica_is_offered_what_its_engines_may_hold() -> None:
-    arguments = {"model": "a,b", "max_slots": "3", "max_waiting_sentences": "7"}
-    assert read_arguments(arguments).max_ongoing_requests == 2 * (3 + 7)
-
-
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
@@ -76,10 +63,3 @@ def test_wrong_arguments_are_one_sentence_with_what_was_got(
     with pytest.raises(ValueError, match=r"\A[^\n]+\Z") as caught:
         read_arguments(wrong)
     assert all(word in str(caught.value) for word in told)
-
-
-def test_docs_name_every_argument_with_its_default() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "ray.md").read_text(encoding="utf-8")
-    for name in ("replicas", "max_replicas", "target_requests", "cpus", "gpus"):
-        default = ReplicaSettings.model_fields[name].default
-        assert f"| `{name}` | `{default}` |" in page

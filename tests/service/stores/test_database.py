@@ -74,11 +74,6 @@ def test_a_file_that_is_no_database_is_refused_by_name(path: Path, content: byte
         Database(path, _SCHEMA)
 
 
-def test_a_missing_folder_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match=r"missing/server\.db"):
-        Database(tmp_path / "missing" / "server.db", _SCHEMA)
-
-
 def test_while_another_writes_readers_go_on_and_a_writer_is_told(
     path: Path, database: Database
 ) -> None:
@@ -96,25 +91,6 @@ def test_while_another_writes_readers_go_on_and_a_writer_is_told(
     assert names(database) == ["a"]
 
 
-def test_trouble_is_logged_when_it_begins_and_when_it_ends(
-    path: Path, database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        for _ in range(3):
-            with pytest.raises(StorageFailed):
-                write(database, "a")
-        other.execute("ROLLBACK")
-    write(database, "a")
-    write(database, "b")
-    logged = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert logged == [
-        ("ERROR", f"the database {path} cannot be used: database is locked"),
-        ("INFO", f"the database {path} can be used again"),
-    ]
-
-
 def test_a_file_that_was_moved_is_whole_and_is_not_used_until_it_is_back(
     path: Path, database: Database
 ) -> None:
@@ -129,22 +105,6 @@ def test_a_file_that_was_moved_is_whole_and_is_not_used_until_it_is_back(
     away.rename(path)
     write(database, "b")
     assert names(database) == ["a", "b"]
-
-
-def test_the_next_file_of_the_name_has_its_own_rows_alone(path: Path, database: Database) -> None:
-    """SQLite takes a log that was left behind for that of the next file."""
-    write(database, "a")
-    with closing(Database(path.with_name("next.db"), _SCHEMA)) as other:
-        write(other, "b")
-    path.rename(path.with_name("away.db"))
-    with pytest.raises(StorageFailed):
-        names(database)
-    path.with_name("next.db").rename(path)
-    with pytest.raises(StorageFailed, match="moved or replaced"):
-        names(database)
-    database.close()
-    with closing(Database(path, "")) as after:
-        assert names(after) == ["b"]
 
 
 def test_another_process_that_comes_and_goes_does_not_take_what_is_written_later(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -59,19 +58,6 @@ def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
     with pytest.raises(InvalidField, match=f"at most {MAX_ENTRIES}"):
         store.add("many", "en", "de", ENTRIES * MAX_ENTRIES, EVERYBODY)
     assert [found.name for found in store.all(EVERYBODY)] == ["pets"]
-
-
-def test_threads_share_a_store(store: GlossaryStore) -> None:
-    def write(number: int) -> None:
-        store.add(f"g{number}", "en", "de", ENTRIES, EVERYBODY)
-        store.load(f"g{number}", EVERYBODY)
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(store.all(EVERYBODY)) == 8
 
 
 @pytest.mark.parametrize("media_type", [CSV, TSV])
