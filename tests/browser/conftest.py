@@ -9,9 +9,8 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,15 +18,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.app import create_app
-from service.loading import load_models
 from service.server import uvicorn_config
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model, until
+from tests.service.fakes import PAIRS, FakeRunner, fake_model, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -38,12 +35,12 @@ class Site:
     settings: dict[str, Any]
     runner: FakeRunner = field(default_factory=FakeRunner)
     port: int = 0
-    has_real_models: bool = False
+    pairs: Sequence[tuple[str, str]] = PAIRS
 
     def start(self) -> None:
         settings = Settings(**self.settings)
-        models = load_models(settings) if self.has_real_models else [fake_model(self.runner)]
-        self.app: FastAPI = create_app(settings, models)
+        model = fake_model(self.runner, pairs=self.pairs)
+        self.app: FastAPI = create_app(settings, [model])
         self._listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self._listener.getsockname()[1]
         self._server = uvicorn.Server(uvicorn_config(self.app, 2**20))
@@ -80,8 +77,12 @@ def make_site() -> Iterator[Callable[..., Site]]:
     """Starts servers with these settings, and stops them after the test."""
     sites: list[Site] = []
 
-    def make(runner: FakeRunner | None = None, **settings: Any) -> Site:
-        site = Site(settings, runner or FakeRunner())
+    def make(
+        runner: FakeRunner | None = None,
+        pairs: Sequence[tuple[str, str]] = PAIRS,
+        **settings: Any,
+    ) -> Site:
+        site = Site(settings, runner or FakeRunner(), pairs=pairs)
         site.start()
         sites.append(site)
         return site
@@ -94,16 +95,6 @@ def make_site() -> Iterator[Callable[..., Site]]:
 @pytest.fixture
 def site(make_site: Callable[..., Site]) -> Site:
     return make_site()
-
-
-@pytest.fixture(scope="session")
-def bundled_site() -> Iterator[Site]:
-    """A server with two of the bundled models."""
-    paths = [CHECKPOINTS / "en-de", CHECKPOINTS / "zh-en"]
-    site = Site({"model": paths, "device": "cpu", "threads": 1}, has_real_models=True)
-    site.start()
-    yield site
-    site.stop()
 
 
 @pytest.fixture(scope="session")

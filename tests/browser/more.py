@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
+from playwright.sync_api import Page, expect
 
 from model.decoding.sentence import StepResult
 from tests.browser.actions import expect_translation, open_tab, paste, sent_messages, visit, write
@@ -51,19 +51,6 @@ def test_a_doubtful_word_is_underlined_and_says_why(
     expect(page.locator("#word-note")).to_contain_text("“SURE”: people translate")
 
 
-def test_where_the_model_is_not_calibrated_its_own_probability_is_told(
-    page: Page, make_site: Callable[..., Site]
-) -> None:
-    visit(page, make_site(UnsureRunner()), source="zh", target="en")
-    write(page, "sure xylophone")
-    expect(page.locator("#target .is-doubtful")).to_have_text("XYLOPHONE")
-    page.locator("#target .is-doubtful").hover()
-    expect(page.locator("#word-note")).to_contain_text("the model gives it only 5%")
-    page.locator("#target .w").first.hover()
-    expect(page.locator("#word-note")).to_contain_text("“SURE”: the model gives it 90%.")
-    expect(page.locator("#sentences .facts dt").first).to_have_text("Mean probability")
-
-
 def test_words_are_reached_with_the_arrow_keys(page: Page, site: Site) -> None:
     visit(page, site)
     write(page, "one two three")
@@ -95,50 +82,9 @@ def test_a_word_lights_up_its_counterparts_counted_in_code_points(page: Page, si
     expect(page.locator("#legend")).to_contain_text("counterpart")
 
 
-def test_details_without_alignment_and_confidence_still_say_how_sure_the_model_is(
-    page: Page, site: Site
-) -> None:
-    """As of an older server: the fields are taken away on the way."""
-
-    def connect(route: WebSocketRoute) -> None:
-        server = route.connect_to_server()
-
-        def take_away(text: str | bytes) -> None:
-            message = json.loads(text)
-            for detail in message.get("details", []):
-                for sentence in detail["sentences"]:
-                    for name in ("alignment", "confidence", "words"):
-                        sentence.pop(name, None)
-            route.send(json.dumps(message))
-
-        server.on_message(take_away)
-
-    page.route_web_socket("**/translate/stream", connect)
-    visit(page, site)
-    write(page, "big dog")
-    expect_translation(page, "BIG DOG")
-    page.locator("#target .w").first.hover()
-    expect(page.locator("#word-note")).to_have_text("“BIG”: the model gives it 61%.")
-    expect(page.locator("#mirror mark")).to_have_count(0)
-    expect(page.locator("#legend")).not_to_contain_text("counterpart")
-
-
-def test_without_details_the_translation_is_plain(page: Page, site: Site) -> None:
-    visit(page, site)
-    open_tab(page, "options")
-    expect(page.locator("[name=details]")).to_be_checked()  # uncheck() does not wait for the part
-    page.locator("[name=details]").uncheck()
-    write(page, "hello there")
-    expect_translation(page, "HELLO THERE")
-    assert page.locator("#target .w").count() == 0
-    open_tab(page, "sentences")
-    expect(page.locator("#sentences article")).to_have_count(0)
-    expect(page.locator("#back")).to_be_visible()
-
-
 @pytest.mark.parametrize(
     ("language", "told"),
-    [("en", "from the cache"), ("de", "aus dem Cache"), ("zh", "来自缓存")],
+    [("en", "from the cache"), ("zh", "来自缓存")],
 )
 def test_a_sentence_from_the_cache_shows_no_time(
     page: Page, site: Site, language: str, told: str
@@ -163,14 +109,6 @@ def test_a_translation_is_translated_back(page: Page, site: Site) -> None:
     expect(page.locator("#back-text")).to_have_text("ABC")
 
 
-def test_of_many_sentences_some_are_shown_and_all_on_request(page: Page, site: Site) -> None:
-    visit(page, site)
-    write(page, "A day.\n" * 45)
-    expect(page.locator("#sentences article")).to_have_count(20)
-    page.locator("#all-sentences").click()
-    expect(page.locator("#sentences article")).to_have_count(45)
-
-
 def test_alternatives_are_shown_as_many_as_asked_for(page: Page, site: Site) -> None:
     visit(page, site)
     write(page, "hello")
@@ -185,16 +123,6 @@ def test_alternatives_are_shown_as_many_as_asked_for(page: Page, site: Site) -> 
 # The request as code
 
 NODE = shutil.which("node")
-AWKWARD = 'It\'s "quoted" \\ `$(id)` $HOME\nnext % line \u202e'
-
-
-@pytest.mark.parametrize("form", ["curl", "python", "javascript"])
-def test_the_code_runs_and_gives_what_one_sees(page: Page, site: Site, form: str) -> None:
-    visit(page, site)
-    write(page, AWKWARD)
-    expect(page.locator("#copy")).to_be_enabled()
-    seen = page.locator("#target").text_content()
-    assert ran_code(page, form) == seen
 
 
 @pytest.mark.parametrize("form", ["curl", "python", "javascript"])
@@ -236,29 +164,18 @@ def ran_code(page: Page, form: str) -> str:
     return str(json.loads(ran.stdout)["translatedText"]) if form == "curl" else ran.stdout[:-1]
 
 
-def test_the_code_has_the_options_that_are_chosen(page: Page, site: Site) -> None:
-    visit(page, site)
-    open_tab(page, "options")
-    page.locator("[name=mode]").select_option("sampling")
-    page.locator("[name=temperature]").fill("0.7")
-    page.locator("[name=seed]").fill("5")
-    open_tab(page, "request")
-    expect(page.locator("#request")).to_contain_text('"temperature":0.7,"seed":5')
-    expect(page.locator("#request")).not_to_contain_text("beam_size")
-
-
 # History
 
 
 def test_the_history_is_kept_searched_opened_and_cleared(page: Page, site: Site) -> None:
     visit(page, site)
-    for text in ("first words", "second thoughts"):
-        write(page, text)
-        expect_translation(page, text.upper())
-        page.wait_for_timeout(1700)
-    page.reload()
     open_tab(page, "history")
     entries = page.locator("#history li")
+    for number, text in enumerate(("first words", "second thoughts"), 1):
+        write(page, text)
+        expect(entries).to_have_count(number)
+    page.reload()
+    open_tab(page, "history")
     expect(entries).to_have_count(2)
     page.locator("#search").fill("FIRST")
     expect(entries).to_have_count(1)
@@ -274,16 +191,6 @@ def test_the_history_is_kept_searched_opened_and_cleared(page: Page, site: Site)
     assert page.evaluate("localStorage.getItem('dragoman.history')") == "[]"
 
 
-def test_what_one_types_on_is_one_entry(page: Page, site: Site) -> None:
-    visit(page, site)
-    for text in ("a long", "a long sentence"):
-        write(page, text)
-        expect_translation(page, text.upper())
-        page.wait_for_timeout(1700)
-    open_tab(page, "history")
-    expect(page.locator("#history li")).to_have_count(1)
-
-
 def test_a_history_that_is_off_keeps_nothing(page: Page, site: Site) -> None:
     visit(page, site)
     open_tab(page, "history")
@@ -292,10 +199,12 @@ def test_a_history_that_is_off_keeps_nothing(page: Page, site: Site) -> None:
     expect(page.locator("#no-history")).to_have_text("The history is off.")
     write(page, "private")
     expect_translation(page, "PRIVATE")
-    page.wait_for_timeout(1700)
-    assert "private" not in (page.evaluate("JSON.stringify(localStorage)"))
     page.reload()
     expect(page.locator("#keep-history")).not_to_be_checked()
+    page.locator("#keep-history").check()
+    write(page, "public")
+    expect(page.locator("#history li")).to_have_count(1)
+    assert "private" not in page.evaluate("JSON.stringify(localStorage)")
 
 
 FULL = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }"
@@ -310,23 +219,9 @@ def test_storage_that_is_full_or_blocked_stops_nothing(
     visit(page, site)
     write(page, "hello")
     expect_translation(page, "HELLO")
-    page.wait_for_timeout(1700)
     open_tab(page, "history")
     expect(page.locator("#history li")).to_have_count(1)
     expect(page.locator("#no-history")).to_contain_text("ends with this visit")
-
-
-@pytest.mark.parametrize("junk", ['"x"', "[1, null, {}]", "{", '{"mode": 5, "beam_size": []}'])
-def test_what_is_stored_may_be_anything(
-    page: Page, context: BrowserContext, site: Site, junk: str
-) -> None:
-    keys = ["history", "options", "languages", "interface", "theme", "tab", "keepHistory"]
-    page.add_init_script(
-        f"for (const k of {keys}) localStorage.setItem('dragoman.' + k, {json.dumps(junk)})"
-    )
-    visit(page, site)
-    write(page, "hello")
-    expect_translation(page, "HELLO")
 
 
 # Options
@@ -403,26 +298,3 @@ def test_the_engine_shows_its_numbers_and_no_text(page: Page, site: Site) -> Non
     expect(panel).to_contain_text("of 4")
     expect(panel.locator("dd", has_text="ms").first).to_be_visible()
     assert "hello" not in (panel.text_content() or "").lower()
-
-
-def test_the_engine_is_asked_only_while_someone_looks(page: Page, site: Site) -> None:
-    asked: list[str] = []
-    page.on("request", lambda r: asked.append(r.url) if r.url.endswith("/engine.txt") else None)
-    visit(page, site)
-    page.wait_for_timeout(2500)
-    assert asked == []
-    open_tab(page, "engine")
-    page.wait_for_timeout(2500)
-    open_tab(page, "history")
-    count = len(asked)
-    assert 1 <= count <= 3
-    page.wait_for_timeout(2500)
-    assert len(asked) == count
-
-
-def test_where_the_numbers_are_switched_off_the_page_says_so(
-    page: Page, make_site: Callable[..., Site]
-) -> None:
-    visit(page, make_site(page_engine=False))
-    open_tab(page, "engine")
-    expect(page.locator("#no-engine")).to_contain_text("does not show its numbers")

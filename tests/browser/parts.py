@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -14,7 +12,7 @@ from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from tests.browser.actions import expect_translation, open_tab, paste, sent_messages, visit, write
 from tests.browser.conftest import Site
-from tests.service.fakes import FakeRunner, until
+from tests.service.fakes import until
 
 # Loading
 
@@ -23,23 +21,11 @@ def test_parts_are_loaded_when_they_are_wanted_and_not_before(page: Page, site: 
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.removeprefix(site.url)))
     visit(page, site)
-    page.wait_for_timeout(300)
     assert not [path for path in asked if "parts/" in path]
     open_tab(page, "engine")
     expect(page.locator("#engine h3")).to_be_visible()
     assert "page/parts/engine.js" in asked
     assert "page/parts/study.js" not in asked
-
-
-def test_a_part_that_cannot_be_loaded_is_said_and_tried_again(page: Page, site: Site) -> None:
-    page.route("**/parts/style.css", lambda route: route.abort())
-    visit(page, site)
-    open_tab(page, "glossary")
-    expect(page.locator("#status")).to_contain_text("could not be loaded")
-    page.unroute("**/parts/style.css")
-    open_tab(page, "options")
-    open_tab(page, "glossary")
-    expect(page.locator(".terms input").first).to_be_visible()
 
 
 # Formatted text
@@ -77,36 +63,12 @@ def test_formatted_text_is_pasted_translated_and_copied_with_its_formatting(
     expect(page.locator("#sentences article")).to_have_count(2)
 
 
-def test_formatted_text_is_edited_and_made_plain(page: Page, site: Site) -> None:
-    visit(page, site)
-    paste(page, "<b>big</b>")
-    expect(page.locator("#target")).to_have_text("BIG")
-    page.keyboard.press("Control+End")
-    page.keyboard.type(" dog")
-    expect(page.locator("#target")).to_have_text("BIG DOG")
-    page.locator("#plain").click()
-    expect(page.locator("#source")).to_have_value("big dog")
-    expect_translation(page, "BIG DOG")
-    expect(page.locator("#target b")).to_have_count(0)
-    expect(page.locator("#plain")).to_be_hidden()
-
-
 HOSTILE = [
     "<b>x</b><img src=x onerror=alert(1)>",
     "<b>x</b><script>alert(1)</script>",
-    "<b onclick=alert(1) style='position:fixed'>x</b>",
     "<b>x</b><a href='javascript:alert(1)'>y</a>",
-    "<b>x</b><a href=' java\nscript:alert(1)'>y</a>",
     "<b>x</b><svg><script>alert(1)</script></svg>",
     "<b>x</b><iframe srcdoc='<script>alert(1)</script>'></iframe>",
-    "<b>x</b><math><mi><b id=x><style><img src=x onerror=alert(1)></style></mi></math>",
-    "<b>x</b><noscript><p title='</noscript><img src=x onerror=alert(1)>'></noscript>",
-    "<b>x</b><!--><img src=x onerror=alert(1)>-->",
-    "<b>x</b><b <img src=x onerror=alert(1)>>",
-    "<b>x</b>" + "<div>" * 500,
-    "<b>x</b>&lt;img src=x onerror=alert(1)&gt;",
-    "<b>x</b>&#0;&#x110000;&#xD800;&bogus;",
-    "</b></div></p><b>x",
 ]
 
 
@@ -145,33 +107,8 @@ def test_hostile_markup_of_a_server_is_not_run_either(page: Page, site: Site) ->
     page.route_web_socket("**/translate/stream", connect)
     visit(page, site)
     paste(page, "<b>x</b>")
-    expect(page.locator("#target")).to_have_text("X")
-    page.wait_for_timeout(300)
+    expect_translation(page, "X")
     assert shape(page, "#target") == "<b>X</b>"
-
-
-def test_formatted_text_over_the_limit_is_not_sent(
-    page: Page, make_site: Callable[..., Site]
-) -> None:
-    """Its markup counts, because the server counts it."""
-    visit(page, make_site(max_characters=20))
-    paste(page, "<b>x</b>" + "<div>" * 500)
-    expect(page.locator("#status")).to_contain_text("At most 20")
-
-
-@pytest.mark.parametrize("html", ["", "<span>just text</span>", "<meta charset=utf-8>text"])
-def test_text_without_formatting_is_pasted_as_ever(page: Page, site: Site, html: str) -> None:
-    visit(page, site)
-    assert not paste(page, html, "just text")
-    expect(page.locator("#source")).to_be_visible()
-
-
-def test_links_of_the_web_are_kept(page: Page, site: Site) -> None:
-    visit(page, site)
-    paste(page, '<a href="https://example.org/?a=1&amp;b=2" onclick="alert(1)">here</a>')
-    link = page.locator("#target a")
-    expect(link).to_have_attribute("href", "https://example.org/?a=1&b=2")
-    expect(link).to_have_attribute("rel", re.compile("noopener"))
 
 
 # Files
@@ -221,46 +158,6 @@ def test_a_file_of_another_kind_is_refused_with_those_that_are_possible(
     assert sum(url.endswith("/translate_file") for url in asked) == 1
 
 
-def test_a_file_that_the_server_refuses_says_why(page: Page, site: Site) -> None:
-    visit(page, site)
-    choose(page, ("broken.txt", b"\xff\xfe\x00\xd8broken"), ("fine.txt", b"fine"))
-    expect(page.locator(".is-wrong")).not_to_be_empty()
-    expect(page.locator("#files a")).to_have_text(["Save fine.de.txt"])
-
-
-def test_the_progress_of_a_file_is_shown_while_it_is_sent_and_translated(
-    page: Page, site: Site
-) -> None:
-    visit(page, site)
-    site.runner.gate.clear()
-    devtools = page.context.new_cdp_session(page)
-    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 200_000}
-    devtools.send("Network.emulateNetworkConditions", slow)
-    choose(page, ("book.txt", b"A day.\n" * 60_000))
-    expect(page.locator("#files")).to_contain_text(re.compile(r"sending [1-9]\d?%"))
-    value = "document.querySelector('.file progress').value"
-    until(lambda: page.wait_for_timeout(20) is None and 0 < page.evaluate(value) < 1)
-    page.locator("#files [aria-label='Remove book.txt']").click()
-    expect(page.locator(".file")).to_have_count(0)
-    choose(page, ("note.txt", b"A day."))
-    expect(page.locator("#files")).to_contain_text("translating")
-    expect(page.locator(".file progress")).not_to_have_attribute("value", re.compile(".*"))
-    site.runner.gate.set()
-    expect(page.locator("#files a")).to_be_visible()
-
-
-def test_a_file_is_given_up_while_the_server_translates_it(page: Page, site: Site) -> None:
-    visit(page, site)
-    site.runner.gate.clear()
-    choose(page, ("slow.txt", b"slow"))
-    expect(page.locator("#files")).to_contain_text("translating")
-    page.locator("#files [aria-label='Remove slow.txt']").click()
-    expect(page.locator(".file")).to_have_count(0)
-    page.wait_for_timeout(400)  # until the server knows that the client left
-    site.runner.gate.set()
-    until(lambda: site.count("dragoman_cancelled_total") == 1)
-
-
 # Glossary
 
 
@@ -289,31 +186,6 @@ def test_a_glossary_is_edited_sent_and_kept_for_its_languages(page: Page, site: 
     expect(page.locator(".terms li")).to_have_count(1)
     page.locator("#panel-glossary .tool").nth(1).click()
     assert page.evaluate("localStorage.getItem('dragoman.glossaries')") == "{}"
-
-
-def test_the_glossary_of_a_detected_language_is_used(page: Page, site: Site) -> None:
-    page.add_init_script(
-        """localStorage.setItem('dragoman.glossaries',
-          JSON.stringify({'zh en': [{source: '银行', target: 'bank'}]}))"""
-    )
-    sent = sent_messages(page)
-    visit(page, site, source="auto", target="en")
-    open_tab(page, "glossary")
-    expect(page.locator("#panel-glossary")).to_contain_text("Choose the language")
-    write(page, "图书馆在哪里？我昨天和汤姆一起去看书。")
-    expect(page.locator(".terms input").first).to_have_value("银行")
-    expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
-    assert sent[-1]["glossary"] == [{"source": "银行", "target": "bank"}]
-
-
-@pytest.mark.parametrize("junk", ['"x"', "[1]", '{"en de": 5}', '{"en de": [1, {"source": 2}]}'])
-def test_a_stored_glossary_may_be_anything(page: Page, site: Site, junk: str) -> None:
-    page.add_init_script(f"localStorage.setItem('dragoman.glossaries', {json.dumps(junk)})")
-    visit(page, site)
-    write(page, "hello")
-    expect_translation(page, "HELLO")
-    open_tab(page, "glossary")
-    expect(page.locator(".terms li")).to_have_count(1)
 
 
 # Other words
@@ -360,43 +232,6 @@ def test_a_word_is_replaced_and_the_rest_translated_anew(
     assert "target_prefix" not in sent[-1]
 
 
-def test_other_words_are_reached_and_left_with_the_keyboard(
-    page: Page, site: Site, next_words: list[dict[str, Any]]
-) -> None:
-    visit(page, site)
-    write(page, "A dog")
-    expect_translation(page, "A DOG")
-    page.locator("#target .w").first.focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    buttons = page.locator("#next-words button")
-    expect(buttons.first).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    expect(buttons.nth(1)).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.locator("#next-words")).to_be_hidden()
-    expect(page.locator("#target .w").nth(1)).to_be_focused()
-
-
-def test_a_server_without_other_words_is_asked_once(page: Page, site: Site) -> None:
-    asked: list[str] = []
-    page.route(
-        "**/translate/next",
-        lambda route: (asked.append(route.request.url), route.fulfill(status=404, json={}))[1],
-    )
-    visit(page, site)
-    write(page, "A dog")
-    expect_translation(page, "A DOG")
-    expect(page.locator("#legend")).to_contain_text("Click a word")
-    for _ in range(2):
-        page.locator("#target .w").nth(1).click()
-        expect(page.locator("#next-words")).to_be_hidden()
-    assert len(asked) == 1
-    write(page, "A cat")
-    expect_translation(page, "A CAT")
-    expect(page.locator("#legend")).not_to_contain_text("Click a word")
-
-
 # The model
 
 
@@ -441,69 +276,4 @@ def test_the_search_grows_as_a_tree(page: Page, site: Site) -> None:
     expect(page.locator(".stepper")).to_contain_text("3 of 4", timeout=5000)
 
 
-def test_the_model_follows_what_one_types_and_the_language_of_the_page(
-    page: Page, site: Site
-) -> None:
-    visit(page, site)
-    open_tab(page, "model")
-    expect(page.locator("#panel-model")).to_contain_text("Translate a sentence")
-    write(page, "One. Two.")
-    expect(page.locator(".stepper")).to_contain_text("1 of 5")
-    page.locator("#panel-model select").select_option(label="Two.")
-    expect(page.locator(".told")).to_contain_text("T looks at")
-    page.locator("#interface").select_option("de")
-    expect(page.locator(".told")).to_contain_text("achtet auf")
-
-
-def test_a_model_that_cannot_be_inspected_says_why(
-    page: Page, make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from service.translation.inspection import InspectedModel
-    from tests.browser import conftest
-    from tests.service.fakes import FAKE_CONFIG, fake_model
-
-    def model(runner: FakeRunner) -> object:
-        none = InspectedModel(FAKE_CONFIG, None, None)
-        return dataclasses.replace(fake_model(runner), inspected=none)
-
-    monkeypatch.setattr(conftest, "fake_model", model)
-    visit(page, make_site())
-    write(page, "abc")
-    expect_translation(page, "ABC")
-    open_tab(page, "model")
-    expect(page.locator("#panel-model")).to_contain_text("too large")
-
-
 # The engine's batches
-
-
-def test_the_batches_show_who_runs_and_who_left(page: Page, site: Site) -> None:
-    visit(page, site)
-    open_tab(page, "engine")
-    told = page.locator(".batches .note")
-    expect(told).to_have_text("0 running, 0 of them set aside, 0 waiting")
-    site.runner.gate.clear()
-    write(page, "hold me\nand me")
-    expect(told).to_contain_text("2 running")
-    expect(page.locator(".batches canvas")).to_have_attribute("aria-label", re.compile("2 running"))
-    site.runner.gate.set()
-    expect(told).to_contain_text("0 running")
-    painted = page.evaluate(
-        """() => { const c = document.querySelector('.batches canvas');
-          return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v); }"""
-    )
-    assert painted
-    expect(page.locator("#panel-engine a")).to_have_attribute("href", "metrics")
-
-
-def test_the_batches_are_asked_only_while_someone_looks(page: Page, site: Site) -> None:
-    asked: list[str] = []
-    page.on("request", lambda r: asked.append(r.url) if r.url.endswith("engine.json") else None)
-    visit(page, site)
-    open_tab(page, "engine")
-    page.wait_for_timeout(1100)
-    open_tab(page, "options")
-    count = len(asked)
-    assert 2 <= count <= 6
-    page.wait_for_timeout(800)
-    assert len(asked) <= count + 1

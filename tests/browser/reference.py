@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from service.stores.api_key import KeyOptions
-from service.stores.keys import KeyStore
 from tests.browser.conftest import Site
-
-GROUND = "getComputedStyle(document.documentElement).backgroundColor"
 
 
 def open_reference(page: Page, site: Site) -> None:
@@ -55,34 +48,6 @@ def try_out(page: Page) -> str:
     operation.locator("button.execute").click()
     answer = operation.locator(".live-responses-table .response").first
     return answer.locator(".response-col_status").inner_text()
-
-
-def test_a_key_that_is_entered_once_is_sent(
-    make_site: Callable[..., Site], page: Page, tmp_path: Path
-) -> None:
-    database = tmp_path / "server.db"
-    with closing(KeyStore(database)) as store:
-        key = store.create(KeyOptions())[0]
-    site = make_site(api_keys="required", database=database)
-    open_reference(page, site)
-    page.locator(".auth-wrapper .authorize").click()
-    form = page.locator(".auth-container").filter(has=page.locator("code", has_text="Bearer")).first
-    form.locator("input").fill(key)
-    form.locator("button.authorize").click()
-    page.locator(".modal-ux .btn-done").first.click()
-    assert "200" in try_out(page)
-
-
-def test_the_colours_are_those_that_were_chosen_on_the_page(page: Page, site: Site) -> None:
-    page.goto(site.url)
-    page.locator("#theme").select_option("dark")
-    open_reference(page, site)
-    dark = page.evaluate(GROUND)
-    page.goto(site.url)
-    page.locator("#theme").select_option("light")
-    page.emulate_media(color_scheme="dark")
-    open_reference(page, site)
-    assert page.evaluate(GROUND) != dark
 
 
 def test_a_colour_scheme_that_changes_is_followed(page: Page, site: Site) -> None:
