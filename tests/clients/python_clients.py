@@ -5,15 +5,13 @@ Run by `make clients-test`, because it installs them.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.service.served import Served
-from tests.service.translation.documents.samples import SAMPLES, pdf
+from tests.service.translation.documents.samples import SAMPLES
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the clients' own
 GERMAN = "Das ist ein Satz in deutscher Sprache."
@@ -25,20 +23,6 @@ def test_libretranslatepy(server: Served) -> None:
     client = LibreTranslateAPI(server.url + "/", "key")
     assert client.translate("Hi.", "en", "de") == "HI."
     assert client.detect(GERMAN)[0]["language"] == "de"
-
-
-def test_a_newer_libretranslatepy_lists_languages(server: Served, tmp_path: Path) -> None:
-    """The version that `translate` requires asks with POST, which LibreTranslate refuses too."""
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-    subprocess.run([*install, str(tmp_path), "libretranslatepy==2.1.4"], check=True, timeout=300)
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from libretranslatepy import LibreTranslateAPI\n"
-        "print(*sorted(one['code'] for one in LibreTranslateAPI(sys.argv[2]).languages()))"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path), server.url]
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert finished.stdout.split() == ["de", "en", "es", "zh"], finished.stderr
 
 
 @pytest.mark.parametrize("source", ["de", "autodetect"])
@@ -98,20 +82,6 @@ def test_deepls_documents(server: Served, tmp_path: Path, name: str) -> None:
     source.write_bytes(SAMPLES[name])
     client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
     assert target.read_bytes() not in (b"", SAMPLES[name])
-
-
-def test_deepls_pdf_becomes_a_text(server: Served, tmp_path: Path) -> None:
-    import deepl
-
-    client = deepl.DeepLClient("key", server_url=server.url)
-    source, target = tmp_path / "a.pdf", tmp_path / "a.txt"
-    source.write_bytes(pdf("Hi."))
-    client.translate_document_from_filepath(source, target, source_lang="EN", target_lang="DE")
-    assert target.read_bytes() == b"HI.\n"
-    with pytest.raises(deepl.DeepLException, match="output_format must be txt"):
-        client.translate_document_from_filepath(
-            source, tmp_path / "b.pdf", source_lang="EN", target_lang="DE"
-        )
 
 
 def use_glossaries(client: Any) -> None:

@@ -10,7 +10,6 @@ import contextlib
 import json
 import threading
 import time
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,11 @@ import pytest
 import yaml
 
 from benchmarks.sentences import real_sentences
-from model.backends.native import kernel_names
 from service import __version__
 from service.offline import OfflineOptions, OfflineTranslator
 from tests.deploy import image
 from tests.deploy.image import IMAGE, ROOT, Container
-from tests.deploy.test_kubernetes import CHART, container_of, render
+from tests.deploy.test_kubernetes import CHART
 
 CHECKPOINTS = sorted(path.parent.name for path in (ROOT / "checkpoints").glob("*/config.json"))
 
@@ -93,19 +91,6 @@ def test_it_serves_with_nothing_writable_but_tmp(server: Container) -> None:
     assert server.run("touch", "/tmp/file").returncode == 0
 
 
-def test_a_volume_at_cache_belongs_to_the_server() -> None:
-    with image.serving(options=["--volume=/cache"]) as container:
-        assert container.run("touch", "/cache/file").returncode == 0
-
-
-def test_neither_compiler_nor_pip_nor_source_is_left(server: Container) -> None:
-    for program in ("gcc", "g++", "cc", "c++", "make", "git", "pip", "pip3"):
-        assert server.run("which", program).returncode == 1, program
-    assert server.run("python", "-m", "pip").returncode == 1
-    assert server.run("ls", "/opt").stdout.split() == ["dragoman", "venv"]
-    assert server.run("ls", "/src").returncode == 2
-
-
 def test_nothing_of_the_building_machine_is_left(server: Container) -> None:
     found = server.run(
         "find", "/etc", "/opt", "-name", "pip.conf", "-o", "-name", "*.pem.key"
@@ -123,19 +108,6 @@ def test_every_bundled_checkpoint_is_inside_and_whole(server: Container) -> None
         )
         result = server.run("sh", "-c", check)
         assert result.returncode == 0, result.stderr
-
-
-def test_the_kernels_for_every_instruction_set_are_inside(server: Container) -> None:
-    told = "from model.backends.native import kernel_names; print(*kernel_names())"
-    assert server.run("python", "-c", told).stdout.split() == kernel_names()
-    assert kernel_names()
-
-
-def test_the_labels_say_what_it_is(config: dict[str, Any]) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    prefix = "org.opencontainers.image"
-    assert config["Labels"][f"{prefix}.version"] == __version__
-    assert config["Labels"][f"{prefix}.licenses"] == project["license"]
 
 
 def test_its_arguments_are_those_of_the_command_line() -> None:
@@ -173,22 +145,6 @@ def _is_idle(container: Container) -> bool:
     return 'dragoman_running{model="zh-en"} 0.0' in httpx.get(f"{container.url}/metrics").text
 
 
-def test_it_serves_with_the_configuration_of_the_chart(tmp_path: Path) -> None:
-    manifests = render({"settings": {"max_slots": 7}, "secretName": "keys"})
-    (tmp_path / "config.toml").write_text(manifests["ConfigMap"]["data"]["config.toml"])
-    (tmp_path / "secrets").mkdir()
-    (tmp_path / "secrets" / "dragoman_otlp_headers").write_text("authorization=secret")
-    tmp_path.chmod(0o755)
-    environment = {v["name"]: v["value"] for v in container_of(manifests)["env"]}
-    options = [
-        f"--volume={tmp_path}:{Path(environment['DRAGOMAN_CONFIG']).parent}:ro",
-        f"--volume={tmp_path / 'secrets'}:{environment['DRAGOMAN_SECRETS_DIR']}:ro",
-        *(f"--env={name}={value}" for name, value in environment.items()),
-    ]
-    with image.serving(options=options) as container:
-        assert 'dragoman_slots{model="zh-en"} 7.0' in httpx.get(f"{container.url}/metrics").text
-
-
 def test_compose_brings_up_the_server_and_a_prometheus_that_finds_it() -> None:
     with image.composed() as container:
         assert translate(container, q="谢谢！", source="zh", target="en")
@@ -216,11 +172,3 @@ def _adapter_query(series: str) -> str:
     query: str = rules["rules"]["custom"][0]["metricsQuery"]
     named = query.replace("<<.Series>>", series).replace("<<.GroupBy>>", "instance")
     return named.replace("<<.LabelMatchers>>", 'job="dragoman"')
-
-
-def test_it_is_as_large_as_the_documentation_says(capsys: pytest.CaptureFixture[str]) -> None:
-    size = int(image.checked("image", "inspect", "--format={{.Size}}", IMAGE))
-    with capsys.disabled():
-        print(f"\n{IMAGE}: {size / 1e9:.2f} GB")
-        print(image.checked("history", "--format={{.Size}}\t{{.CreatedBy}}", IMAGE))
-    assert size < 1.5e9

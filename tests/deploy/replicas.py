@@ -150,37 +150,6 @@ def test_requests_are_spread_and_one_page_counts_them_all(pair: Cluster) -> None
     assert min(added.values()) > 40
 
 
-def test_streams_join_to_the_answer_over_both_transports(pair: Cluster) -> None:
-    fields = {"q": "图书馆在哪里？我喜欢咖啡。\n\n你叫什么名字？😀", "source": "zh", "target": "en"}
-    answer = httpx.post(f"{pair.url}/translate", json=fields, timeout=60).json()
-    expected = answer["translatedText"]
-    accept = {"Accept": "text/event-stream"}
-    with httpx.stream("POST", f"{pair.url}/translate", json=fields, headers=accept) as response:
-        data = [line[6:] for line in response.iter_lines() if line.startswith("data: ")]
-    events = [json.loads(line) for line in data]
-    with connect(pair.url.replace("http", "ws") + "/translate/stream") as socket:
-        socket.send(json.dumps({**fields, "id": "a"}))
-        messages = [json.loads(socket.recv(timeout=60))]
-        while messages[-1]["type"] == "token":
-            messages.append(json.loads(socket.recv(timeout=60)))
-    for pieces in (events, messages):
-        assert len(pieces) > 4
-        assert "".join(piece["text"] for piece in pieces[:-1]) == expected
-        assert pieces[-1]["translatedText"] == expected
-
-
-def test_a_client_that_hangs_up_frees_its_slots(pair: Cluster) -> None:
-    with pytest.raises(httpx.ReadTimeout):
-        httpx.post(f"{pair.url}/translate", json={**SLOW, "q": [LONG] * 130}, timeout=0.5)
-
-    def is_free() -> bool:
-        page = pair.client.get(f"{pair.url}/metrics").text
-        busy = [line for line in page.splitlines() if line.startswith("dragoman_running{")]
-        return len(busy) == 2 and all(line.endswith(" 0.0") for line in busy)
-
-    wait_for(is_free, 10)
-
-
 def test_what_is_too_much_is_refused_with_503_and_retry_after(cluster: Cluster) -> None:
     """A full engine says so itself; Ray says it for requests that not even a replica may take."""
     bounds = {"max_slots": 2, "max_rows": 16, "max_waiting_sentences": 4}
@@ -227,38 +196,11 @@ def test_replicas_are_replaced_without_a_lost_request(pair: Cluster) -> None:
     assert not old & set(pair.running())
 
 
-def test_the_number_of_replicas_follows_the_load(cluster: Cluster) -> None:
-    scaling = {"min_replicas": 1, "max_replicas": 3, "target_ongoing_requests": 4}
-    delays = {"upscale_delay_s": 1, "downscale_delay_s": 2, "look_back_period_s": 2}
-    arguments = {**ARGUMENTS, "replicas": 1, "max_replicas": 3}
-    cluster.deploy(arguments, {"autoscaling_config": {**scaling, **delays}})
-    cluster.wait_until_settled(1)
-    with Load(*[asking(cluster, SLOW)] * 12) as load:
-        wait_for(lambda: len(cluster.running()) == 3, 60)
-        wait_for(lambda: len(requests_by_replica(cluster)) == 3, 60)
-    with Load(asking(cluster, SHORT)) as quiet:
-        cluster.wait_until_settled(1)
-    assert set(load.answers) == set(quiet.answers) == {200}
-
-
-def test_an_unloadable_model_is_told_in_the_status(cluster: Cluster) -> None:
-    options = {"max_constructor_retry_count": 1}
-    cluster.deploy({**ARGUMENTS, "model": "/no/such/model", "replicas": 1}, options)
-    with pytest.raises(RuntimeError, match="/no/such/model"):
-        cluster.wait_until_settled(1)
-
-
 def test_the_committed_configuration_serves_both_bundled_models(cluster: Cluster) -> None:
     path = ROOT / "deploy" / "ray" / "serve.yaml"
     cluster.apply(yaml.safe_load(path.read_text(encoding="utf-8"))["applications"][0])
     cluster.wait_until_settled(2)
     assert asking(cluster, {**SHORT, "target": "de"})() == 200
-
-
-def test_replicas_share_a_gpu(cluster: Cluster) -> None:
-    cluster.deploy({**ARGUMENTS, "gpus": 0.5, "device": "cpu"})
-    cluster.wait_until_settled(2)
-    assert asking(cluster, SHORT)() == 200
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ import httpx
 
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
-from tests.fuzz.links import linked_operations
 from tests.fuzz.surfaces import whole_document
 from tests.fuzz.tiny_server import tiny_server
 from tests.service.served import Served
@@ -37,14 +36,6 @@ expected-statuses = ["2xx", "3xx", "4xx", "503", "504"]
 [checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "409", "413", "415", "422", "429", "456"]
 """
-_LINKS_CONFIG = """
-[phases.stateful]
-max-steps = 12
-[phases.stateful.inference]
-algorithms = []
-"""
-_LINKED_EXAMPLES = 10
-"""Sequences of requests in the mode of links, for each example of a route in the others."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +44,18 @@ class Mode:
 
     `is_filtered`: only the routes of /openapi.json get requests, with no fields that contradict
     each other, and every check is on. Else every surface gets all requests, and which of them is
-    refused is not checked. `only_links`: of the operations only those that links connect.
+    refused is not checked.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     has_database: bool = True
     sends_key: bool = False
     is_filtered: bool = False
-    phases: str = "examples,coverage,fuzzing,stateful"
-    only_links: bool = False
+    phases: str = "examples,coverage,fuzzing"
 
 
 MODES = {
     "as described": Mode({"suggestions": True}, is_filtered=True),
-    "links": Mode({"suggestions": True}, phases="stateful", only_links=True),
     "without database": Mode(has_database=False),
     "with database": Mode({"suggestions": True}),
     "keys": Mode({"suggestions": True, "api_keys": "required"}, sends_key=True),
@@ -91,8 +80,6 @@ class Outcome:
     is_fine: bool
     report: str
     counts: Counter[tuple[str, int]]
-    links: Counter[tuple[str, int]]
-    """By what is asked for of what was made before, and status."""
 
     @property
     def failures(self) -> list[tuple[str, int]]:
@@ -117,12 +104,8 @@ def _generate(server: Served, scratch: Path, mode: Mode, examples: int, seed: in
     served = httpx.get(f"{server.url}/openapi.json").json()
     document, counts = scratch / "whole.json", scratch / "counts.json"
     described = whole_document(served, has_keys=mode.sends_key, is_native=mode.is_filtered)
-    if mode.only_links:
-        described["paths"] = linked_operations(described["paths"])
-        examples *= _LINKED_EXAMPLES
     document.write_text(json.dumps(described), encoding="utf-8")
-    config = _CONFIG + (_LINKS_CONFIG if mode.only_links else "")
-    (scratch / "schemathesis.toml").write_text(config, encoding="utf-8")
+    (scratch / "schemathesis.toml").write_text(_CONFIG, encoding="utf-8")
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
@@ -132,16 +115,8 @@ def _generate(server: Served, scratch: Path, mode: Mode, examples: int, seed: in
     }
     command = [sys.executable, "-m", "schemathesis.cli", "run", str(document)]
     command += ["--url", server.url, "--seed", str(seed), "--max-examples", str(examples)]
-    command += [
-        "--phases",
-        mode.phases,
-        "--checks",
-        "all",
-        "--continue-on-failure",
-        "--no-color",
-        "--warnings",
-        "off",
-    ]
+    command += ["--phases", mode.phases, "--checks", "all", "--continue-on-failure"]
+    command += ["--no-color", "--warnings", "off"]
     excluded: list[str] = []
     if not mode.is_filtered:  # a document of DeepL's API can be fetched once
         excluded += ["positive_data_acceptance", "negative_data_rejection"]
@@ -154,11 +129,11 @@ def _generate(server: Served, scratch: Path, mode: Mode, examples: int, seed: in
     if mode.sends_key:
         command += ["--header", f"Authorization:Bearer {_make_key(scratch)}"]
     done = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True)
-    rows = json.loads(counts.read_text(encoding="utf-8")) if counts.exists() else [[], []]
-    if not rows[0]:
+    rows = json.loads(counts.read_text(encoding="utf-8")) if counts.exists() else []
+    if not rows:
         raise RuntimeError(f"schemathesis sent nothing:\n{done.stdout}{done.stderr}")
-    sent, followed = (Counter({(name, status): n for name, status, n in some}) for some in rows)
-    return Outcome(done.returncode == 0, done.stdout + done.stderr, sent, followed)
+    sent = Counter({(name, status): number for name, status, number in rows})
+    return Outcome(done.returncode == 0, done.stdout + done.stderr, sent)
 
 
 def _make_key(scratch: Path) -> str:
@@ -167,7 +142,7 @@ def _make_key(scratch: Path) -> str:
 
 
 def render_counts(counts: Counter[tuple[str, int]]) -> str:
-    """A line for each surface or link: its cases, and its cases by status."""
+    """A line for each surface: its cases, and its cases by status."""
     surfaces = sorted({surface for surface, _ in counts})
     lines = []
     for surface in surfaces:
@@ -186,7 +161,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     modes = options.modes.split(",")
     total: Counter[tuple[str, int]] = Counter()
-    links: Counter[tuple[str, int]] = Counter()
     is_fine, seed, examples = True, options.seed, max(1, options.cases // len(modes) // 40)
     while sum(total.values()) < options.cases:
         for name in modes:
@@ -197,9 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 is_fine = False
                 print(outcome.report, flush=True)
             total += outcome.counts
-            links += outcome.links
         seed += 1
-    print(f"-- all\n{render_counts(total)}\n\n-- links\n{render_counts(links)}")
+    print(f"-- all\n{render_counts(total)}")
     return 0 if is_fine else 1
 
 

@@ -121,13 +121,8 @@ def test_any_beginning_has_next_words_or_is_refused(server: Served, fuzz_profile
     "body",
     [
         '{"q": "%s", "source": "en", "target": "de"}',
-        '{"q": ["a", "%s"], "source": "en", "target": "de"}',
-        '{"q": "a", "source": "%s", "target": "de"}',
         '{"q": "a", "source": "en", "target": "de", "keep": "%s"}',
-        '{"q": "a", "source": "en", "target": "de", "target_prefix": "%s"}',
         '{"q": "a", "source": "en", "target": "de", "%s": 1}',
-        '{"q": "a", "source": "en", "target": "de", "api_key": "%s"}',
-        '{"q": "a", "source": "en", "target": "de", "glossary": "%s"}',
         '{"q": "a", "source": "en", "target": "de", "glossary": [{"source": "%s", "target": "a"}]}',
         '{"name": "%s", "source": "en", "target": "de", '
         '"entries": [{"source": "a", "target": "b"}]}',
