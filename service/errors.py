@@ -19,6 +19,7 @@
     ├─ NotFound                  404 not_found
     ├─ UnknownFile               404 unknown_file
     ├─ UnknownGlossary           404 unknown_glossary
+    ├─ MethodNotAllowed          405 method_not_allowed
     ├─ RequestTimeout            408 request_timeout
     ├─ GlossaryExists            409 glossary_exists
     ├─ BodyTooLarge              413 body_too_large
@@ -193,6 +194,12 @@ class GlossaryExists(ServiceError):
     """There is a glossary with this name."""
 
     status, code = 409, "glossary_exists"
+
+
+class MethodNotAllowed(ServiceError):
+    """The path has other methods."""
+
+    status, code = 405, "method_not_allowed"
 
 
 class RequestTimeout(ServiceError):
