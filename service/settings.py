@@ -93,7 +93,7 @@ class Settings(BaseSettings):
     )
     precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = Field(
         "auto",
-        description="float32, int8 (CPU), float16 or bfloat16 (GPU). auto takes the fastest on "
+        description="float32, bfloat16, int8 (CPU) or float16 (GPU). auto takes the fastest on "
         "a CPU, and float16 on a GPU unless the model overflows.",
     )
     backend: Literal["auto", "native", "eager", "graphs", "compiled"] = Field(
