@@ -74,7 +74,7 @@ def fields_table() -> str:
 
 def errors_table() -> str:
     """Every error code with its HTTP status and meaning."""
-    known = [ServiceError, *_subclasses(ServiceError)]
+    known: list[type[ServiceError]] = [ServiceError, *_subclasses(ServiceError)]
     rows: dict[str, tuple[str, str, str]] = {}
     for kind in sorted(known, key=lambda kind: (kind.status, kind.code)):
         row = (str(kind.status), f"`{kind.code}`", _first_paragraph(kind.__doc__))

@@ -316,7 +316,8 @@ class Settings(BaseSettings):
         "info", description="critical, error, warning, info or debug. Texts are never logged."
     )
     log_format: LogFormat = Field(
-        "auto", description="json, text or auto: text on a terminal, else a JSON object a line."
+        "auto",
+        description="text, json (one object per line), or auto: text on a terminal, otherwise json.",
     )
     otlp_endpoint: str | None = Field(
         None,

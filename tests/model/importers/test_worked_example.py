@@ -19,7 +19,7 @@ from model.importers.source import SourceDirectory
 from model.network.layers import sinusoids
 
 PAGE = Path(__file__).parents[3] / "docs" / "importing.md"
-SIZES = {
+SIZES: dict[str, Any] = {
     "d_model": 16,
     "nhead": 2,
     "dim_feedforward": 32,
