@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from model.decoding.sentence import Hypothesis
 from model.text.words import words
 from service.engine.interfaces import Tokenizer
-from service.engine.sentence_task import SentenceOutcome, SentenceTimes
+from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words
 from service.translation.alternative_links import links_of_alternative
 from service.translation.checks.numbers import find_numbers, unmatched
@@ -59,7 +59,7 @@ class Reading:
     sentence: MarkedSentence
     versions: Sequence[MarkedTranslation]
     best: Hypothesis
-    times: SentenceTimes
+    times: SentenceOutcome
     num_wrong: int = 0
     has_amounts: bool = False
 
@@ -81,7 +81,6 @@ class Reader:
         if planned.is_in_parts:
             return self._read_parts(planned, outcomes)
         (carried,), (outcome,) = planned.texts, outcomes
-        assert outcome.times is not None
         versions = list(self._versions(planned.sentence, carried, outcome))
         if versions[0] is None:
             return None
@@ -90,7 +89,7 @@ class Reader:
             planned.sentence,
             whole,
             outcome.hypotheses[0],
-            outcome.times,
+            outcome,
             _num_wrong(planned.sentence.text, whole[0].text),
             carried.has_amounts,
         )
@@ -237,10 +236,10 @@ def _has_more(sentence: MarkedSentence, text: str) -> bool:
     )
 
 
-def _summed(outcomes: Sequence[SentenceOutcome]) -> tuple[Hypothesis, SentenceTimes]:
+def _summed(outcomes: Sequence[SentenceOutcome]) -> tuple[Hypothesis, SentenceOutcome]:
     """The parts as one hypothesis, with the mean score, and the times of the last."""
     bests = [outcome.hypotheses[0] for outcome in outcomes]
-    last = max((o.times for o in outcomes if o.times), key=lambda t: t.queue + t.encode + t.decode)
+    last = max(outcomes, key=lambda outcome: outcome.ended)
     unfinished = (best.finish_reason for best in bests if best.finish_reason != "stop")
     summed = dataclasses.replace(
         bests[0],
