@@ -317,7 +317,7 @@ class Settings(BaseSettings):
     )
     log_format: LogFormat = Field(
         "auto",
-        description="text, json (one object per line), or auto: text on a terminal, otherwise json.",
+        description="text, json (an object per line), or auto: text on a terminal, otherwise json.",
     )
     otlp_endpoint: str | None = Field(
         None,
