@@ -61,14 +61,11 @@ class Flow:
     tags: Sequence[Tag] = ()
     written: Mapping[int, str] = field(default_factory=dict)
     escapes: Mapping[str, str] = field(default_factory=dict)
-    _marks: Sequence[int] = ()
-    _odd: Sequence[int] = ()
 
     def spell(self, start: int, end: int) -> str:
         """The source's spelling of text[start:end], without tags."""
-        first, last = (bisect.bisect_left(self._odd, offset) for offset in (start, end))
         parts, position = [], start
-        for offset in self._odd[first:last]:
+        for offset in _between(self._odd, start, end):
             parts += [self.text[position:offset], self.written[offset]]
             position = offset + 1
         return "".join([*parts, self.text[position:end]])
@@ -92,10 +89,23 @@ class Flow:
     def _offsets(self) -> dict[int | None, int]:
         return {tag.number: tag.offset for tag in self.tags}
 
+    @functools.cached_property
+    def _marks(self) -> Sequence[int]:
+        return [offset for offset, char in enumerate(self.text) if char == MARK]
+
+    @functools.cached_property
+    def _odd(self) -> Sequence[int]:
+        return sorted(self.written)
+
     def odd_between(self, start: int, end: int) -> Iterator[tuple[str, str]]:
         """The characters of text[start:end] that the source writes otherwise, and how."""
-        first, last = (bisect.bisect_left(self._odd, offset) for offset in (start, end))
-        return ((self.text[offset], self.written[offset]) for offset in self._odd[first:last])
+        odd = _between(self._odd, start, end)
+        return ((self.text[offset], self.written[offset]) for offset in odd)
+
+
+def _between(offsets: Sequence[int], start: int, end: int) -> Sequence[int]:
+    """Those of the sorted offsets that are in text[start:end]."""
+    return offsets[bisect.bisect_left(offsets, start) : bisect.bisect_left(offsets, end)]
 
 
 class FlowBuilder:
@@ -156,10 +166,6 @@ class FlowBuilder:
         """The flow, with its kept strings found and marked."""
         text = "".join(self._parts)
         spans = list(self._spans(text))
-        if not spans:
-            return Flow(
-                text, (), self._tags, self._written, self._escapes, (), sorted(self._written)
-            )
         shift = _Shift(spans)
         parts, position, kept = [], 0, []
         for span in spans:
@@ -175,7 +181,7 @@ class FlowBuilder:
             if not shift.is_inside(tag.offset)
         ]
         text = "".join([*parts, text[position:]])
-        return Flow(text, kept, tags, written, self._escapes, marks, sorted(written))
+        return Flow(text, kept, tags, written, self._escapes)
 
     def _spans(self, text: str) -> Iterator[Span]:
         """What is kept. A string with tags inside is kept whole if they are pairs, else in
