@@ -52,6 +52,11 @@ class Archive:
         with _reading():
             return self._opened.read(name)
 
+    def has_inside(self, name: str, wanted: bytes) -> bool:
+        """Whether a member has these bytes."""
+        with _reading():
+            return wanted in self._opened.read(name)
+
     def replace(self, members: Mapping[str, bytes]) -> bytes:
         """The archive with other contents of some members; the others keep theirs."""
         written = io.BytesIO()

@@ -1,4 +1,4 @@
-"""DOCX, PPTX and ODT: the paragraphs of archives of XML.
+"""DOCX, PPTX, XLSX and ODT: the paragraphs of archives of XML.
 
 Word and PowerPoint cut sentences into runs at every change of spelling mark, language or editing
 session. Here a run counts only if it looks otherwise than its neighbours: runs of one look are
@@ -7,8 +7,9 @@ merged, and looks become pairs of codes.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -17,7 +18,7 @@ import regex
 from service.translation.documents.archive import Archive, ArchiveFile, parse_members
 from service.translation.documents.inline import InlineText
 from service.translation.documents.segments import FileOptions, Place
-from service.translation.documents.xml_text import InlineContent, Role, XmlText
+from service.translation.documents.xml_text import InlineContent, Role, XmlText, read_xml
 
 _WORD_MEMBER = regex.compile(
     r"word/(?:document\d*|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
@@ -33,6 +34,13 @@ _SLIDE_MEMBER = regex.compile(
     r"\d++\.xml"
 )
 _SLIDE_PARAGRAPH = frozenset({"a:p"})
+_SHEET_MEMBER = regex.compile(
+    r"xl/(?:sharedStrings|comments\d*+|comments/comment\d++|drawings/drawing\d++|charts/chart\d++)\.xml"
+)
+_SHEET = regex.compile(r"xl/worksheets/sheet\d++\.xml")
+_NAMES_MEMBER = regex.compile(r"xl/(?:tables/table|pivotCache/pivotCacheDefinition)\d++\.xml")
+_CELLS = frozenset({"si", "is", "text", "x:si", "x:is", "x:text"})
+_COLUMNS = frozenset({"tablecolumn", "cachefield", "x:tablecolumn", "x:cachefield"})
 _TEXT_MEMBERS = ("content.xml", "styles.xml")
 _TEXT_PARAGRAPHS = frozenset({"text:p", "text:h"})
 _TEXT_PAIRS = frozenset({"text:span", "text:a", "text:meta", "text:ruby", "text:ruby-base"})
@@ -51,6 +59,20 @@ def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
     """PPTX: slides, their notes, diagrams and charts; masters, layouts and media stay."""
     archive = Archive(content, "a PPTX", "ppt/presentation.xml")
     return parse_members(archive, filter(_SLIDE_MEMBER.fullmatch, archive.names), _slide_places)
+
+
+def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
+    """XLSX: the texts of cells, comments, drawings and charts. Formulas, numbers, dates and the
+    names of sheets stay, and the titles of tables' columns, which formulas may name."""
+    archive = Archive(content, "an XLSX", "xl/workbook.xml")
+    members = [name for name in archive.names if _SHEET_MEMBER.fullmatch(name)]
+    sheets = filter(_SHEET.fullmatch, archive.names)
+    members += [name for name in sheets if archive.has_inside(name, b'"inlineStr"')]
+    tables = (
+        read_xml(archive.read(name)) for name in filter(_NAMES_MEMBER.fullmatch, archive.names)
+    )
+    kept = {xml.attribute(index, "name") for xml in tables for index in xml.starts(_COLUMNS)}
+    return parse_members(archive, members, functools.partial(_workbook_places, kept))
 
 
 def parse_open_text(content: bytes, options: FileOptions) -> ArchiveFile:
@@ -173,7 +195,7 @@ class _Paragraph:
 
     def _run(self, text: str, properties: str) -> str:
         run, name = self._names.run, self._names.text
-        space = ' xml:space="preserve"' if run == "w:r" and text != text.strip() else ""
+        space = ' xml:space="preserve"' if run != "a:r" and text != text.strip() else ""
         return f"<{run}>{properties}<{name}{space}>{text}</{name}></{run}>"
 
 
@@ -192,20 +214,46 @@ def _slide_places(xml: XmlText) -> Iterator[Place]:
     for index in xml.starts(_SLIDE_PARAGRAPH):
         heads = ("a:ppr", "a:endpararpr")
         inner = [child for child in xml.children(index) if xml.tokens[child].name not in heads]
-        yield from _places(xml, inner, (p for n in inner for p in _slide_parts(xml, n)), _SLIDE)
+        yield from _places(
+            xml, inner, (p for n in inner for p in _run_parts(xml, n, _SLIDE)), _SLIDE
+        )
 
 
-def _slide_parts(xml: XmlText, index: int) -> Iterator[_Part]:
-    name = xml.tokens[index].name
-    if name != "a:r":
-        yield _Part("stop" if name == "a:br" else "single", xml.element(index))
+def _run_parts(xml: XmlText, index: int, names: _RunNames) -> Iterator[_Part]:
+    """The parts of a run, or a code."""
+    prefix = names.run.removesuffix("r")
+    name = xml.tokens[index].name.removeprefix(prefix)
+    if name != "r":
+        yield _Part("stop" if name == "br" else "single", xml.element(index))
         return
     properties = ""
     for child in xml.children(index):
-        if xml.tokens[child].name == "a:rpr":
+        name = xml.tokens[child].name.removeprefix(prefix)
+        if name == "rpr":
             properties = xml.element(child)
-        elif xml.tokens[child].name == "a:t":
+        elif name == "t":
             yield _Part("text", xml.text(child), properties)
+
+
+def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Place]:
+    yield from _slide_places(xml)
+    for index in xml.starts(_CELLS):
+        prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
+        inner = [
+            i for i in xml.children(index) if xml.tokens[i].name in (f"{prefix}r", f"{prefix}t")
+        ]
+        names = _RunNames(f"{prefix}r", f"{prefix}t", _SLIDE.unseen)
+        if len(inner) == 1 and xml.tokens[inner[0]].name == names.text:
+            if xml.text(inner[0]) not in kept:
+                yield from InlineContent(xml, frozenset(), _single).places(inner[0])
+        elif inner:
+            yield from _places(
+                xml, inner, (p for n in inner for p in _run_parts(xml, n, names)), names
+            )
+
+
+def _single(_: int) -> Role:
+    return "single"
 
 
 def _word_places(xml: XmlText) -> Iterator[Place]:

@@ -123,9 +123,18 @@ def test_another_format_under_the_name_of_an_archive_is_refused(name: str, other
             parse_file(SAMPLES[other], name, OPTIONS)
 
 
-@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsx"])
+@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsm"])
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(UnsupportedFile, match=r"must be .txt, .md, "):
+        format_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("a.doc", ".docx"), ("a.RTF", ".docx"), ("a.odp", ".pptx"), ("b.xls", ".xlsx")],
+)
+def test_a_format_that_is_not_read_names_what_to_save_it_as(name: str, other: str) -> None:
+    with pytest.raises(UnsupportedFile, match=f"save '{name}' as {other}"):
         format_of(name)
 
 
@@ -163,6 +172,7 @@ def _with_xml(name: str, content: bytes) -> bytes:
     inner = {
         "a.docx": "word/document.xml",
         "a.pptx": "ppt/slides/slide1.xml",
+        "a.xlsx": "xl/sharedStrings.xml",
         "a.odt": "content.xml",
         "a.epub": "OEBPS/one page.xhtml",
     }
