@@ -22,6 +22,7 @@ PAGES = st.lists(
             *("<code>", "</code>", "<span translate=no>", "</span>", "<pre>", "</pre>"),
             *("<x1>", "</x1>", "<p title=Hi>", "<img alt='c d'>", "<!-- a -->"),
             *("&amp;", "&nbsp;", "&#65;", "&foo;", "&#0;", "&", "  \n", MARK, "\ufffd"),
+            *("<sub>", "</sub>", "H", "2", "+"),
             *("{name}", "https://a.b/c", "%s", " ", ".", "word", "Hello", "你好", "😀"),
         ]
     ),
