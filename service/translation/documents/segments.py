@@ -100,22 +100,22 @@ class TextFile:
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Raises ValueError unless there is one translation for each place."""
-        return self._encode(self._joined(translations))
+        if list(translations) == [segment.text for segment in self.segments]:
+            return self._encode(self._source)
+        return self.rewrite(translations)
 
-    def _joined(self, translations: Sequence[str]) -> str:
-        pairs = list(zip(self._places, translations, strict=True))
-        if all(place.segment.text == translation for place, translation in pairs):
-            return self._source
+    def rewrite(self, translations: Sequence[str]) -> bytes:
+        """As `write`, with the edits whatever is translated."""
         written = [
             Edit(place.start, place.end, place.write(translation))
-            for place, translation in pairs
+            for place, translation in zip(self._places, translations, strict=True)
             if place.is_filled or place.segment.text != translation
         ]
         parts, position = [], 0
         for edit in sorted([*written, *self._edits]):
             parts += [self._source[position : edit.start], edit.text]
             position = edit.end
-        return "".join([*parts, self._source[position:]])
+        return self._encode("".join([*parts, self._source[position:]]))
 
 
 def decode(content: bytes) -> DecodedText:

@@ -115,6 +115,12 @@ class XmlText:
         space = "" if self.source[at - 1].isspace() else " "
         return Edit(at, at, f'{space}{name}="{html.escape(value)}"')
 
+    def new_text(self, index: int, text: str) -> Edit:
+        """Replaces what is between an element's tags."""
+        token, last = self.tokens[index], self.tokens[self.end_of(index) - 1]
+        start, end = (token.end, token.end) if token.is_empty else (token.end, last.start)
+        return Edit(start, end, "" if token.is_empty else html.escape(text))
+
     def without_content(self, index: int) -> Edit:
         """Replaces an element by its start tag alone."""
         token = self.tokens[index]

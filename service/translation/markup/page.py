@@ -21,6 +21,21 @@ from service.translation.placeholders import find_kept
 
 _ATTRIBUTE = regex.compile(r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+""")
 _TEXT_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
+_MARKED_ATTRIBUTES = {
+    "input": (
+        "value",
+        regex.compile(r"""\stype\s*+=\s*+["']?(?:button|submit|reset)\b""", regex.IGNORECASE),
+    ),
+    "meta": (
+        "content",
+        regex.compile(
+            r"""\s(?:name|property)\s*+=\s*+["']?(?:(?:og:|twitter:)?(?:title|description)"""
+            r"""|(?:og|twitter):image:alt)\b""",
+            regex.IGNORECASE,
+        ),
+    ),
+}
+"""Attributes that have text if the tag says so."""
 _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
@@ -165,7 +180,7 @@ class _Page:
             return (written,)
         parts: list[str | Flow] = []
         position = 0
-        for start, end, quote in _text_attributes(written):
+        for start, end, quote in _text_attributes(written, tag.name):
             value = written[start:end]
             if _HAS_LETTER.search(value):
                 parts.append(written[position:start] + ("" if quote else '"'))
@@ -200,14 +215,17 @@ def _add_run(flow: FlowBuilder, written: str, read: str | None) -> None:
         flow.add_written(read, written)
 
 
-def _text_attributes(tag: str) -> list[tuple[int, int, str]]:
+def _text_attributes(tag: str, element: str) -> list[tuple[int, int, str]]:
     """Start and end of the values of attributes with text, and their quotes ("" for none)."""
-    if not any(name in tag.lower() for name in _TEXT_ATTRIBUTES):
+    names: tuple[str, ...] = _TEXT_ATTRIBUTES
+    if (marked := _MARKED_ATTRIBUTES.get(element)) and marked[1].search(tag):
+        names = (*names, marked[0])
+    if not any(name in tag.lower() for name in names):
         return []
     found = []
     for match in _ATTRIBUTE.finditer(tag, 1):
         name, equals, value = match.group().partition("=")
-        if not equals or name.strip().lower() not in _TEXT_ATTRIBUTES:
+        if not equals or name.strip().lower() not in names:
             continue
         value = value.lstrip()
         start = match.end() - len(value)
