@@ -26,9 +26,7 @@ from service.translation.markup.elements import is_block, keeps_content, pair_ta
 from service.translation.markup.scanner import Kind, Token, scan
 
 _SEGMENT_CHARACTERS = 2000
-_LANGUAGE = regex.compile(
-    r"""(?<=\s(?:xml:)?lang\s*=\s*)(?:"[^"]*+"|'[^']*+'|[^\s"'>]++)""", regex.IGNORECASE
-)
+_LANGUAGE = regex.compile(r"""(?<=\s(?:xml:)?lang\s*=\s*["']?)[a-z][\w-]*+""", regex.IGNORECASE)
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
@@ -76,7 +74,7 @@ def _page(decoded: DecodedText, options: FileOptions) -> TextFile:
     if root is not None and root.name == "html":
         start = root.end
         marks = _LANGUAGE.finditer(source, root.start, root.end)
-        edits = [Edit(*mark.span(), f'"{options.target}"') for mark in marks]
+        edits = [Edit(*mark.span(), options.target) for mark in marks]
     cuts = _cuts(source, tokens, start)
     places = [Place(*cut, Segment(source[slice(*cut)], "html")) for cut in cuts]
     return TextFile(decoded, places, edits)

@@ -20,7 +20,7 @@ from service.translation.documents.segments import (
     Edit,
     Place,
     Segment,
-    decode,
+    decode_unicode,
     invalid,
 )
 from service.translation.markup.elements import pair_tags
@@ -198,7 +198,7 @@ class InlineContent:
 
 def read_xml(content: bytes) -> XmlText:
     """Raises InvalidDocument unless the content is well-formed XML in UTF-8 or UTF-16."""
-    decoded = decode(content)
+    decoded = decode_unicode(content)
     declared = _ENCODING.match(decoded.text)
     if declared and declared[1].lower() not in ("utf-8", "utf-16", "us-ascii", "ascii"):
         raise InvalidDocument("the file is XML in another encoding than UTF-8 or UTF-16")

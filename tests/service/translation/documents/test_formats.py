@@ -62,6 +62,38 @@ def test_byte_order_marks_are_read_and_stay(name: str, encoding: str) -> None:
     assert translated(name, content).decode(encoding) == translated(name, text.encode()).decode()
 
 
+GERMAN = "Das Mädchen läuft über die Straße und grüßt den Bäcker.\nEs ist früh.\n"
+CHINESE = "今天天气很好，我们去公园散步。\n他说这本书很有意思，值得一读。\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (GERMAN, "latin-1"),
+        (GERMAN, "utf-16-le"),
+        (CHINESE, "gbk"),
+        (CHINESE, "utf-16-be"),
+        ("caf\u00e9 5 \u20ac\n", "cp1252"),
+    ],
+)
+def test_older_encodings_are_read_and_stay_if_they_can(text: str, encoding: str) -> None:
+    content = text.encode(encoding)
+    parsed = parse_file(content, "a.txt", OPTIONS)
+    assert "".join(segment.text for segment in parsed.segments) == text
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+    wide = parsed.write(["\u4e66 \u0434\u0430 \u00fc"])
+    written = "utf-8-sig" if encoding in ("latin-1", "cp1252") else encoding
+    assert wide.decode("gb18030" if encoding == "gbk" else written) == "\u4e66 \u0434\u0430 \u00fc"
+
+
+@pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "shift-jis"])
+def test_encodings_of_other_languages_are_refused(encoding: str) -> None:
+    russian = "Сегодня хорошая погода, мы пошли гулять в парк и читали книгу."
+    text = "今日は天気がいいので公園へ行きました。" if encoding == "shift-jis" else russian
+    with pytest.raises(InvalidDocument, match="save it as UTF-8"):
+        parse_file(f"{text}\n{text}\n".encode(encoding), "a.txt", OPTIONS)
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_file_cut_anywhere_is_refused_or_kept(name: str) -> None:
     content = SAMPLES[name]
@@ -271,7 +303,7 @@ LANGUAGES = {
 }
 MARKED = {
     "de": {
-        "a.html": [b'class=a lang="de"', b"lang=fr"],
+        "a.html": [b"class=a lang=de>", b"lang=fr"],
         "a.docx": [b'w:val="de-DE" w:eastAsia="y"', b'w:val="de-DE" w:eastAsia="en-US"'],
         "a.pptx": [b'lang="de-DE"'],
         "a.odt": [b'fo:language="de" fo:country="DE" style:language-asian="en"'],
