@@ -126,7 +126,7 @@ def decode(content: bytes) -> DecodedText:
     try:
         return decode_unicode(content)
     except InvalidDocument:
-        encoding = _guessed(content)
+        encoding = guessed_encoding(content)
         if encoding is None:
             raise
     return DecodedText(content.decode(encoding), functools.partial(_encode_old, encoding))
@@ -158,7 +158,7 @@ def _encode_old(encoding: str, text: str) -> bytes:
         return text.encode("utf-8-sig")
 
 
-def _guessed(content: bytes) -> str | None:
+def guessed_encoding(content: bytes) -> str | None:
     """The old encoding of a text; None if it is none of those known."""
     from charset_normalizer import from_bytes  # it takes longer to import than most files to read
 
