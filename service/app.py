@@ -29,6 +29,7 @@ from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import (
     ACCESS_PATHS,
     ENDPOINTS,
+    OPEN_TO_PAGES,
     DescribedApp,
     install_routes,
 )
@@ -114,7 +115,6 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
             yield
         for engine in state.engines.values():
             engine.stop()
-        state.text_pool.close()
         state.request_log.close()
         if state.glossaries:
             state.glossaries.close()
@@ -131,7 +131,7 @@ def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> Non
         OriginMiddleware,
         origins=settings.cors_origins,
         hosts=settings.allowed_hosts,
-        is_open=ACCESS_PATHS.is_open,
+        is_open=OPEN_TO_PAGES.is_open,
         metrics=state.metrics,
     )
     if settings.metrics_port is not None:
@@ -163,7 +163,7 @@ def _engine_numbers(state: ServerState, settings: Settings) -> page.EngineNumber
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    engines, dispatcher, text_pool = wire(settings, models, metrics_)
+    engines, dispatcher = wire(settings, models, metrics_)
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -178,7 +178,6 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     return ServerState(
         engines,
         dispatcher,
-        text_pool,
         metrics_,
         request_log,
         limits,
