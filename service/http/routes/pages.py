@@ -22,7 +22,7 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.engine.batch_entries import BatchEntry
+from service.engine.batch_loop import BatchEntry
 from service.engine.engine import Engine
 from service.http.limits import Limits
 

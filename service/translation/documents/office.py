@@ -1,4 +1,4 @@
-"""DOCX, PPTX and ODT: the paragraphs of archives of XML.
+"""DOCX, PPTX, XLSX and ODT: the paragraphs of archives of XML.
 
 Word and PowerPoint cut sentences into runs at every change of spelling mark, language or editing
 session. Here a run counts only if it looks otherwise than its neighbours: runs of one look are
@@ -7,21 +7,27 @@ merged, and looks become pairs of codes.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import regex
+from langcodes import Language
 
-from service.translation.documents.archive import Archive, ArchiveFile, parse_members
+from service.translation.documents.archive import Archive, ArchiveFile, texts_of
 from service.translation.documents.inline import InlineText
-from service.translation.documents.segments import FileOptions, Place
-from service.translation.documents.xml_text import InlineContent, Role, XmlText
+from service.translation.documents.segments import Edit, FileOptions, Place
+from service.translation.documents.xml_text import InlineContent, Role, XmlText, read_xml
 
 _WORD_MEMBER = regex.compile(
     r"word/(?:document\d*|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
 )
+_WORD_STYLES = ("word/styles.xml",)
+_WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
+_WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
 _WORD_PARAGRAPH = frozenset({"w:p"})
 _WRAPPERS = frozenset({"w:hyperlink", "w:ins", "w:smarttag", "w:fldsimple", "w:sdt", "w:dir"})
 _HEADS = frozenset({"w:sdtpr", "w:sdtendpr", "w:smarttagpr", "w:sdtcontent"})
@@ -32,8 +38,18 @@ _SLIDE_MEMBER = regex.compile(
     r"ppt/(?:slides/slide|notesSlides/notesSlide|diagrams/data|diagrams/drawing|charts/chart)"
     r"\d++\.xml"
 )
+_SLIDE_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+""")
 _SLIDE_PARAGRAPH = frozenset({"a:p"})
+_SHEET_MEMBER = regex.compile(
+    r"xl/(?:sharedStrings|comments\d*+|comments/comment\d++|drawings/drawing\d++|charts/chart\d++)\.xml"
+)
+_SHEET = regex.compile(r"xl/worksheets/sheet\d++\.xml")
+_NAMES_MEMBER = regex.compile(r"xl/(?:tables/table|pivotCache/pivotCacheDefinition)\d++\.xml")
+_CELLS = frozenset({"si", "is", "text", "x:si", "x:is", "x:text"})
+_COLUMNS = frozenset({"tablecolumn", "cachefield", "x:tablecolumn", "x:cachefield"})
 _TEXT_MEMBERS = ("content.xml", "styles.xml")
+_TEXT_LANGUAGE = regex.compile(r"""\sfo:(language|country)="([^"]++)\"""")
+_TEXT_ASIAN_LANGUAGE = regex.compile(r"""\sstyle:(language|country)-asian="([^"]++)\"""")
 _TEXT_PARAGRAPHS = frozenset({"text:p", "text:h"})
 _TEXT_PAIRS = frozenset({"text:span", "text:a", "text:meta", "text:ruby", "text:ruby-base"})
 _TEXT_STOPS = frozenset({"text:tab", "text:line-break"})
@@ -44,20 +60,74 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     """DOCX: the text, headers, footers, notes, comments and text boxes; macros, embedded files and
     pictures stay."""
     archive = Archive(content, "a DOCX", "word/document.xml")
-    return parse_members(archive, filter(_WORD_MEMBER.fullmatch, archive.names), _word_places)
+    language = _WORD_LANGUAGES if _is_asian(options.target) else _WORD_LANGUAGE
+    locale = _locale(options.target)
+    names = dataclasses.replace(_WORD, mark=functools.partial(language.sub, locale))
+    members = filter(_WORD_MEMBER.fullmatch, archive.names)
+    texts = texts_of(archive, members, functools.partial(_word_places, names))
+    styles = texts_of(
+        archive, _WORD_STYLES, _no_places, functools.partial(_marked, language, locale)
+    )
+    return ArchiveFile(archive, {**texts, **styles})
 
 
 def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
     """PPTX: slides, their notes, diagrams and charts; masters, layouts and media stay."""
     archive = Archive(content, "a PPTX", "ppt/presentation.xml")
-    return parse_members(archive, filter(_SLIDE_MEMBER.fullmatch, archive.names), _slide_places)
+    mark = functools.partial(_SLIDE_LANGUAGE.sub, _locale(options.target))
+    places = functools.partial(_slide_places, dataclasses.replace(_SLIDE, mark=mark))
+    members = filter(_SLIDE_MEMBER.fullmatch, archive.names)
+    return ArchiveFile(archive, texts_of(archive, members, places))
+
+
+def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
+    """XLSX: the texts of cells, comments, drawings and charts. Formulas, numbers, dates and the
+    names of sheets stay, and the titles of tables' columns, which formulas may name."""
+    archive = Archive(content, "an XLSX", "xl/workbook.xml")
+    members = [name for name in archive.names if _SHEET_MEMBER.fullmatch(name)]
+    sheets = filter(_SHEET.fullmatch, archive.names)
+    members += [name for name in sheets if archive.has_inside(name, b'"inlineStr"')]
+    tables = (
+        read_xml(archive.read(name)) for name in filter(_NAMES_MEMBER.fullmatch, archive.names)
+    )
+    kept = {xml.attribute(index, "name") for xml in tables for index in xml.starts(_COLUMNS)}
+    texts = texts_of(archive, members, functools.partial(_workbook_places, kept))
+    return ArchiveFile(archive, texts)
 
 
 def parse_open_text(content: bytes, options: FileOptions) -> ArchiveFile:
     """ODT: the document, and the headers and footers of its styles."""
     archive = Archive(content, "an ODT", "content.xml")
-    members = [name for name in _TEXT_MEMBERS if name in archive.names]
-    return parse_members(archive, members, _open_text_places)
+    edits = functools.partial(_open_text_edits, options.target)
+    return ArchiveFile(archive, texts_of(archive, _TEXT_MEMBERS, _open_text_places, edits))
+
+
+def _locale(language: str) -> str:
+    """The language with its likely country, which Word wants, such as de-DE."""
+    likely = Language.get(language).maximize()
+    return f"{likely.language}-{likely.territory}"
+
+
+def _is_asian(language: str) -> bool:
+    """Whether office programs mark the language as one of East Asia."""
+    return Language.get(language).language in ("zh", "ja", "ko")
+
+
+def _marked(language: regex.Pattern[str], locale: str, xml: XmlText) -> Iterator[Edit]:
+    """The language of styles. Runs have their own."""
+    return (Edit(*match.span(), locale) for match in language.finditer(xml.source))
+
+
+def _no_places(_: XmlText) -> Iterator[Place]:
+    return iter(())
+
+
+def _open_text_edits(target: str, xml: XmlText) -> Iterator[Edit]:
+    """The language and country of styles."""
+    values = dict(zip(("language", "country"), _locale(target).split("-"), strict=True))
+    pattern = _TEXT_ASIAN_LANGUAGE if _is_asian(target) else _TEXT_LANGUAGE
+    for match in pattern.finditer(xml.source):
+        yield Edit(*match.span(2), values[match[1]])
 
 
 def _open_text_places(xml: XmlText) -> Iterator[Place]:
@@ -73,11 +143,12 @@ def _open_text_places(xml: XmlText) -> Iterator[Place]:
 @dataclass(frozen=True)
 class _RunNames:
     """The names of a run and of its text as written; `unseen` matches what in a run's properties
-    does not change its look."""
+    does not change its look; `mark` gives properties the target's language."""
 
     run: str
     text: str
     unseen: regex.Pattern[str]
+    mark: Callable[[str], str] = str
 
 
 _WORD = _RunNames(
@@ -173,7 +244,8 @@ class _Paragraph:
 
     def _run(self, text: str, properties: str) -> str:
         run, name = self._names.run, self._names.text
-        space = ' xml:space="preserve"' if run == "w:r" and text != text.strip() else ""
+        properties = self._names.mark(properties)
+        space = ' xml:space="preserve"' if run != "a:r" and text != text.strip() else ""
         return f"<{run}>{properties}<{name}{space}>{text}</{name}></{run}>"
 
 
@@ -187,38 +259,62 @@ def _places(
         yield xml.place(elements[0], last, paragraph.inline, paragraph.write)
 
 
-def _slide_places(xml: XmlText) -> Iterator[Place]:
+def _slide_places(names: _RunNames, xml: XmlText) -> Iterator[Place]:
     """Paragraphs do not nest."""
     for index in xml.starts(_SLIDE_PARAGRAPH):
         heads = ("a:ppr", "a:endpararpr")
         inner = [child for child in xml.children(index) if xml.tokens[child].name not in heads]
-        yield from _places(xml, inner, (p for n in inner for p in _slide_parts(xml, n)), _SLIDE)
+        yield from _places(xml, inner, (p for n in inner for p in _run_parts(xml, n, names)), names)
 
 
-def _slide_parts(xml: XmlText, index: int) -> Iterator[_Part]:
-    name = xml.tokens[index].name
-    if name != "a:r":
-        yield _Part("stop" if name == "a:br" else "single", xml.element(index))
+def _run_parts(xml: XmlText, index: int, names: _RunNames) -> Iterator[_Part]:
+    """The parts of a run, or a code."""
+    prefix = names.run.removesuffix("r")
+    name = xml.tokens[index].name.removeprefix(prefix)
+    if name != "r":
+        yield _Part("stop" if name == "br" else "single", xml.element(index))
         return
     properties = ""
     for child in xml.children(index):
-        if xml.tokens[child].name == "a:rpr":
+        name = xml.tokens[child].name.removeprefix(prefix)
+        if name == "rpr":
             properties = xml.element(child)
-        elif xml.tokens[child].name == "a:t":
+        elif name == "t":
             yield _Part("text", xml.text(child), properties)
 
 
-def _word_places(xml: XmlText) -> Iterator[Place]:
+def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Place]:
+    yield from _slide_places(_SLIDE, xml)
+    for index in xml.starts(_CELLS):
+        prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
+        inner = [
+            i for i in xml.children(index) if xml.tokens[i].name in (f"{prefix}r", f"{prefix}t")
+        ]
+        names = _RunNames(f"{prefix}r", f"{prefix}t", _SLIDE.unseen)
+        if len(inner) == 1 and xml.tokens[inner[0]].name == names.text:
+            if xml.text(inner[0]) not in kept:
+                yield from InlineContent(xml, frozenset(), _single).places(inner[0])
+        elif inner:
+            yield from _places(
+                xml, inner, (p for n in inner for p in _run_parts(xml, n, names)), names
+            )
+
+
+def _single(_: int) -> Role:
+    return "single"
+
+
+def _word_places(names: _RunNames, xml: XmlText) -> Iterator[Place]:
     """What has paragraphs inside ends a text and stays."""
     for index in xml.starts(_WORD_PARAGRAPH):
         group: list[int] = []
         for child in xml.children(index):
             if xml.has_inside(child, _WORD_PARAGRAPH) or xml.tokens[child].name == "w:ppr":
-                yield from _places(xml, group, _word_parts(xml, group), _WORD)
+                yield from _places(xml, group, _word_parts(xml, group), names)
                 group = []
             else:
                 group.append(child)
-        yield from _places(xml, group, _word_parts(xml, group), _WORD)
+        yield from _places(xml, group, _word_parts(xml, group), names)
 
 
 def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[_Part]:

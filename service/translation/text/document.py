@@ -9,7 +9,7 @@ from typing import Union
 
 from service.translation.language.segmentation import Piece, spaced_gap
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
-from service.translation.markup.tree import SentenceTag
+from service.translation.markup.placement import SentenceTag
 from service.translation.placeholders import Span
 from service.translation.text.capitals import is_in_capitals
 

@@ -1,0 +1,75 @@
+"""CSV and TSV: cells with words are translated; their quotes, and what separates them, stay.
+
+Python's reader tells no offsets, and its writer quotes all cells alike.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import regex
+
+from service.translation.documents.segments import (
+    DecodedText,
+    FileOptions,
+    Place,
+    Segment,
+    TextFile,
+    decode,
+    invalid,
+    is_worded,
+)
+
+_DELIMITERS = ",;\t|"
+_FIRST_LINE = regex.compile(r'(?:"[^"]*+"|[^\n\r"])*+')
+_QUOTED = regex.compile(r'"[^"]*+"')
+_FORMULA = "="
+
+
+def parse_csv(content: bytes, options: FileOptions) -> TextFile:
+    """The delimiter is what the first line has most of."""
+    decoded = decode(content)
+    first = _FIRST_LINE.match(decoded.text)
+    shown = _QUOTED.sub("", first.group()) if first else ""
+    return _parse(decoded, max(_DELIMITERS, key=shown.count))
+
+
+def parse_tsv(content: bytes, options: FileOptions) -> TextFile:
+    """Cells are between tabs."""
+    return _parse(decode(content), "\t")
+
+
+def _parse(decoded: DecodedText, delimiter: str) -> TextFile:
+    spell = functools.partial(_spelled, delimiter)
+    places = []
+    for start, end in _cells(decoded.text, delimiter):
+        written = decoded.text[start:end]
+        is_quoted = written.startswith('"')
+        value = written[1:-1].replace('""', '"') if is_quoted else written
+        if is_worded(value) and not value.startswith(_FORMULA):
+            places.append(Place(start, end, Segment(value), functools.partial(spell, is_quoted)))
+    return TextFile(decoded, places)
+
+
+def _cells(text: str, delimiter: str) -> Iterator[tuple[int, int]]:
+    """Where cells stand, with their quotes."""
+    mark = regex.escape(delimiter)
+    cell = regex.compile(
+        rf'(?:"(?:[^"]++|"")*+"|(?!")[^{mark}\n\r]*+)(?=(?P<end>{mark}|\r\n|\n|\r|\Z))'
+    )
+    position = 0
+    while position < len(text):
+        found = cell.match(text, position)
+        if found is None:
+            line = text.count("\n", 0, position) + 1
+            raise invalid("CSV", f"a quoted cell of line {line} does not end")
+        yield found.span()
+        position = found.end("end")
+
+
+def _spelled(delimiter: str, is_quoted: bool, value: str) -> str:
+    """A cell with this value."""
+    if is_quoted or value.startswith('"') or any(mark in value for mark in (delimiter, "\n", "\r")):
+        return '"' + value.replace('"', '""') + '"'
+    return value
