@@ -20,7 +20,6 @@ from service.errors import (
     LimitExceeded,
     NotReady,
     ReplicaLost,
-    RequestTimeout,
     ServiceError,
     UnknownFile,
     UnsupportedMediaType,
@@ -48,7 +47,6 @@ _MEANINGS: dict[int, str] = {
     InvalidKey.status: "The API key is not valid, or suggestions are switched off.",
     UnknownFile.status: "There is no such thing.",
     GlossaryExists.status: "There is such a thing already.",
-    RequestTimeout.status: "The request took too long to arrive.",
     BodyTooLarge.status: "The body, its texts or their number are over a limit.",
     UnsupportedMediaType.status: "The Content-Type is none of those allowed.",
     InvalidField.status: "A field holds what it may not, or fields contradict.",
@@ -116,7 +114,7 @@ def describe_keys(document: Schema, is_open: Callable[[str], bool], *, is_requir
             operation["security"] = ways if is_required else [*ways, {}]
 
 
-ANYWHERE = (RequestTimeout.status, HeadTooLarge.status, ServiceError.status, NotReady.status)
+ANYWHERE = (HeadTooLarge.status, ServiceError.status, NotReady.status)
 """What any request can get."""
 WITH_ACCESS = (KeyRequired.status, InvalidKey.status, LimitExceeded.status)
 """What requests can get that need a key or count for a limit."""

@@ -29,8 +29,9 @@ PreferredLanguages = Annotated[
     _Code | Annotated[list[_Code], Field(max_length=_MAX_LANGUAGES)] | None,
     BeforeValidator(_check),
     Field(
-        description="The languages to expect, such as those of the caller's browser: any other "
-        f"counts a tenth. {_MAX_LANGUAGES} codes at most; those not served are ignored."
+        description="Languages to expect when detecting, such as those of the user's browser: the "
+        "odds of all others are divided by ten. "
+        f"At most {_MAX_LANGUAGES} codes; unknown ones are ignored."
     ),
 ]
 
