@@ -288,7 +288,9 @@ class BatchLoop:
                 continue
             best = result.hypotheses[0]
             self._metrics.count_target_tokens(len(best.log_probs))
-            outcome = SentenceOutcome(result.hypotheses, times=task.times(ended))
+            outcome = SentenceOutcome(
+                result.hypotheses, times=task.times(ended), work=task.attained_work
+            )
             self._settle(task, outcome, best.finish_reason)
 
     def _settle(self, task: SentenceTask, outcome: SentenceOutcome, reason: str) -> None:

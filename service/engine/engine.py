@@ -173,14 +173,17 @@ class Engine:
         deadline_seconds: float | None = None,
         *,
         is_admitted: bool = False,
+        prior_work: int = 0,
     ) -> list[SentenceOutcome]:
         """Return one outcome per sentence, in order. Cancelling frees the slots by the next step.
 
+        `prior_work`: the work of the outcomes that the same request had before; the sentences are
+        as urgent as those of a request with that work and theirs.
         Sentences not done after `deadline_seconds` end with DeadlineExceeded. Raises as
         `require_room`, or only as `require_running` if the sentences belong to work admitted
         earlier (`is_admitted`); and InvalidField for a beam that can never fit.
         """
-        async with self._begun(sentences, deadline_seconds, is_admitted) as request:
+        async with self._begun(sentences, deadline_seconds, is_admitted, prior_work) as request:
             return await request.future if sentences else []
 
     @contextlib.asynccontextmanager
@@ -200,7 +203,11 @@ class Engine:
 
     @contextlib.asynccontextmanager
     async def _begun(
-        self, sentences: Sequence[SourceSentence], deadline_seconds: float | None, is_admitted: bool
+        self,
+        sentences: Sequence[SourceSentence],
+        deadline_seconds: float | None,
+        is_admitted: bool,
+        prior_work: int = 0,
     ) -> AsyncGenerator[EngineRequest]:
         """Submit a request; cancel it if the block ends before it is done."""
         widest = max((sentence.options.beam_size for sentence in sentences), default=1)
@@ -208,6 +215,7 @@ class Engine:
             raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
         request = EngineRequest(loop.create_future(), time.monotonic(), len(sentences))
+        request.expected_work = prior_work
         if deadline_seconds is not None:
             request.ends_seconds = request.arrived_seconds + deadline_seconds
         timer_seconds = loop.time() + (deadline_seconds or 0.0)

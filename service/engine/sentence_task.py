@@ -32,11 +32,13 @@ class SentenceTimes:
 
 @dataclass(frozen=True)
 class SentenceOutcome:
-    """A sentence's result: hypotheses, best first, and `times`; or an error and no hypotheses."""
+    """A sentence's result: hypotheses, best first, and `times`; or an error and no hypotheses.
+    `work`: its source tokens and, for each row of its beam, its steps; 0 from the cache."""
 
     hypotheses: Sequence[Hypothesis]
     error: ServiceError | None = None
     times: SentenceTimes | None = None
+    work: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,14 +85,18 @@ class SentenceTask:
         return self.num_tokens + self.num_rows * num_steps
 
     @property
+    def attained_work(self) -> int:
+        """Tokens that were encoded and decoded over all rows."""
+        return self.num_tokens + self.num_rows * self.num_steps
+
+    @property
     def level(self) -> int:
         """Urgency, 0 first: the logarithm of the work of the whole request, and of the work that
         this task has already had."""
         expected = self.inherited_work or self.request.expected_work
-        attained = self.num_tokens + self.num_rows * self.num_steps
         if not expected:
             return 0
-        return ((attained if attained > expected else expected) // SHORT_WORK).bit_length()
+        return (max(self.attained_work, expected) // SHORT_WORK).bit_length()
 
     def inherit(self, other: SentenceTask) -> None:
         """Become as urgent as a task that waits for this one (priority inheritance, Sha et al.
@@ -130,7 +136,8 @@ class EngineRequest:
     """The deadline: an outcome that comes later is one of a sentence that is not done in time."""
     tasks: list[SentenceTask] = field(default_factory=list)
     expected_work: int = 0
-    """The sum over the tasks; 0 makes all requests equally urgent."""
+    """The sum over the tasks, and the work that the request had before; 0 makes all requests
+    equally urgent."""
     _pending_updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
     _outcomes: dict[int, SentenceOutcome] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ request that wants the sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.cache import SentenceCache, key_of
@@ -165,4 +165,4 @@ def _joined(task: SentenceTask, outcome: SentenceOutcome) -> SentenceOutcome:
     decode = min(leader.decode, total)
     encode = min(leader.encode, total - decode)
     times = SentenceTimes(arrived, total - decode - encode, encode, decode)
-    return SentenceOutcome(outcome.hypotheses, times=times)
+    return replace(outcome, times=times)
