@@ -29,6 +29,7 @@ from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.route_table import (
     ACCESS_PATHS,
     ENDPOINTS,
+    OPEN_TO_PAGES,
     DescribedApp,
     install_routes,
 )
@@ -46,7 +47,7 @@ from service.stores.keys import KeyStore
 from service.stores.suggestions import SuggestionStore
 from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
-from service.translation.documents.program import Bounds
+from service.translation.document_processes import Bounds
 from service.translation.files import FileTranslator
 from service.wiring import wire
 
@@ -114,7 +115,6 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
             yield
         for engine in state.engines.values():
             engine.stop()
-        state.file_translator.close()
         state.request_log.close()
         if state.glossaries:
             state.glossaries.close()
@@ -131,7 +131,7 @@ def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> Non
         OriginMiddleware,
         origins=settings.cors_origins,
         hosts=settings.allowed_hosts,
-        is_open=ACCESS_PATHS.is_open,
+        is_open=OPEN_TO_PAGES.is_open,
         metrics=state.metrics,
     )
     if settings.metrics_port is not None:

@@ -83,7 +83,6 @@ class OfflineTranslator:
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
         for engine in self._engines.values():
             engine.stop()
-        self._files.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -75,6 +76,9 @@ ACCESS_PATHS = AccessPaths(
     key_in_body_prefixes=(documents.PATH + "/",),
 )
 """All other paths need a key if one is required, also those that do not exist."""
+OPEN_TO_PAGES = replace(ACCESS_PATHS, open_prefixes=(*ACCESS_PATHS.open_prefixes, files.DOWNLOADS))
+"""The paths that pages of other origins may ask for. A download's link is opened from chats and
+from pages that show it; its name is a secret, and a key may stand in its query."""
 _ROUTERS = (
     *(websocket.router, files.router, immersive.router, deeplx.router),
     *(deepl_translate.router, deepl_languages.router, deepl_glossaries.router),

@@ -157,12 +157,14 @@ def find_kept(
     text: str,
     keep: KeptStrings | None = None,
     others: Iterable[Span] = (),
+    terms: Iterable[Span] = (),
     *,
     joins_neighbours: bool = True,
 ) -> list[Span]:
     """The spans to keep, in order, with the `others`; those that overlap are joined, and those that
-    touch if `joins_neighbours`."""
-    found = [*_by_rules(text), *(keep.find(text) if keep else ()), *others]
+    touch if `joins_neighbours`. What the `terms` of a glossary cover is kept only if `keep` has
+    it."""
+    found = [*_outside([*_by_rules(text), *others], terms), *(keep.find(text) if keep else ())]
     joined: list[Span] = []
     for span in sorted(found):
         if joined and span.start < joined[-1].end + joins_neighbours:
@@ -170,6 +172,12 @@ def find_kept(
         else:
             joined.append(span)
     return joined
+
+
+def _outside(spans: Iterable[Span], terms: Iterable[Span]) -> list[Span]:
+    """The spans that the terms do not cover."""
+    covered = {place for term in terms for place in range(*term)}
+    return [span for span in spans if not covered.issuperset(range(*span))]
 
 
 def occurs(string: str, text: str) -> bool:

@@ -24,7 +24,7 @@ from service.errors import (
 )
 from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.documents.program import Bounds
+from service.translation.document_processes import Bounds
 from service.translation.files import FileJob, FileTranslator
 from service.translation.job import TranslationJob
 from service.wiring import wire
@@ -65,7 +65,6 @@ async def running(max_characters: int = 100_000, max_waiting: int = 500) -> Asyn
     finally:
         wired.runner.gate.set()
         wired.engine.stop()
-        wired.files.close()
 
 
 def file(content: bytes, name: str = "a.txt", job: TranslationJob = JOB) -> FileJob:

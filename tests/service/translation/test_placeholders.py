@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.translation.placeholders import KeptStrings, find_kept, occurs
+from service.translation.placeholders import KeptStrings, Span, find_kept, occurs
 from tests.service.translation.code_tokens import CODE, FRAMES
 
 DATA = Path(__file__).parents[2] / "data"
@@ -144,6 +144,15 @@ def test_many_strings_of_the_request_that_overlap_take_little_time(unit: str) ->
     keep = KeptStrings([unit * length for length in range(1, 101)])
     find_kept(unit * (20_000 // len(unit)), keep)
     assert time.process_time() - began < 0.5
+
+
+@given(CODE)
+def test_a_term_wins_over_the_rule_for_code_but_not_over_the_request(code: str) -> None:
+    text = f"Use {code} now."
+    terms = [Span(4, 4 + len(code))]
+    assert find_kept(text, terms=terms) == []
+    assert find_kept(text, KeptStrings([code]), terms=terms) == terms
+    assert find_kept(text, terms=[Span(4, 5)]) == find_kept(text)
 
 
 def test_a_string_occurs_as_a_word() -> None:
