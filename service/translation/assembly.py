@@ -110,7 +110,6 @@ class Assembly:
         least comes first."""
         if outcome.error is not None:
             raise outcome.error
-        assert outcome.times is not None
         hypotheses = outcome.hypotheses
         versions = list(self._versions(sentence, hypotheses))
         ranks = list(range(len(hypotheses)))
@@ -129,7 +128,7 @@ class Assembly:
             read(sentence, version),
             self._tokenizer.pieces(best.ids),
             best,
-            outcome.times,
+            outcome,
             read_links(sentence, version) if job.is_aligned else None,
             self._confidence(sentence, version, best) if job.is_aligned else None,
             self._checks(sentence, version, best) if job.is_checked else (),
