@@ -13,8 +13,7 @@ from model.confidence import Calibration
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
 from service.engine.sentence_task import SentenceOutcome
-from service.translation.alignment import AlignmentLink, link_words
-from service.translation.alternative_links import links_of_alternative
+from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
 from service.translation.checks.differences import (
     Check,
     CheckedSentence,
