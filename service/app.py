@@ -47,7 +47,7 @@ from service.stores.keys import KeyStore
 from service.stores.suggestions import SuggestionStore
 from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
-from service.translation.documents.program import Bounds
+from service.translation.document_processes import Bounds
 from service.translation.files import FileTranslator
 from service.wiring import wire
 
@@ -115,8 +115,6 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
             yield
         for engine in state.engines.values():
             engine.stop()
-        state.text_pool.close()
-        state.file_translator.close()
         state.request_log.close()
         if state.glossaries:
             state.glossaries.close()
@@ -165,7 +163,7 @@ def _engine_numbers(state: ServerState, settings: Settings) -> page.EngineNumber
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    engines, dispatcher, text_pool = wire(settings, models, metrics_)
+    engines, dispatcher = wire(settings, models, metrics_)
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -180,7 +178,6 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     return ServerState(
         engines,
         dispatcher,
-        text_pool,
         metrics_,
         request_log,
         limits,

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel
 
 from model.decoding.search_trace import TracedStep
-from service.engine.sentence_task import SentenceTimes
+from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check, Kind
 from service.translation.confidence import WordConfidence
@@ -36,7 +36,7 @@ class Milliseconds(BaseModel):
     decode: float
 
     @classmethod
-    def of(cls, times: SentenceTimes) -> Self:
+    def of(cls, times: SentenceOutcome) -> Self:
         return cls(
             queue=round(times.queue * 1000, 3),
             encode=round(times.encode * 1000, 3),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from pydantic_core import to_json
 
-from service.engine.batch_entries import BatchEntry
+from service.engine.batch_loop import BatchEntry
 from service.engine.engine import Engine
 
 _PERIOD_SECONDS = 0.2

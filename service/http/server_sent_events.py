@@ -21,7 +21,7 @@ from service.http.state import ServerState
 from service.translation.inspection import MAX_ENTRIES
 from service.translation.job import TranslationJob
 from service.translation.results import TextPiece, TranslationResult
-from service.translation.text_pool import TextPool, cost_of
+from service.translation.text_work import num_characters, text_work
 from service.translation.translator import Pieces
 
 EVENT_STREAM = "text/event-stream"
@@ -62,14 +62,13 @@ async def event_stream(
     """Start the job before the response, so early errors are ordinary error answers."""
     work = contextlib.AsyncExitStack()
     pieces = await work.enter_async_context(state.suggested.stream(job))
-    return EventStream(_events(wanted, pieces, record, state.text_pool), work, record)
+    return EventStream(_events(wanted, pieces, record), work, record)
 
 
 async def render_piece(
     wanted: TranslateRequest,
     piece: TextPiece | list[TranslationResult],
     record: RequestRecord,
-    pool: TextPool,
     request_id: str | int | None = None,
 ) -> str:
     """The message for a piece or for the final answer, which `record` is told of."""
@@ -77,17 +76,15 @@ async def render_piece(
     if isinstance(piece, TextPiece):
         return render(TokenMessage.of(wanted, piece, request_id))
     record.translations = piece
-    return await pool.run(
-        _cost_of_answer(wanted, piece), lambda: render(FinalMessage.of(wanted, piece, request_id))
+    return await text_work(
+        _size_of(wanted, piece), lambda: render(FinalMessage.of(wanted, piece, request_id))
     )
 
 
-async def render_answer(
-    wanted: TranslateRequest, translations: list[TranslationResult], pool: TextPool
-) -> bytes:
+async def render_answer(wanted: TranslateRequest, translations: list[TranslationResult]) -> bytes:
     """The answer of a request that is not streamed."""
-    return await pool.run(
-        _cost_of_answer(wanted, translations),
+    return await text_work(
+        _size_of(wanted, translations),
         lambda: render(TranslateResponse.of(wanted, translations)).encode(),
     )
 
@@ -96,11 +93,10 @@ def render(message: BaseModel) -> str:
     return message.model_dump_json(exclude_none=True)
 
 
-def _cost_of_answer(wanted: TranslateRequest, translations: list[TranslationResult]) -> int:
-    num_sentences = sum(len(translation.sentences) for translation in translations)
-    num_details = num_sentences if wanted.details else 0
-    num_numbers = MAX_ENTRIES if wanted.details == "attention" else 0
-    return cost_of(len(translations) + num_details, num_numbers)
+def _size_of(wanted: TranslateRequest, translations: list[TranslationResult]) -> int:
+    if wanted.details in ("attention", "search"):
+        return MAX_ENTRIES
+    return num_characters(translation.text for translation in translations)
 
 
 def unforeseen(error: Exception, request_id: str) -> ServiceError:
@@ -110,12 +106,12 @@ def unforeseen(error: Exception, request_id: str) -> ServiceError:
 
 
 async def _events(
-    wanted: TranslateRequest, pieces: Pieces, record: RequestRecord, pool: TextPool
+    wanted: TranslateRequest, pieces: Pieces, record: RequestRecord
 ) -> AsyncGenerator[bytes]:
     try:
         async for piece in pieces:
             kind = "token" if isinstance(piece, TextPiece) else "final"
-            yield _event(kind, await render_piece(wanted, piece, record, pool))
+            yield _event(kind, await render_piece(wanted, piece, record))
     except ServiceError as error:
         record.status = error.status
         yield _event("error", render(ErrorMessage.of(error, None)))

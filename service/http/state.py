@@ -25,7 +25,6 @@ from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
 from service.translation.glossary import Glossary
 from service.translation.job import TranslationJob
-from service.translation.text_pool import TextPool
 
 _NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting database)"
 OVER_LIMIT = "request exceeds text limit"
@@ -77,7 +76,6 @@ class ServerState:
 
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher
-    text_pool: TextPool
     metrics: Metrics
     request_log: RequestLog
     limits: Limits

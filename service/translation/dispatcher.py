@@ -25,7 +25,7 @@ from service.translation.routing import (
     require_route,
 )
 from service.translation.text.parsing import sample_of
-from service.translation.text_pool import TextPool, cost_of
+from service.translation.text_work import num_characters, text_work
 from service.translation.translator import Pieces, Translator
 
 _RoutedJob = tuple[Route, ModelJob]
@@ -35,14 +35,9 @@ _RoutedJob = tuple[Route, ModelJob]
 class Dispatcher:
     """Routes each text to the first model that has its pair, or to two through a pivot."""
 
-    def __init__(
-        self,
-        translators: Sequence[Translator],
-        pool: TextPool,
-        max_beam_size: int,
-    ) -> None:
+    def __init__(self, translators: Sequence[Translator], max_beam_size: int) -> None:
         """`max_beam_size`: the largest that a job may ask for."""
-        self._translators, self._pool = list(translators), pool
+        self._translators = list(translators)
         self._max_beam_size = max_beam_size
         self.default_beam_size = max(t.decoding.beam_size for t in translators)
         self.num_in_progress = 0
@@ -90,11 +85,9 @@ class Dispatcher:
         """
         codes = candidates or self.languages
         expected = [own for code in preferred if (own := self._find(code))]
-        cost = cost_of(len(texts), sum(map(len, texts)))
-        self._pool.require_room(cost)
         samples = (sample_of(text, text_format) for text in texts)
-        return await self._pool.run(
-            cost, lambda: self._detector.detect_all(samples, codes, expected)
+        return await text_work(
+            num_characters(texts), lambda: self._detector.detect_all(samples, codes, expected)
         )
 
     async def detect_source(self, job: TranslationJob) -> str:
@@ -220,8 +213,6 @@ class Dispatcher:
     async def _route_all(self, job: TranslationJob) -> list[_RoutedJob]:
         """The job's texts by route; no routes for an empty job with source "auto"."""
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        if not job.is_admitted:
-            self._pool.require_room(cost_of(len(job.texts), sum(map(len, job.texts))))
         detections = await self._detect_sources(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:

@@ -15,9 +15,15 @@ from typing import Any
 
 from service.errors import Overloaded, ServiceError, TooManyAtOnce
 from service.translation.dispatcher import Dispatcher
-from service.translation.document_processes import DocumentProcesses, ReadDocument, part_of
+from service.translation.document_processes import (
+    Bounds,
+    DocumentProcesses,
+    Part,
+    ReadDocument,
+    Task,
+    part_of,
+)
 from service.translation.documents.formats import FileFormat, format_of
-from service.translation.documents.program import Bounds, Part, Task
 from service.translation.documents.segments import FileOptions
 from service.translation.job import AUTO, TextFormat, TranslationJob
 
@@ -62,10 +68,6 @@ class FileTranslator:
         self._dispatcher, self._bounds = dispatcher, bounds
         self._num_parts, self._processes = num_parts, DocumentProcesses()
         self._num_files: Counter[str] = Counter()
-
-    def close(self) -> None:
-        """End the program that reads documents."""
-        self._processes.close()
 
     async def translate(
         self,

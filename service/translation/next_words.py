@@ -24,7 +24,7 @@ from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation, PreparedTexts
 from service.translation.text.capitals import in_capitals, in_sentence_case
 from service.translation.text.document import MarkedSentence
-from service.translation.text_pool import TextPool, cost_of
+from service.translation.text_work import text_work
 
 MAX_WORDS = 10
 _SPARE_TOKENS = 3
@@ -72,14 +72,13 @@ class NextWordFinder:
     engine: Engine
     tokenizer: Tokenizer
     preparation: Preparation
-    pool: TextPool
     translate: Callable[[ModelJob], Awaitable[Sequence[str]]]
 
     async def find(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The `count` likeliest words after `prefix`, of the job's only text. Raises InvalidField
         for a prefix that is too long."""
-        cost = cost_of(2, len(work.texts[0]) + len(prefix))
-        prepared, place = await self.pool.run(cost, functools.partial(self._prepare, work, prefix))
+        prepare = functools.partial(self._prepare, work, prefix)
+        prepared, place = await text_work(len(work.texts[0]) + len(prefix), prepare)
         if not prepared.sentences:
             return NextWords([], 1.0, 0)
         planned, sentence = prepared.planned[place.number], _sentence_of(prepared, place.number)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import AttentionTables, Hypothesis
-from service.engine.sentence_task import SentenceTimes
+from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check
 from service.translation.confidence import SentenceConfidence
@@ -46,7 +46,7 @@ class SentenceResult:
     target: str
     tokens: Sequence[str]
     best: Hypothesis
-    times: SentenceTimes
+    times: SentenceOutcome
     alignment: Sequence[AlignmentLink] | None = None
     confidence: SentenceConfidence | None = None
     attention: SentenceAttention | None = None

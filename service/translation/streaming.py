@@ -24,7 +24,7 @@ from service.translation.text.carriers import MarkedTranslation
 from service.translation.text.document import Document, MarkedSentence
 from service.translation.text.reading import PlannedSentence, Reader, Reading
 from service.translation.text.rendering import escape
-from service.translation.text_pool import TextPool, cost_of
+from service.translation.text_work import text_work
 
 _BATCH = 100
 """Sentences that are read at a time; the event loop is free between."""
@@ -41,14 +41,13 @@ class JobStream:
         work: ModelJob,
         prepared: PreparedTexts,
         tokenizer: Tokenizer,
-        pool: TextPool,
         complete: Complete,
         *,
         may_change_numbers: bool,
     ) -> None:
         """`complete` translates sentences that lost a kept string, and those with wrong numbers if
         it `may_change_numbers`."""
-        self._prepared, self._complete, self._pool = prepared, complete, pool
+        self._prepared, self._complete = prepared, complete
         self._may_change_numbers = may_change_numbers
         self._reader = Reader(tokenizer, work.source, work.target)
         self._texts = [
@@ -137,15 +136,12 @@ class JobStream:
     async def _read_batch(self, batch: Sequence[_Ended]) -> list[_StreamedText]:
         """Read the sentences, and render the units that are complete; return their texts."""
         sentences = [ended.planned.sentence for ended in batch]
-        cost = sum(
-            cost_of(1 + len(sentence.tags) + len(sentence.kept), len(sentence.text))
-            for sentence in sentences
-        )
-        readings = await self._pool.run(cost, functools.partial(self._read_all, batch))
+        size = sum(len(sentence.text) for sentence in sentences)
+        readings = await text_work(size, functools.partial(self._read_all, batch))
         completed = await self._complete([ended.planned for ended in batch], readings)
         complete = self._take_readings([ended.place for ended in batch], completed)
         render = functools.partial(_render_all, complete)
-        for (text, unit), string in zip(complete, await self._pool.run(cost, render), strict=True):
+        for (text, unit), string in zip(complete, await text_work(size, render), strict=True):
             text.send(unit, string)
         return list(dict.fromkeys(text for text, _ in complete))
 

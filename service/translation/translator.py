@@ -23,14 +23,8 @@ from service.translation.results import TextPiece, TranslationResult
 from service.translation.streaming import JobStream
 from service.translation.text.document import MarkedSentence
 from service.translation.text.reading import PlannedSentence, Reader, Reading
-from service.translation.text_pool import TextPool, cost_of
+from service.translation.text_work import num_characters, text_work
 
-_COST_OF_LINKS = 4
-"""Aligning the words of a sentence costs as much as reading this many versions of it."""
-_COST_OF_CHECKS = 2
-"""Checking a character costs as much as reading this many."""
-_MANY_SENTENCES = 16
-"""So many are never assembled on the event loop, so that their marks need no counting."""
 Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 
 
@@ -55,7 +49,7 @@ class TranslationModel:
 class Translator:
     """Translates texts between the pairs of one model."""
 
-    def __init__(self, model: TranslationModel, engine: Engine, pool: TextPool) -> None:
+    def __init__(self, model: TranslationModel, engine: Engine) -> None:
         self.name, self.engine, self.decoding = model.name, engine, model.decoding
         self._tokenizer = model.tokenizer
         self._preparation = Preparation(
@@ -63,7 +57,6 @@ class Translator:
         )
         self._assembly = Assembly(model.name, model.tokenizer, model.confidence)
         self._inspector = Inspector(model.inspected, model.tokenizer, engine.max_target_tokens)
-        self._pool = pool
         self.pairs = frozenset(model.pairs)
         self.sources = list(dict.fromkeys(source for source, _ in model.pairs))
         targets = (target for _, target in model.pairs)
@@ -83,8 +76,8 @@ class Translator:
 
         `translate` and `stream` also check them against the texts.
         """
-        cost = sum(map(len, work.prefixes))
-        await self._pool.run(cost, functools.partial(self._preparation.require_possible, work))
+        check = functools.partial(self._preparation.require_possible, work)
+        await text_work(num_characters(work.prefixes), check)
 
     async def translate(self, work: ModelJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
@@ -99,9 +92,7 @@ class Translator:
 
     async def next_words(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The likeliest words after the beginning of the translation of the job's only text."""
-        finder = NextWordFinder(
-            self.engine, self._tokenizer, self._preparation, self._pool, self._texts_of
-        )
+        finder = NextWordFinder(self.engine, self._tokenizer, self._preparation, self._texts_of)
         self.engine.require_room(1)
         return await finder.find(work, prefix, count)
 
@@ -125,12 +116,10 @@ class Translator:
                 work,
                 prepared,
                 self._tokenizer,
-                self._pool,
                 functools.partial(self._complete, work),
                 may_change_numbers=self._preparation.carries_amounts(work),
             )
-            cost = cost_of(len(work.texts) + len(prepared.sentences), 0)
-            stream = await self._pool.run(cost, begin)
+            stream = await text_work(num_characters(work.texts), begin)
             async with contextlib.aclosing(stream.pieces(updates)) as pieces:
                 yield self._follow(work, prepared, stream, pieces)
 
@@ -152,10 +141,9 @@ class Translator:
         else:
             self.engine.require_room(1 if any(work.texts) else 0)
         texts = (*work.texts, *work.prefixes)
-        num_terms = len(work.glossary.entries) if work.glossary else 0
-        cost = cost_of(len(texts) + num_terms, sum(map(len, texts)))
+        terms = [entry.source for entry in work.glossary.entries] if work.glossary else []
         prepare = functools.partial(self._preparation.prepare, work, is_streamed=is_streamed)
-        prepared = await self._pool.run(cost, prepare)
+        prepared = await text_work(num_characters([*texts, *terms]), prepare)
         if work.inspection:
             self._inspector.require_possible(work.inspection, prepared.sentences)
         return prepared
@@ -172,9 +160,8 @@ class Translator:
                 reader.read(one, [next(remaining) for _ in one.texts]) for one in prepared.planned
             ]
 
-        is_aligned = any(sentence.is_aligned for sentence in prepared.sentences)
-        num_versions = work.options.n_best + _COST_OF_LINKS * is_aligned
-        return await self._pool.run(cost_of(len(outcomes) * num_versions, 0), read_all)
+        size = sum(len(one.sentence.text) for one in prepared.planned) * work.options.n_best
+        return await text_work(size, read_all)
 
     async def _complete(
         self,
@@ -202,11 +189,11 @@ class Translator:
         wrong = [reading.sentence for reading in readings if reading.num_wrong]
         if not wrong:
             return list(readings)
-        cost = cost_of(len(wrong), sum(len(sentence.text) for sentence in wrong))
+        size = sum(len(sentence.text) for sentence in wrong)
         prepare = functools.partial(
             self._preparation.prepare_amounts, work, wrong, is_in_parts=is_in_parts
         )
-        found = await self._translate_prepared(work, await self._pool.run(cost, prepare))
+        found = await self._translate_prepared(work, await text_work(size, prepare))
         again = {reading.sentence: reading for reading in found}
         return [
             min(reading, again.get(reading.sentence, reading), key=lambda one: one.num_wrong)
@@ -216,9 +203,9 @@ class Translator:
     async def _translate_parts(
         self, work: ModelJob, sentences: Sequence[MarkedSentence]
     ) -> list[Reading]:
-        cost = cost_of(len(sentences), sum(len(sentence.text) for sentence in sentences))
+        size = sum(len(sentence.text) for sentence in sentences)
         prepare = functools.partial(self._preparation.prepare_parts, work, sentences)
-        return await self._translate_prepared(work, await self._pool.run(cost, prepare))
+        return await self._translate_prepared(work, await text_work(size, prepare))
 
     async def _translate_prepared(self, work: ModelJob, prepared: PreparedTexts) -> list[Reading]:
         outcomes = await self.engine.translate(
@@ -231,13 +218,8 @@ class Translator:
         self, work: ModelJob, prepared: PreparedTexts, readings: Sequence[Reading]
     ) -> list[TranslationResult]:
         assemble = functools.partial(self._assembly.results, work, prepared.documents, readings)
-        few = readings[:_MANY_SENTENCES]
-        num_marks = sum(len(r.sentence.tags) + len(r.sentence.kept) for r in few)
-        num_versions = work.options.n_best
-        num_parts = len(work.texts) + (len(readings) + num_marks) * num_versions
-        num_characters = sum(len(text) for text in work.texts) if work.is_checked else 0
-        cost = cost_of(num_parts, _COST_OF_CHECKS * num_characters)
-        results = await self._pool.run(cost, assemble)
+        size = num_characters(work.texts) * work.options.n_best
+        results = await text_work(size, assemble)
         if work.inspection is None:
             return results
         return await self._inspector.inspected(work, prepared.sentences, results)

@@ -148,7 +148,8 @@ def test_everything_speaks_to_the_port_of_the_image(everything: Manifests) -> No
     assert service["targetPort"] == port["name"]
     (endpoint,) = everything["ServiceMonitor"]["spec"]["endpoints"]
     assert endpoint["port"] == service["name"]
-    assert endpoint["path"] in [route.path for route in metrics.router.routes]
+    described = metrics.make_router(is_described=True)
+    assert endpoint["path"] in [route.path for route in described.routes]
     assert everything["NetworkPolicy"]["spec"]["ingress"][0]["ports"] == [{"port": port["name"]}]
 
 

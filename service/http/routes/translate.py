@@ -64,7 +64,7 @@ async def translate(request: Request) -> Response:
     translations = await translate_texts(request, wanted)
     if is_plain:
         return PlainTextResponse(translations[0].text)
-    answer = await render_answer(wanted, translations, state.text_pool)
+    answer = await render_answer(wanted, translations)
     return Response(answer, media_type=JSON)
 
 

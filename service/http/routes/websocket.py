@@ -237,10 +237,7 @@ class Connection:
         try:
             async with self._state.suggested.stream(request.job) as pieces:
                 async for piece in pieces:
-                    pool = self._state.text_pool
-                    message = await render_piece(
-                        request.wanted, piece, request.record, pool, request_id
-                    )
+                    message = await render_piece(request.wanted, piece, request.record, request_id)
                     await self._send(message)
         except ServiceError as error:
             return error

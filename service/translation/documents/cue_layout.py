@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from service.translation.documents.inline import InlineText, events, joint
+from service.translation.documents.inline import InlineText, joint
 from service.translation.language.segmentation import is_spaced
 
 _TAG = regex.compile(
@@ -54,7 +54,6 @@ class CueLayout:
         self._line_end = next((e for e in ("\r\n", "\n", "\r") if any(e in t for t in texts)), "\n")
         self._width = _LINE_WIDTH if self._is_spaced else _UNSPACED_LINE_WIDTH
         self._inline, self._last = InlineText(), ""
-        self._codes: list[tuple[str, str]] = []
         self._cues = [self._add(text, is_first=not n) for n, text in enumerate(texts)]
 
     @property
@@ -99,11 +98,9 @@ class CueLayout:
             position = tag.end()
             partner = partners.get(number)
             if partner is None:
-                self._inline.single()
-                self._codes.append((tag.group(), ""))
+                self._inline.single(tag.group())
             elif partner > number:
-                self._inline.open()
-                self._codes.append((tag.group(), tags[partner].group()))
+                self._inline.open(tag.group(), tags[partner].group())
             else:
                 self._inline.close()
         self._add_text(body[position:])
@@ -112,19 +109,18 @@ class CueLayout:
         first, *others = _LINES.split(text)
         self._inline.add(first if self._is_escaped else html.escape(first, quote=False))
         for line in others:
-            self._inline.stop()
-            self._codes.append((self._line_end, ""))
+            self._inline.stop(self._line_end)
             self._inline.add(line if self._is_escaped else html.escape(line, quote=False))
 
     def _units(self, translation: str) -> Iterator[_Unit]:
         tags: tuple[int, ...] = ()
         filled: set[int] = set()
-        for event in events(translation):
+        for event in self._inline.events(translation):
             if event.kind == "open":
                 tags = (*tags, event.number)
                 continue
-            is_code = event.kind == "code" and self._codes[event.number][0] != self._line_end
-            if is_code or event.text.strip():
+            is_code = event.kind == "code" and event.written != self._line_end
+            if is_code or (event.kind == "text" and event.written.strip()):
                 filled.update(tags)
             if event.kind == "close":
                 if event.number not in filled:
@@ -132,9 +128,9 @@ class CueLayout:
                     filled.update(tags)
                 tags = tags[:-1]
             elif event.kind == "code":
-                yield _Unit(self._codes[event.number][0], tags, is_code=True)
+                yield _Unit(event.written, tags, is_code=True)
             else:
-                for match in _CHARACTER.finditer(event.text):
+                for match in _CHARACTER.finditer(event.written):
                     char = match.group()
                     yield _Unit(char if self._is_escaped else html.unescape(char), tags)
 
@@ -198,8 +194,8 @@ class CueLayout:
                 (n for n, (a, b) in enumerate(zip(opened, tags, strict=False)) if a != b),
                 min(len(opened), len(tags)),
             )
-            parts += [self._codes[number][1] for number in reversed(opened[common:])]
-            parts += [self._codes[number][0] for number in tags[common:]]
+            parts += [self._inline.codes[number][1] for number in reversed(opened[common:])]
+            parts += [self._inline.codes[number][0] for number in tags[common:]]
             parts.append(written)
             opened = tags
         return "".join(parts)

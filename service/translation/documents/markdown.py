@@ -13,14 +13,13 @@ import regex
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from service.translation.documents.encodings import decode
 from service.translation.documents.markdown_inline import MarkdownText
 from service.translation.documents.segments import (
     FileOptions,
     Place,
-    PlacedText,
     Segment,
     TextFile,
+    decode,
     invalid,
 )
 
@@ -45,10 +44,9 @@ def parse(content: bytes, options: FileOptions) -> TextFile:
 
     Raises InvalidDocument.
     """
-    source, encode = decode(content)
-    front = _FRONT_MATTER.match(source)
-    places = _Blocks(source, front.end() if front else 0).places()
-    return TextFile(PlacedText(source, places), encode)
+    decoded = decode(content)
+    front = _FRONT_MATTER.match(decoded.text)
+    return TextFile(decoded, _Blocks(decoded.text, front.end() if front else 0).places())
 
 
 class _Blocks:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
 
 import regex
 from markdown_it.common.utils import normalizeReference
 
-from service.translation.documents.inline import InlineText, events, joint
+from service.translation.documents.inline import InlineText, joint
 
 _TARGET = (
     r"""\((?:\s*+(?:<[^<>\n\0]*+>|(?:[^\s()\\\0]++|\\.|\((?:[^\s()\\\0]|\\.)*+\))*+)"""
@@ -49,13 +48,6 @@ _NAMES = {code[3:-1]: name for name, code in _CODES.items()}
 _HARD_BREAK = regex.compile(r"(?:\\|[ ]{2,})\Z")
 
 
-class _Code(NamedTuple):
-    """What a code, or the two ends of a pair, are written as."""
-
-    written: str
-    closing: str = ""
-
-
 class MarkdownText:
     """The lines of one block as one segment, and the way back to Markdown."""
 
@@ -64,7 +56,6 @@ class MarkdownText:
     ) -> None:
         """`lines`: where they stand in the source; `labels`: of the links that it defines."""
         self.inline = InlineText()
-        self._codes: list[_Code] = []
         text, breaks = _joined(source, lines)
         parts = list(_parts(text))
         pairs = _Pairs(text, parts, labels).found
@@ -78,10 +69,8 @@ class MarkdownText:
     def write(self, translation: str) -> str:
         """The translation as Markdown. Its beginning is not a mark of a block."""
         written = "".join(
-            _unescaped(event.text)
-            if event.kind == "text"
-            else self._codes[event.number][event.kind == "close"]
-            for event in events(translation)
+            _unescaped(event.written) if event.kind == "text" else event.written
+            for event in self.inline.events(translation)
         )
         written = _NUMBERED.sub(r"\1\\", written) if _NUMBERED.match(written) else written
         return "\\" + written if _MARKED.match(written) else written
@@ -97,24 +86,20 @@ class MarkdownText:
         if number in pairs:
             partner, closing = pairs[number]
             if partner > number:
-                self.inline.open()
-                self._codes.append(_Code(written, closing))
+                self.inline.open(written, closing)
             else:
                 self.inline.close()
         elif part["break"]:
-            self.inline.stop()
-            self._codes.append(_Code(next(breaks)))
+            self.inline.stop(next(breaks))
         elif part["code"] or part["link"]:
-            self.inline.word(html.escape(written, quote=False))
-            self._codes.append(_Code(written))
+            self.inline.word(written, html.escape(written, quote=False))
         elif part["escape"]:
             self.inline.add(f"&#{ord(written[1])};")
         elif part["entity"]:
             self.inline.add(_CODES.get(written, written))
         elif part["tag"] or part["image"]:
             is_break = part["tag"] and written[1:3].lower() == "br"
-            _ = self.inline.stop() if is_break else self.inline.single()
-            self._codes.append(_Code(written))
+            _ = self.inline.stop(written) if is_break else self.inline.single(written)
         else:
             assert kind
             self._add_text(written)

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import regex
 
 from service.translation.documents.cue_layout import CueLayout
-from service.translation.documents.encodings import DecodedText, decode
 from service.translation.documents.segments import (
+    DecodedText,
     FileOptions,
     Place,
-    PlacedText,
     Segment,
     TextFile,
+    decode,
+    has_letters,
     invalid,
 )
 
@@ -29,7 +30,6 @@ _LINE = regex.compile(r"[^\n\r]*+(?:\r\n|\n|\r|\Z)")
 _KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t]|$)")
 _SENTENCE_END = regex.compile(r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]+[^<>]*+>|\s)*+$")
 _BEGINS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
-_LETTER = regex.compile(r"\p{L}")
 _MOST_SECONDS_APART = 2.0
 _MOST_CUES = 6
 _MOST_CHARACTERS = 2000
@@ -66,7 +66,7 @@ def _file(decoded: DecodedText, options: FileOptions, kind: str) -> TextFile:
         _place(source, group, options.target, is_escaped=kind == "WebVTT")
         for group in _sentences(source, cues)
     ]
-    return TextFile(PlacedText(source, places), decoded.encode)
+    return TextFile(decoded, places)
 
 
 def _cues(source: str) -> Iterator[_Cue]:
@@ -83,7 +83,7 @@ def _cues(source: str) -> Iterator[_Cue]:
             continue
         start, position = line.end(), _block_end(source, line.end())
         text = source[start:position]
-        if _LETTER.search(text) and len(text) <= _MOST_CHARACTERS:
+        if has_letters(text) and len(text) <= _MOST_CHARACTERS:
             begins, ends = _seconds(timing.groups()[:4]), _seconds(timing.groups()[4:])
             yield _Cue(begins, ends, start, start + len(text.rstrip()))
 

@@ -71,7 +71,13 @@ class Parser:
 
     def _find_kept(self, text: str) -> Sequence[Span]:
         unspelled = find_unspelled(text, self._tokenizer, self._work.source)
-        return find_kept(text, self._keep, unspelled)
+        return find_kept(text, self._keep, unspelled, self._terms(text))
+
+    def _terms(self, text: str) -> Iterator[Span]:
+        """Where terms of the job's glossary stand."""
+        if self._work.glossary is not None:
+            for match in self._work.glossary.matcher(self._work.source).find(text):
+                yield Span(match.start, match.end)
 
     @functools.cached_property
     def _keep(self) -> KeptStrings | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from model.decoding.sentence import Hypothesis
 from model.text.words import words
 from service.engine.interfaces import Tokenizer
-from service.engine.sentence_task import SentenceOutcome, SentenceTimes
+from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words
 from service.translation.alternative_links import links_of_alternative
 from service.translation.checks.numbers import find_numbers, unmatched
@@ -32,6 +32,9 @@ from service.translation.text.carriers import (
 from service.translation.text.document import MarkedSentence
 
 _FINAL_MARKS = ".!?。！？"
+_EDGES = " \t\n\r\u00a0\u3000()[]\"'“”„‚‘’«»‹›"
+"""What of a part beside a kept string is written as it is: a network loses half of a pair."""
+_MARKS_BETWEEN_SPACES = str.maketrans("，。、；：？！（）", ",.,;:?!()")
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Reading:
     sentence: MarkedSentence
     versions: Sequence[MarkedTranslation]
     best: Hypothesis
-    times: SentenceTimes
+    times: SentenceOutcome
     num_wrong: int = 0
     has_amounts: bool = False
 
@@ -78,7 +81,6 @@ class Reader:
         if planned.is_in_parts:
             return self._read_parts(planned, outcomes)
         (carried,), (outcome,) = planned.texts, outcomes
-        assert outcome.times is not None
         versions = list(self._versions(planned.sentence, carried, outcome))
         if versions[0] is None:
             return None
@@ -87,7 +89,7 @@ class Reader:
             planned.sentence,
             whole,
             outcome.hypotheses[0],
-            outcome.times,
+            outcome,
             _num_wrong(planned.sentence.text, whole[0].text),
             carried.has_amounts,
         )
@@ -121,12 +123,16 @@ class Reader:
                 best = next(translated).hypotheses[0]
                 joined.add(part, *self._part(sentence, part, next(carried).text, best))
             else:
-                joined.add(part, part, ())
+                joined.add(part, self._marks(part), ())
         best, times = _summed(outcomes)
         translation = joined.translation()
         num_wrong = _num_wrong(sentence.text, translation.text)
         has_amounts = bool(planned.amounts)
         return Reading(sentence, [translation], best, times, num_wrong, has_amounts)
+
+    def _marks(self, part: str) -> str:
+        """A part without letters, with the marks of the target."""
+        return part.translate(_MARKS_BETWEEN_SPACES) if is_spaced(self._target) else part
 
     def _part(
         self, sentence: MarkedSentence, part: str, text: str, best: Hypothesis
@@ -135,10 +141,10 @@ class Reader:
         translation has a kept string more than it should have stays as it is."""
         target = self._tokenizer.decode(best.ids)
         links = self._links(text, target, best)
-        body = target if part.strip()[-1] in _FINAL_MARKS else target.rstrip(_FINAL_MARKS)
+        body = target if text[-1] in _FINAL_MARKS else target.rstrip(_FINAL_MARKS)
         if not body or _has_more(sentence, body):
             return part, ()
-        start = len(part) - len(part.lstrip())
+        start = len(part) - len(part.lstrip(_EDGES))
         moved = [
             AlignmentLink(
                 link[0] + start, link[1] + start, link[2] + start, link[3] + start, link[4]
@@ -180,9 +186,9 @@ def _num_wrong(source: str, target: str) -> int:
 
 def parts_of(sentence: MarkedSentence, amounts: Sequence[Amount] = ()) -> list[str]:
     """The stretches between the kept strings and `amounts` that have letters, without the space
-    around them."""
+    and brackets around them."""
     parts = between(sentence.text, slots_of(sentence.text, amounts))
-    return [part.strip() for part in parts if has_letters(part)]
+    return [part.strip(_EDGES) for part in parts if has_letters(part)]
 
 
 class _Joined:
@@ -230,10 +236,10 @@ def _has_more(sentence: MarkedSentence, text: str) -> bool:
     )
 
 
-def _summed(outcomes: Sequence[SentenceOutcome]) -> tuple[Hypothesis, SentenceTimes]:
+def _summed(outcomes: Sequence[SentenceOutcome]) -> tuple[Hypothesis, SentenceOutcome]:
     """The parts as one hypothesis, with the mean score, and the times of the last."""
     bests = [outcome.hypotheses[0] for outcome in outcomes]
-    last = max((o.times for o in outcomes if o.times), key=lambda t: t.queue + t.encode + t.decode)
+    last = max(outcomes, key=lambda outcome: outcome.ended)
     unfinished = (best.finish_reason for best in bests if best.finish_reason != "stop")
     summed = dataclasses.replace(
         bests[0],

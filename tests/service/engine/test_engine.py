@@ -289,6 +289,40 @@ def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it(
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(("prior_work", "is_overtaken"), [(10_000, True), (0, False)])
+def test_sentences_made_again_do_not_pass_for_new_short_work(
+    prior_work: int, is_overtaken: bool
+) -> None:
+    """A short newcomer goes before the second translations of a request that had much work."""
+
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner) as engine:
+            first = asyncio.create_task(engine.translate([sentence("x" * 30)]))
+            await eventually(runner.is_stepping.is_set)
+            again = asyncio.create_task(
+                engine.translate([sentence("a" * 20)], is_admitted=True, prior_work=prior_work)
+            )
+            await eventually(lambda: engine.num_waiting == 1)
+            newcomer = asyncio.create_task(engine.translate([sentence("b" * 20)]))
+            await eventually(lambda: engine.num_waiting == 2)
+            runner.gate.set()
+            await asyncio.gather(first, again, newcomer)
+        assert (runner.admitted[1] == list(sentence("b" * 20).ids)) == is_overtaken
+
+    asyncio.run(scenario())
+
+
+def test_an_outcome_tells_the_work_that_it_took() -> None:
+    async def scenario() -> None:
+        async with running(FakeRunner()) as engine:
+            (outcome,) = await engine.translate([sentence("abc", beam_size=2)])
+            assert outcome.work == 5 + 2 * 5  # source tokens, and steps of two rows
+
+    asyncio.run(scenario())
+
+
 def test_waiting_tokens_are_bounded_too() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from service.engine.batch_entries import BatchEntry
+from service.engine.batch_loop import BatchEntry
 from service.engine.engine import Engine, EngineLimits
 from service.http.engine_view import EngineView
 from service.observability.metrics import Metrics

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -22,7 +23,6 @@ from service.translation.results import TranslationResult
 
 PATH = "/language/translate/v2"
 DETECT, LANGUAGES = PATH + "/detect", PATH + "/languages"
-_COST_OF_NAMES = 1000
 """Babel reads a file for every new language that names are given in."""
 router = APIRouter(include_in_schema=False)
 
@@ -64,7 +64,7 @@ async def languages(request: Request) -> Response:
     if asked.target is None:
         return _data({"languages": [{"language": code} for code in codes]})
     display = asked.target if asked.target in codes else "en"
-    names = await state.text_pool.run(_COST_OF_NAMES, lambda: [_named(c, display) for c in codes])
+    names = await to_thread.run_sync(lambda: [_named(c, display) for c in codes])
     return _data({"languages": names})
 
 
