@@ -137,7 +137,7 @@ def test_the_bundled_models_translate_from_any_directory_where_the_wheel_is_inst
 def test_each_make_target_installs_what_it_needs_and_no_more(
     target: str, extras: set[str], tmp_path: Path
 ) -> None:
-    for name in ("Makefile", "pyproject.toml"):
+    for name in ("Makefile", "pyproject.toml", "setup.py"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     told = subprocess.run(
         ["make", "-n", target], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -21,8 +21,8 @@ from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
 from websockets.server import ServerProtocol
 
 from service.errors import HeadTooLarge, InvalidHttp, ServiceError
-from service.http.error_handlers import error_response
-from service.http.security_headers import SECURITY_HEADERS
+from service.http.error_answers import error_of, error_response
+from service.http.middleware import SECURITY_HEADERS
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
@@ -82,8 +82,9 @@ class HttpProtocol(HttpToolsProtocol):
         """uvicorn calls this while it handles an error of the parser, whose context is what a
         callback raised."""
         raised = getattr(sys.exception(), "__context__", None)
-        known = raised if isinstance(raised, ServiceError) else None
-        self._refuse(known or InvalidHttp("this is not a valid HTTP/1.1 request"))
+        if raised is None:
+            raised = InvalidHttp("this is not a valid HTTP/1.1 request")
+        self._refuse(raised if isinstance(raised, ServiceError) else error_of(raised))
 
     def _refuse(self, error: ServiceError) -> None:
         """Close the connection, with an answer unless the client would take it for another's."""
@@ -91,9 +92,13 @@ class HttpProtocol(HttpToolsProtocol):
         request_id = secrets.token_hex(16)
         facts = {"request_id": request_id, "status": error.status, "code": error.code}
         _logger.info("a connection was refused", extra=facts)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.transport.close()
-            return
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            if self.pipeline or cycle.response_started or not cycle.more_body:
+                self.transport.close()
+                return
+            cycle.disconnected = True  # its body is malformed: the app waits for no more of it
+            cycle.message_event.set()
         path = self.url.partition(b"?")[0].decode("latin-1")
         response = error_response(error, request_id, path)
         response.headers.update({"x-request-id": request_id, "connection": "close"})

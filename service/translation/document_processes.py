@@ -1,131 +1,212 @@
 """Reads and writes documents, each in a process of its own.
 
 A hostile document makes any reader slow or large. Its process has bounds of time and memory, ends
-when its client leaves, and gives its memory back to the system.
+when nobody waits for it, and gives its memory back to the system. Processes are forks of Python's
+fork server, which imports this module once: that takes longer than to read most documents. The fork
+server ends with the server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
+import gc
 import json
+import logging
+import multiprocessing
 import os
-import pickle
+import resource
+import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Sequence
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
-import service
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.documents import program
-from service.translation.documents.program import Bounds, Part, Task
+from service.translation.documents.formats import parse_file
+from service.translation.documents.segments import FileOptions, Segment
+
+if TYPE_CHECKING:
+    from service.translation.job import SplitSentences, TextFormat
 
 _MAX_PROCESSES = 4
-_COMMAND = (sys.executable, "-P", "-c", f"from {program.__name__} import main; main()")
+_NICER = 5
+"""As the workers' threads: the event loop goes first."""
+_PART_TEXTS, _PART_CHARACTERS = 32, 2000
+_DONE, _REFUSED, _FAILED = b"d", b"r", b"f"
+"""How an answer begins. `_REFUSED` is followed by an error's code and message in JSON, `_FAILED` by
+a traceback. A process that was killed at one of its bounds has no answer."""
 _ERRORS = {error.code: error for error in (InvalidDocument, DocumentTooLarge)}
 
 
-class ReadDocument(NamedTuple):
-    """`lines`: each a Part in JSON."""
+@dataclass(frozen=True)
+class Bounds:
+    """What a document may have to translate, and what its process may take: seconds of CPU time,
+    bytes of memory."""
 
-    num_characters: int
-    lines: Sequence[bytes]
+    max_characters: int
+    max_seconds: int = 20
+    max_bytes: int = 2**30
 
 
-def part_of(line: bytes) -> Part:
-    return Part(*json.loads(line))
+@dataclass(frozen=True)
+class Document:
+    """A document to read and to write. `name`: its ending tells the format."""
+
+    name: str
+    content: bytes
+    options: FileOptions
+    bounds: Bounds | None = None
+
+
+class Part(NamedTuple):
+    """Neighbouring texts that are written alike."""
+
+    format: TextFormat
+    split_sentences: SplitSentences
+    texts: list[str]
 
 
 class DocumentProcesses:
-    """At most four processes at a time, and one of each client, whose documents take turns. They
-    are forks of one program, which is started for the first: to start takes longer than to read
-    most documents."""
+    """At most four processes at a time, and one of each client, whose documents take turns."""
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(_MAX_PROCESSES)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._program: _Program | None = None
 
-    def close(self) -> None:
-        """Processes end with the calls that wait for them."""
-        if self._program is not None:
-            self._program.close()
+    async def read(self, client: str, document: Document) -> Sequence[Part]:
+        """What is to be translated. Raises InvalidDocument or DocumentTooLarge."""
+        return [Part(*part) for part in json.loads(await self._run(client, document, None))]
 
-    async def read(self, client: str, task: Task) -> ReadDocument:
-        """Raises InvalidDocument or DocumentTooLarge."""
-        num_characters, *lines = (await self.run(client, task)).split(b"\n")
-        return ReadDocument(int(num_characters), lines)
+    async def write(self, client: str, document: Document, translations: Sequence[str]) -> bytes:
+        """The document with the translations of all texts of its parts. Raises InvalidDocument or
+        DocumentTooLarge."""
+        return await self._run(client, document, translations)
 
-    async def run(self, client: str, task: Task) -> bytes:
-        """What the program makes of it. Raises InvalidDocument or DocumentTooLarge."""
+    async def _run(
+        self, client: str, document: Document, translations: Sequence[str] | None
+    ) -> bytes:
         turn = self._turns.setdefault(client, asyncio.Lock())
         async with turn, self._places:
-            reader, writer = await asyncio.open_unix_connection(sock=self._new_process())
+            ours, theirs = socket.socketpair()
+            reader, writer = await asyncio.open_unix_connection(sock=ours)
             try:
-                sent = pickle.dumps(task)
-                writer.writelines([len(sent).to_bytes(program.LENGTH_BYTES), sent])
+                await asyncio.to_thread(_start, theirs, document, translations)
                 answer = await reader.read()
             except ConnectionError:
                 answer = b""
             finally:
-                writer.transport.abort()  # not after what is still to be sent
-        return _result(answer, task.bounds)
-
-    def _new_process(self) -> socket.socket:
-        """A socket to a new process."""
-        if self._program is None or not self._program.is_running:
-            self.close()
-            self._program = _Program()
-        return self._program.new_process()
+                writer.transport.abort()
+        return _result(answer, document.bounds)
 
 
-class _Program:
-    """The program, without this process's environment, which may hold secrets."""
-
-    def __init__(self) -> None:
-        path = [str(Path(service.__file__).parents[1]), *filter(None, sys.path)]
-        environment = {"PYTHONPATH": os.pathsep.join(path)}
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            try:
-                self._process = subprocess.Popen(_COMMAND, stdin=theirs.fileno(), env=environment)
-            except OSError:
-                self._control.close()
-                raise
-
-    @property
-    def is_running(self) -> bool:
-        return self._process.poll() is None
-
-    def new_process(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._control, [b"."], [theirs.fileno()])
-        return ours
-
-    def close(self) -> None:
-        self._control.close()
-        self._process.kill()
-        self._process.wait()
+def _start(
+    connection: socket.socket, document: Document, translations: Sequence[str] | None
+) -> None:
+    """Start a process that answers over the connection."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", __name__])
+    with connection:
+        try:
+            arguments = connection, document, translations
+            context.Process(target=_serve, args=arguments, daemon=True).start()
+        except EOFError:
+            raise BlockingIOError(errno.EAGAIN, "no process could be started") from None
 
 
 def _result(answer: bytes, bounds: Bounds | None) -> bytes:
     """What a process answers if it is done; else the error that it ended with is raised."""
     status, rest = answer[:1], answer[1:]
-    if status == program.DONE:
+    if status == _DONE:
         return rest
-    if not status:
-        most = "memory than there is"
-        if bounds is not None:
-            most = f"than {bounds.max_seconds} seconds or {bounds.max_bytes >> 20} MiB of memory"
-        raise DocumentTooLarge(f"to read or write the file takes more {most}")
-    if status == program.REFUSED:
+    if status == _REFUSED:
         code, message = json.loads(rest)
         raise _ERRORS[code](message)
-    if status == program.EXHAUSTED:
-        raise BlockingIOError(errno.EAGAIN, "no process could be started")
-    raise RuntimeError(rest.decode())
+    if status == _FAILED:
+        raise RuntimeError(rest.decode())
+    most = "memory than there is"
+    if bounds is not None:
+        most = f"than {bounds.max_seconds} seconds or {bounds.max_bytes >> 20} MiB of memory"
+    raise DocumentTooLarge(f"to read or write the file takes more {most}")
+
+
+def _serve(
+    connection: socket.socket, document: Document, translations: Sequence[str] | None
+) -> None:
+    """The process of a document."""
+    _yield_to_the_server()
+    threading.Thread(target=_exit_when_closed, args=(connection,), daemon=True).start()
+    try:
+        if document.bounds is not None:
+            _limit(document.bounds)
+        answer = _DONE + _done(document, translations)
+    except (InvalidDocument, DocumentTooLarge) as error:
+        answer = _REFUSED + json.dumps([error.code, str(error)]).encode()
+    except MemoryError:
+        answer = b""
+    except Exception:
+        answer = _FAILED + traceback.format_exc().encode()
+    with contextlib.suppress(OSError):
+        connection.sendall(answer)
+    os._exit(0)  # freeing every object takes time
+
+
+def _yield_to_the_server() -> None:
+    """Let the server go first, and the process end with its client, not at a signal to all."""
+    for name in signal.SIGINT, signal.SIGTERM:
+        signal.signal(name, signal.SIG_IGN)
+    os.nice(_NICER)
+    with contextlib.suppress(OSError):  # without memory the kernel ends a document, not the server
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    gc.disable()  # the process ends before its garbage matters
+    logging.disable()  # pypdf's
+
+
+def _exit_when_closed(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.recv(1)
+    os._exit(1)
+
+
+def _limit(bounds: Bounds) -> None:
+    limits = ((resource.RLIMIT_AS, bounds.max_bytes), (resource.RLIMIT_CPU, bounds.max_seconds))
+    for kind, most in limits:
+        _, hard = resource.getrlimit(kind)
+        most = most if hard == resource.RLIM_INFINITY else min(hard, most)
+        resource.setrlimit(kind, (most, most))
+
+
+def _done(document: Document, translations: Sequence[str] | None) -> bytes:
+    """The document with the translations, or its parts in JSON."""
+    parsed = parse_file(document.content, document.name, document.options)
+    if translations is not None:
+        return parsed.write(translations)
+    num_characters = sum(len(segment.text) for segment in parsed.segments)
+    if document.bounds is not None and num_characters > document.bounds.max_characters:
+        raise DocumentTooLarge(
+            f"the file has {num_characters} characters to translate, at most "
+            f"{document.bounds.max_characters} are allowed"
+        )
+    return json.dumps(list(parts(parsed.segments))).encode()
+
+
+def parts(segments: Sequence[Segment]) -> Iterator[Part]:
+    """A few segments at a time."""
+    part: Part | None = None
+    size = 0
+    for text, text_format, split_sentences in segments:
+        is_full = part and (len(part.texts) >= _PART_TEXTS or size + len(text) > _PART_CHARACTERS)
+        if part and (is_full or part[:2] != (text_format, split_sentences)):
+            yield part
+            part = None
+        if part is None:
+            part, size = Part(text_format, split_sentences, []), 0
+        part.texts.append(text)
+        size += len(text)
+    if part:
+        yield part

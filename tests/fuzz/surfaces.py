@@ -29,7 +29,7 @@ _SURFACES = {
     "/v1/translate": "DeepLX",
     "/immersive": "Immersive Translate",
 }
-_STATUSES = ("400", "401", "403", "404", "405", "408", "413", "415", "422", "429", "431", "456")
+_STATUSES = ("400", "401", "403", "404", "405", "413", "415", "422", "429", "431", "456")
 _TRIES = ("503", "504")
 _TEXT: Schema = {"type": "string"}
 _TEXTS: Schema = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}

@@ -23,10 +23,10 @@ def test_no_surface_fails_on_generated_requests(tmp_path: Path) -> None:
     assert {surface for surface, _ in outcome.counts} >= {surface_of(path) for path in SURFACES}
 
 
-def test_a_server_without_suggestions_has_no_links_from_them(tmp_path: Path) -> None:
+def test_without_suggestions_nothing_is_described_or_linked_that_needs_them(tmp_path: Path) -> None:
     outcome = run_cases(tmp_path, Mode(has_database=False, phases="fuzzing"), examples=1, seed=1)
     assert outcome.is_fine, outcome.report
-    assert outcome.counts[surface_of("/suggest"), 403]
+    assert surface_of("/suggest") not in {surface for surface, _ in outcome.counts}
 
 
 def test_every_link_between_requests_is_followed(tmp_path: Path) -> None:

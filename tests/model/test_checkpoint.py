@@ -13,7 +13,7 @@ import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
@@ -262,7 +262,8 @@ def test_whoever_may_read_the_description_may_read_the_weights(saved: Path) -> N
 def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
     stored, loaded = open_checkpoint(saved), load_checkpoint(saved)
     sentences = mixed_sentences(4, seed=1)
-    for backend in get_args(Backend):
+    backends: tuple[Backend, ...] = ("native", "eager", "graphs")  # a compiled one runs as graphs
+    for backend in backends:
         found = run_to_end(tiny_runner(stored.model, backend=backend), sentences)
         expected = run_to_end(tiny_runner(loaded.model, backend=backend), sentences)
         assert texts(found) == texts(expected)

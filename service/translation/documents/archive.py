@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.documents.segments import PlacedText, Segment, invalid
+from service.translation.documents.segments import Edit, Place, Segment, TextFile, invalid
+from service.translation.documents.xml_text import XmlText, read_xml
 
 _MAX_MEMBERS = 10_000
 _MAX_TOTAL_BYTES = 128 * 2**20
@@ -25,7 +27,8 @@ _READ_ERRORS = (
 class Archive:
     """A ZIP archive within bounds. Raises InvalidDocument or DocumentTooLarge."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, kind: str, required: str) -> None:
+        """`required`: the member that makes it a file of this `kind`."""
         self.content, self._num_text_bytes = content, 0
         with _reading():
             self._opened = zipfile.ZipFile(io.BytesIO(content))
@@ -36,6 +39,8 @@ class Archive:
             damaged = self._opened.testzip()
         if damaged is not None:
             raise invalid("as a ZIP archive", f"{damaged} is damaged")
+        if required not in self.names:
+            raise InvalidDocument(f"the file is not {kind} file: it has no {required}")
 
     def read(self, name: str) -> bytes:
         """A member that is to be parsed."""
@@ -46,6 +51,11 @@ class Archive:
             )
         with _reading():
             return self._opened.read(name)
+
+    def has_inside(self, name: str, wanted: bytes) -> bool:
+        """Whether a member has these bytes."""
+        with _reading():
+            return wanted in self._opened.read(name)
 
     def replace(self, members: Mapping[str, bytes]) -> bytes:
         """The archive with other contents of some members; the others keep theirs."""
@@ -68,29 +78,36 @@ def _reading() -> Iterator[None]:
 
 
 class ArchiveFile:
-    """An archive of which some members are placed texts."""
+    """An archive of which some members are texts."""
 
-    def __init__(
-        self,
-        archive: Archive,
-        texts: Mapping[str, tuple[PlacedText, Callable[[str], bytes]]],
-    ) -> None:
-        """`texts`: by the names of their members, with what spells them as bytes."""
+    def __init__(self, archive: Archive, texts: Mapping[str, TextFile]) -> None:
+        """`texts`: by the names of their members."""
         self._archive, self._texts = archive, texts
         self.segments: Sequence[Segment] = [
-            segment for text, _ in texts.values() for segment in text.segments
+            segment for text in texts.values() for segment in text.segments
         ]
-        self._own = [segment.text for segment in self.segments]
 
     def write(self, translations: Sequence[str]) -> bytes:
-        if list(translations) == self._own:
+        if list(translations) == [segment.text for segment in self.segments]:
             return self._archive.content
-        members, position = {}, 0
-        for name, (text, encode) in self._texts.items():
-            end = position + len(text.segments)
-            members[name] = encode(text.join(translations[position:end]))
-            position = end
-        return self._archive.replace(members)
+        remaining = iter(translations)
+        return self._archive.replace(
+            {
+                name: text.rewrite(list(itertools.islice(remaining, len(text.segments))))
+                for name, text in self._texts.items()
+            }
+        )
+
+
+def texts_of(
+    archive: Archive,
+    names: Iterable[str],
+    places_of: Callable[[XmlText], Iterable[Place]],
+    edits_of: Callable[[XmlText], Iterable[Edit]] = lambda _: (),
+) -> dict[str, TextFile]:
+    """The texts of those of these members that are there; they are XML."""
+    read = {name: read_xml(archive.read(name)) for name in names if name in archive.names}
+    return {n: TextFile(xml.decoded, places_of(xml), edits_of(xml)) for n, xml in read.items()}
 
 
 def _require_harmless(members: Sequence[zipfile.ZipInfo], num_bytes: int) -> None:

@@ -7,20 +7,14 @@ from typing import NamedTuple
 
 from service.errors import InvalidDocument, UnsupportedFile, shown
 from service.translation.documents import (
-    epub,
-    html_page,
-    json_values,
+    catalogues,
     markdown,
-    odt,
-    pdf,
+    office,
+    pages,
     plain,
-    po,
-    properties,
-    qt,
-    slides,
     subtitles,
-    word,
-    xliff,
+    tables,
+    xml_catalogues,
 )
 from service.translation.documents.segments import FileOptions, Parse, ParsedFile
 
@@ -37,36 +31,47 @@ class FileFormat(NamedTuple):
 
 def _formats() -> dict[str, FileFormat]:
     known: list[tuple[tuple[str, ...], Parse, str]] = [
-        ((".txt",), plain.parse, "text/plain"),
+        ((".txt",), plain.parse_text, "text/plain"),
         ((".md", ".markdown"), markdown.parse, "text/markdown"),
-        ((".html", ".htm", ".xhtml"), html_page.parse, "text/html"),
+        ((".html", ".htm", ".xhtml"), pages.parse_html, "text/html"),
         ((".srt",), subtitles.parse_srt, "application/x-subrip"),
         ((".vtt",), subtitles.parse_vtt, "text/vtt"),
-        ((".po", ".pot"), po.parse, "text/x-gettext-translation"),
-        ((".xlf", ".xliff"), xliff.parse, "application/xliff+xml"),
-        ((".ts",), qt.parse, "application/x-linguist"),
-        ((".json",), json_values.parse, "application/json"),
-        ((".properties",), properties.parse, "text/plain"),
-        ((".docx",), word.parse, f"{_OFFICE}.wordprocessingml.document"),
-        ((".pptx",), slides.parse, f"{_OFFICE}.presentationml.presentation"),
-        ((".odt",), odt.parse, "application/vnd.oasis.opendocument.text"),
-        ((".epub",), epub.parse, "application/epub+zip"),
+        ((".po", ".pot"), catalogues.parse_po, "text/x-gettext-translation"),
+        ((".xlf", ".xliff"), xml_catalogues.parse_xliff, "application/xliff+xml"),
+        ((".ts",), xml_catalogues.parse_qt, "application/x-linguist"),
+        ((".json",), catalogues.parse_json, "application/json"),
+        ((".properties",), catalogues.parse_properties, "text/plain"),
+        ((".csv",), tables.parse_csv, "text/csv"),
+        ((".tsv",), tables.parse_tsv, "text/tab-separated-values"),
+        ((".docx",), office.parse_word, f"{_OFFICE}.wordprocessingml.document"),
+        ((".pptx",), office.parse_slides, f"{_OFFICE}.presentationml.presentation"),
+        ((".xlsx",), tables.parse_workbook, f"{_OFFICE}.spreadsheetml.sheet"),
+        ((".odt",), office.parse_open_text, "application/vnd.oasis.opendocument.text"),
+        ((".epub",), pages.parse_epub, "application/epub+zip"),
     ]
     formats = {
         suffix: FileFormat(parse, media_type, suffix)
         for suffixes, parse, media_type in known
         for suffix in suffixes
     }
-    return {**formats, ".pdf": FileFormat(pdf.parse, "text/plain", ".txt")}
+    return {**formats, ".pdf": FileFormat(plain.parse_pdf, "text/plain", ".txt")}
 
 
 FORMATS: Mapping[str, FileFormat] = _formats()
+SAVE_AS: Mapping[str, str] = {
+    **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
+    **dict.fromkeys((".ppt", ".odp", ".key"), ".pptx"),
+    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), ".xlsx"),
+}
+"""The endings of formats that are not read, with what their programs can save a file as."""
 
 
 def format_of(name: str) -> FileFormat:
     """The format of a file by its name. Raises UnsupportedFile."""
-    _, dot, ending = name.rpartition(".")
-    found = FORMATS.get(dot + ending.lower())
+    _, dot, ending = name.lower().rpartition(".")
+    found = FORMATS.get(dot + ending)
+    if other := SAVE_AS.get(dot + ending):
+        raise UnsupportedFile(f"{dot + ending} files are not read; save {shown(name)} as {other}")
     if found is None:
         raise UnsupportedFile(f"the file must be {', '.join(FORMATS)}; got {shown(name)}")
     return found

@@ -12,6 +12,8 @@ from typing import Literal, NamedTuple
 
 import regex
 
+from service.translation.documents.segments import has_letters
+
 _TAG = regex.compile(
     r'<(?:(?P<end>/span)|(?P<name>span|wbr|br) i="(?P<number>\d++)")>'
     r'|<code i="(?P<word>\d++)">[^<>]*+</code>'
@@ -19,7 +21,6 @@ _TAG = regex.compile(
 _UNSPACED = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u3000-\u303f\uff00-\uff65]"
 )
-_LETTER = regex.compile(r"\p{L}")
 _REFERENCE = regex.compile(r"&[#\w]++;")
 
 
@@ -29,21 +30,29 @@ def joint(before: str, after: str) -> str:
     return "" if is_unspaced else " "
 
 
+class Code(NamedTuple):
+    """What a code, or the two ends of a pair, are written as."""
+
+    written: str
+    closing: str = ""
+
+
 class Event(NamedTuple):
-    """A part of a translation: a text as written, or the code with this number."""
+    """A part of a translation: a text, or the code with this number. `written`: as the file has
+    it, texts escaped."""
 
     kind: Literal["text", "open", "close", "code"]
-    text: str = ""
+    written: str
     number: int = -1
 
 
 class InlineText:
-    """Collects the parts of one segment in order."""
+    """Collects the texts and codes of one segment in order."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._num_codes = 0
         self._opened: list[int] = []
+        self.codes: list[Code] = []
         self.has_letters = False
 
     @property
@@ -54,54 +63,57 @@ class InlineText:
     def add(self, escaped: str) -> None:
         """Add text in which `&`, `<` and `>` are spelled as references."""
         self._parts.append(escaped)
-        self.has_letters |= _LETTER.search(_REFERENCE.sub("", escaped)) is not None
+        self.has_letters = self.has_letters or has_letters(_REFERENCE.sub("", escaped))
 
-    def open(self) -> int:
+    def open(self, written: str, closing: str) -> int:
         """Begin a pair -> its number."""
-        number = self._code("span")
-        self._opened.append(number)
-        return number
+        self._opened.append(self._add("span", written, closing))
+        return self._opened[-1]
 
     def close(self) -> None:
         """End the last pair that was begun."""
         self._opened.pop()
         self._parts.append("</span>")
 
-    def single(self) -> int:
-        """Add a code that the alignment places -> its number."""
-        return self._code("wbr")
+    def single(self, written: str) -> None:
+        """Add a code that the alignment places."""
+        self._add("wbr", written)
 
-    def stop(self) -> int:
-        """Add a code between two sentences -> its number."""
-        return self._code("br")
+    def stop(self, written: str) -> None:
+        """Add a code between two sentences."""
+        self._add("br", written)
 
-    def word(self, escaped: str) -> int:
-        """Add a code that reads as a word of the sentence -> its number."""
-        number = self._code("code")
+    def word(self, written: str, escaped: str) -> None:
+        """Add a code that reads as a word of the sentence."""
+        self._add("code", written)
         self._parts.append(f"{escaped}</code>")
-        return number
 
-    def _code(self, name: str) -> int:
-        number = self._num_codes
-        self._num_codes += 1
+    def _add(self, name: str, written: str, closing: str = "") -> int:
+        number = len(self.codes)
+        self.codes.append(Code(written, closing))
         self._parts.append(f'<{name} i="{number}">')
         return number
 
+    def events(self, translation: str) -> Iterator[Event]:
+        """The parts of a translation; every code comes as often as in the source."""
+        opened: list[int] = []
+        position = 0
+        for match in _TAG.finditer(translation):
+            if match.start() > position:
+                yield Event("text", translation[position : match.start()])
+            position = match.end()
+            if match["end"]:
+                number = opened.pop()
+                yield Event("close", self.codes[number].closing, number)
+                continue
+            number = int(match["number"] or match["word"])
+            if match["name"] == "span":
+                opened.append(number)
+            kind: Literal["open", "code"] = "open" if match["name"] == "span" else "code"
+            yield Event(kind, self.codes[number].written, number)
+        if position < len(translation):
+            yield Event("text", translation[position:])
 
-def events(text: str) -> Iterator[Event]:
-    """The parts of a translated segment; every code comes as often as in the source."""
-    opened: list[int] = []
-    position = 0
-    for match in _TAG.finditer(text):
-        if match.start() > position:
-            yield Event("text", text[position : match.start()])
-        position = match.end()
-        if match["end"]:
-            yield Event("close", number=opened.pop())
-        elif match["name"] == "span":
-            opened.append(int(match["number"]))
-            yield Event("open", number=opened[-1])
-        else:
-            yield Event("code", number=int(match["number"] or match["word"]))
-    if position < len(text):
-        yield Event("text", text[position:])
+    def write(self, translation: str) -> str:
+        """The translation with its codes as the source writes them."""
+        return "".join(event.written for event in self.events(translation))

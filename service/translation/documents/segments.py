@@ -1,11 +1,13 @@
 """What every format of files has in common: segments to translate, and the places they go back to.
 
-A module of a format has a function `parse(content, options) -> ParsedFile`. It raises
-InvalidDocument for what it cannot read, and its time and memory grow linearly with the content.
+A module of formats has functions `parse(content, options) -> ParsedFile`. They raise
+InvalidDocument for what they cannot read, and their time and memory grow linearly with the content.
 """
 
 from __future__ import annotations
 
+import codecs
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 
 _LETTER = regex.compile(r"\p{L}")
 _LITERALS = frozenset({"true", "false", "null"})
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_OLD_ENCODINGS = ["gb18030", "big5", "cp1252", "utf_16_le", "utf_16_be"]
+_SAMPLE_BYTES, _MOST_CHAOS = 50_000, 0.05
 
 
 class Segment(NamedTuple):
@@ -73,46 +82,106 @@ class Place(NamedTuple):
     is_filled: bool = False
 
 
-class PlacedText:
-    """A source with places and edits that do not overlap. Other characters stay."""
+class DecodedText(NamedTuple):
+    """A file's text without its byte order mark. `encode` spells a text as the file was."""
 
-    def __init__(self, source: str, places: Iterable[Place], edits: Iterable[Edit] = ()) -> None:
-        self._source, self._edits = source, list(edits)
+    text: str
+    encode: Callable[[str], bytes]
+
+
+class TextFile:
+    """A text with places and edits that do not overlap. Other characters stay."""
+
+    def __init__(
+        self, decoded: DecodedText, places: Iterable[Place], edits: Iterable[Edit] = ()
+    ) -> None:
+        self._source, self._encode = decoded
+        self._edits = list(edits)
         self._places = sorted(places, key=lambda place: place.start)
         self.segments = [place.segment for place in self._places]
 
-    def join(self, translations: Sequence[str]) -> str:
+    def write(self, translations: Sequence[str]) -> bytes:
         """Raises ValueError unless there is one translation for each place."""
-        pairs = list(zip(self._places, translations, strict=True))
-        if all(place.segment.text == translation for place, translation in pairs):
-            return self._source
+        if list(translations) == [segment.text for segment in self.segments]:
+            return self._encode(self._source)
+        return self.rewrite(translations)
+
+    def rewrite(self, translations: Sequence[str]) -> bytes:
+        """As `write`, with the edits whatever is translated."""
         written = [
             Edit(place.start, place.end, place.write(translation))
-            for place, translation in pairs
+            for place, translation in zip(self._places, translations, strict=True)
             if place.is_filled or place.segment.text != translation
         ]
         parts, position = [], 0
         for edit in sorted([*written, *self._edits]):
             parts += [self._source[position : edit.start], edit.text]
             position = edit.end
-        return "".join([*parts, self._source[position:]])
+        return self._encode("".join([*parts, self._source[position:]]))
 
 
-class TextFile:
-    """A file that is one placed text."""
+def decode(content: bytes) -> DecodedText:
+    """A text in Unicode, or in an old encoding of a language that is translated. It is written in
+    UTF-8 with a mark if that cannot spell it. Raises InvalidDocument."""
+    try:
+        return decode_unicode(content)
+    except InvalidDocument:
+        encoding = guessed_encoding(content)
+        if encoding is None:
+            raise
+    return DecodedText(content.decode(encoding), functools.partial(_encode_old, encoding))
 
-    def __init__(self, text: PlacedText, encode: Callable[[str], bytes]) -> None:
-        """`encode` spells the text as the file did."""
-        self._text, self._encode = text, encode
-        self.segments = text.segments
 
-    def write(self, translations: Sequence[str]) -> bytes:
-        return self._encode(self._text.join(translations))
+def decode_unicode(content: bytes) -> DecodedText:
+    """UTF-8, and UTF-16 with a mark. Raises InvalidDocument for other encodings."""
+    mark, encoding = next((m for m in _MARKS if content.startswith(m[0])), (b"", "utf-8"))
+    try:
+        text = content[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InvalidDocument(
+            f"the file is not {encoding.upper()}: byte {error.start + len(mark)} is wrong; "
+            "save it as UTF-8"
+        ) from None
+    if "\0" in text:
+        raise InvalidDocument("the file is not a text: it has a zero byte; save it as UTF-8")
+    return DecodedText(text, functools.partial(_encode, mark, encoding))
+
+
+def _encode(mark: bytes, encoding: str, text: str) -> bytes:
+    return mark + text.encode(encoding)
+
+
+def _encode_old(encoding: str, text: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.encode("utf-8-sig")
+
+
+def guessed_encoding(content: bytes) -> str | None:
+    """The old encoding of a text; None if it is none of those known."""
+    from charset_normalizer import from_bytes  # it takes longer to import than most files to read
+
+    sample = content[:_SAMPLE_BYTES]
+    if len(sample) < len(content):
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    found = from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
+    if found is None or found.chaos > _MOST_CHAOS:
+        return None
+    try:
+        has_zeros = "\0" in content.decode(found.encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if has_zeros else found.encoding
+
+
+def has_letters(text: str) -> bool:
+    return _LETTER.search(text) is not None
 
 
 def is_worded(value: str) -> bool:
     """Whether a value of a catalogue has letters and is not a value of a program."""
-    return _LETTER.search(value) is not None and value.strip().lower() not in _LITERALS
+    return has_letters(value) and value.strip().lower() not in _LITERALS
 
 
 def invalid(kind: str, reason: object) -> InvalidDocument:

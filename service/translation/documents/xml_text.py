@@ -5,30 +5,60 @@ Entities are never declared and never resolved: a document type that declares an
 
 from __future__ import annotations
 
+import bisect
 import html
 import xml.parsers.expat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 import regex
 
 from service.errors import InvalidDocument
-from service.translation.documents.encodings import DecodedText, decode
-from service.translation.documents.segments import Edit, invalid
+from service.translation.documents.inline import InlineText
+from service.translation.documents.segments import (
+    DecodedText,
+    Edit,
+    Place,
+    Segment,
+    decode_unicode,
+    invalid,
+)
+from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token, scan
 
 _MAX_DEPTH = 200
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _ENCODING = regex.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
 _ATTRIBUTE = regex.compile(r"""\s(?P<name>[^\s=<>/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+Role = Literal["pair", "single", "stop"]
+"""What an element in a text is: tags around text, or a code that moves with its neighbours or ends
+a sentence."""
 
 
 class XmlText:
     """A well-formed document as tokens. `partners`: the index of each tag's other tag."""
 
     def __init__(self, decoded: DecodedText) -> None:
-        self.source, self.encode = decoded
+        self.decoded, self.source = decoded, decoded.text
         self.tokens = list(scan(self.source))
-        self.partners = _pairs(self.tokens)
+        self.partners = pair_tags(self.tokens, void=frozenset())
+        self._starts: dict[frozenset[str], list[int]] = {}
+
+    def starts(self, names: frozenset[str]) -> list[int]:
+        """The indices of the start tags of these names, in lower case."""
+        if names not in self._starts:
+            self._starts[names] = [
+                index
+                for index, token in enumerate(self.tokens)
+                if token.kind is Kind.START and token.name in names
+            ]
+        return self._starts[names]
+
+    def has_inside(self, index: int, names: frozenset[str]) -> bool:
+        """Whether an element has one of these names inside."""
+        starts = self.starts(names)
+        at = bisect.bisect_right(starts, index)
+        return at < len(starts) and starts[at] < self.end_of(index)
 
     def end_of(self, index: int) -> int:
         """The index after the element that begins with this token."""
@@ -40,14 +70,27 @@ class XmlText:
             return ""
         return self.source[self.tokens[first].start : self.tokens[last - 1].end]
 
-    def starts(
-        self, names: frozenset[str], first: int = 0, last: int | None = None
-    ) -> Iterator[int]:
-        """The indices of the start tags of these names, in lower case."""
-        for index in range(first, len(self.tokens) if last is None else last):
-            token = self.tokens[index]
-            if token.kind is Kind.START and token.name in names:
-                yield index
+    def element(self, index: int) -> str:
+        """An element as written."""
+        return self.written(index, self.end_of(index))
+
+    def inner(self, index: int) -> str:
+        """What is between an element's tags, as written."""
+        return self.written(index + 1, self.end_of(index) - 1)
+
+    def text(self, index: int) -> str:
+        """The text of an element without elements inside, escaped."""
+        tokens = self.tokens[index + 1 : self.end_of(index) - 1]
+        return "".join(self.text_of(token) or "" for token in tokens)
+
+    def text_of(self, token: Token) -> str | None:
+        """The token's text, escaped; None if it is not text."""
+        written = self.source[token.start : token.end]
+        if token.kind in (Kind.TEXT, Kind.RAW):
+            return written
+        if token.kind is Kind.OTHER and written.startswith(_CDATA):
+            return html.escape(written[len(_CDATA) : -len(_CDATA_END)], quote=False)
+        return None
 
     def children(self, index: int) -> Iterator[int]:
         """The indices of an element's child elements."""
@@ -65,16 +108,18 @@ class XmlText:
                 return match[2] if match[2] is not None else match[3]
         return None
 
-    def inner(self, index: int) -> str:
-        """What is between an element's tags, as written."""
-        return self.written(index + 1, self.end_of(index) - 1)
-
     def new_attribute(self, index: int, name: str, value: str) -> Edit:
         """Adds an attribute to a start tag that does not have it."""
         token = self.tokens[index]
         at = token.end - (2 if token.is_empty else 1)
         space = "" if self.source[at - 1].isspace() else " "
         return Edit(at, at, f'{space}{name}="{html.escape(value)}"')
+
+    def new_text(self, index: int, text: str) -> Edit:
+        """Replaces what is between an element's tags."""
+        token, last = self.tokens[index], self.tokens[self.end_of(index) - 1]
+        start, end = (token.end, token.end) if token.is_empty else (token.end, last.start)
+        return Edit(start, end, "" if token.is_empty else html.escape(text))
 
     def without_content(self, index: int) -> Edit:
         """Replaces an element by its start tag alone."""
@@ -84,10 +129,76 @@ class XmlText:
             tag = tag[:-2].rstrip() + ">"
         return Edit(token.start, self.tokens[self.end_of(index) - 1].end, tag)
 
+    def place(
+        self, first: int, last: int, inline: InlineText, write: Callable[[str], str]
+    ) -> Place:
+        """The place of a text that is tokens[first:last]."""
+        start, end = self.tokens[first].start, self.tokens[last - 1].end
+        return Place(start, end, Segment(inline.text, "html"), write)
+
+
+class InlineContent:
+    """Finds the places of text in elements. An element with a paragraph inside ends the text before
+    it and stays, because its paragraph has places of its own."""
+
+    def __init__(
+        self, xml: XmlText, paragraphs: frozenset[str], role_of: Callable[[int], Role]
+    ) -> None:
+        """`role_of`: of the element that begins with a token."""
+        self._xml, self._paragraphs, self._role_of = xml, paragraphs, role_of
+        self._inline, self._first = InlineText(), 0
+
+    def all_places(self) -> Iterator[Place]:
+        """The places of every paragraph."""
+        for index in self._xml.starts(self._paragraphs):
+            yield from self.places(index)
+
+    def places(self, element: int) -> Iterator[Place]:
+        """The places of one element's own text."""
+        index, last = element + 1, self._xml.end_of(element) - 1
+        self._inline, self._first = InlineText(), index
+        while index < last:
+            end = self._xml.end_of(index)
+            if self._is_apart(index) and self._role_of(index) != "pair":
+                yield from self._end(index)
+                self._first = index = end
+            else:
+                index = self._take(index, end)
+        yield from self._end(last)
+
+    def _is_apart(self, index: int) -> bool:
+        return self._xml.has_inside(index, self._paragraphs)
+
+    def _take(self, index: int, end: int) -> int:
+        """Handle a token or an element -> the index after it."""
+        xml, token = self._xml, self._xml.tokens[index]
+        tag = xml.written(index, index + 1)
+        if (text := xml.text_of(token)) is not None:
+            self._inline.add(text)
+        elif token.kind is Kind.END and not self._is_apart(xml.partners[index]):
+            self._inline.close()
+        elif token.kind is Kind.END or (token.kind is Kind.START and self._is_apart(index)):
+            self._inline.stop(tag)
+        elif token.kind is not Kind.START:
+            self._inline.single(tag)
+        elif (role := self._role_of(index)) == "pair" and end > index + 1:
+            self._inline.open(tag, xml.written(end - 1, end))
+        else:
+            add = self._inline.stop if role == "stop" else self._inline.single
+            add(xml.written(index, end))
+            return end
+        return index + 1
+
+    def _end(self, last: int) -> Iterator[Place]:
+        """End the text before tokens[last]."""
+        if self._inline.has_letters:
+            yield self._xml.place(self._first, last, self._inline, self._inline.write)
+        self._inline = InlineText()
+
 
 def read_xml(content: bytes) -> XmlText:
     """Raises InvalidDocument unless the content is well-formed XML in UTF-8 or UTF-16."""
-    decoded = decode(content)
+    decoded = decode_unicode(content)
     declared = _ENCODING.match(decoded.text)
     if declared and declared[1].lower() not in ("utf-8", "utf-16", "us-ascii", "ascii"):
         raise InvalidDocument("the file is XML in another encoding than UTF-8 or UTF-16")
@@ -98,57 +209,28 @@ def read_xml(content: bytes) -> XmlText:
     return xml
 
 
-def text_of(token: Token, source: str) -> str | None:
-    """The token's text, escaped as in XML; None if it is not text."""
-    written = source[token.start : token.end]
-    if token.kind in (Kind.TEXT, Kind.RAW):
-        return written
-    if token.kind is Kind.OTHER and written.startswith(_CDATA):
-        inner = written[len(_CDATA) : -len(_CDATA_END)]
-        return inner.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return None
-
-
-def _pairs(tokens: Sequence[Token]) -> dict[int, int]:
-    """Each tag's index -> that of its partner, in well-formed XML."""
-    partners: dict[int, int] = {}
-    opened: list[int] = []
-    for index, token in enumerate(tokens):
-        if token.kind is Kind.START and not token.is_empty:
-            opened.append(index)
-        elif token.kind is Kind.END and opened:
-            start = opened.pop()
-            partners[start], partners[index] = index, start
-    return partners
-
-
-class _Elements:
-    """Counts elements, and how deep they are nested."""
-
-    def __init__(self) -> None:
-        self._depth = self.count = 0
-
-    def enter(self, *_: object) -> None:
-        self._depth += 1
-        self.count += 1
-        if self._depth > _MAX_DEPTH:
-            raise InvalidDocument(f"the file's XML is nested deeper than {_MAX_DEPTH} elements")
-
-    def leave(self, _: str) -> None:
-        self._depth -= 1
-
-
-def _refuse_entity(*_: object) -> None:
-    raise InvalidDocument("the file's XML declares entities, which are not resolved")
-
-
 def _count_elements(content: bytes) -> int:
     """The number of elements in well-formed XML. Raises InvalidDocument for other content."""
-    parser, elements = xml.parsers.expat.ParserCreate(), _Elements()
-    parser.StartElementHandler, parser.EndElementHandler = elements.enter, elements.leave
-    parser.EntityDeclHandler = _refuse_entity
+    depth = count = 0
+
+    def enter(*_: object) -> None:
+        nonlocal depth, count
+        depth, count = depth + 1, count + 1
+        if depth > _MAX_DEPTH:
+            raise InvalidDocument(f"the file's XML is nested deeper than {_MAX_DEPTH} elements")
+
+    def leave(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def refuse_entity(*_: object) -> None:
+        raise InvalidDocument("the file's XML declares entities, which are not resolved")
+
+    parser = xml.parsers.expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = enter, leave
+    parser.EntityDeclHandler = refuse_entity
     try:
         parser.Parse(content, True)
     except xml.parsers.expat.ExpatError as error:
         raise invalid("XML", error) from None
-    return elements.count
+    return count

@@ -64,11 +64,6 @@ def is_block(name: str) -> bool:
     return name in _BLOCK
 
 
-def is_void(name: str) -> bool:
-    """Whether HTML's element of this name has no end tag."""
-    return name in _VOID
-
-
 def keeps_content(source: str, tag: Token) -> bool:
     """Whether the content of this start tag's element is not to be translated."""
     return tag.name in _UNTOUCHED or keeps_itself(source, tag)
@@ -79,14 +74,15 @@ def keeps_itself(source: str, tag: Token) -> bool:
     return _KEEPS.search(source, tag.start, tag.end) is not None
 
 
-def pair_tags(tokens: Sequence[Token]) -> dict[int, int]:
+def pair_tags(tokens: Sequence[Token], void: frozenset[str] = _VOID) -> dict[int, int]:
     """Each paired tag's index -> the index of its partner. Pairs never overlap partly: an end tag
-    closes the last open tag of its name, and those opened within stay unpaired. Linear time."""
+    closes the last open tag of its name, and those opened within stay unpaired. `void`: the names
+    of elements without end tags. Linear time."""
     partners: dict[int, int] = {}
     opened: list[int] = []
     by_name: dict[str, int] = {}
     for index, token in enumerate(tokens):
-        if token.kind is Kind.START and not token.is_empty and token.name not in _VOID:
+        if token.kind is Kind.START and not token.is_empty and token.name not in void:
             opened.append(index)
             by_name[token.name] = by_name.get(token.name, 0) + 1
         elif token.kind is Kind.END and by_name.get(token.name):

@@ -13,7 +13,10 @@ from service.translation.markup.scanner import Kind, Token
 from service.translation.placeholders import find_kept
 
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
-_TAG = regex.compile(r"<(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>")
+_TAG = regex.compile(
+    r"(?<!⟦)<(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>"
+)
+"""Reserved pieces such as ⟦<1>⟧ have none."""
 
 
 def text_flow(

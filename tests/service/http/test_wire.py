@@ -135,6 +135,18 @@ def test_what_is_not_http_is_answered_with_400_as_json(server: ServerProcess) ->
     assert (status, body["code"]) == (400, "invalid_http")
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(POST + b"Transfer-Encoding: gzip\r\n\r\n", id="an unknown transfer coding"),
+        pytest.param(CHUNKED + b"1\r\nx\r\nno size\r\n", id="a malformed chunk"),
+    ],
+)
+def test_a_malformed_body_is_answered_with_400(server: ServerProcess, sent: bytes) -> None:
+    status, body = answer_of(server.exchange(sent))
+    assert (status, body["code"]) == (400, "invalid_http")
+
+
 def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(server: ServerProcess) -> None:
     body = b'{"q": "abc", "source": "en", "target": "de"}'
     request = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body

@@ -1,0 +1,261 @@
+"""Catalogues of messages: gettext's PO, JSON, and Java's .properties.
+
+The libraries for them write a file anew. Here they read it, and only values are written: keys,
+comments, numbers and the formatting stay.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import json.scanner
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polib
+import regex
+
+from service.errors import InvalidDocument
+from service.translation.documents.segments import (
+    DecodedText,
+    FileOptions,
+    Place,
+    Segment,
+    TextFile,
+    decode,
+    decode_unicode,
+    has_letters,
+    invalid,
+    is_worded,
+)
+
+_MSGSTR = regex.compile(
+    r"^[ \t]*+msgstr(?:\[(?P<form>\d{1,3})\])?[ \t]*+(?P<strings>\"[^\n]*(?:\n[ \t]*+\"[^\n]*)*+)",
+    regex.MULTILINE,
+)
+_KEYWORD = regex.compile(r"\s*+(?:#~\s*+)?(?:msg|\")")
+_WHOLE = regex.compile(
+    r"\s*+(?:#~\s*+)?(?:msg\w++(?:\[\d{1,3}\])?\s*+)?\"(?:[^\"\\]++|\\.)*+\"\s*+"
+)
+_WIDTH = 77
+_LINE = regex.compile(r"(?:[^\\\n\r]++|\\(?:\r\n|[\s\S])|\\\Z)*+(?:\r\n|\n|\r|\Z)")
+_COMMENT = regex.compile(r"[ \t\f]*+[#!][^\n\r]*+(?:\r\n|\n|\r|\Z)")
+_KEY = regex.compile(
+    r"[ \t\f]*+(?:[^\\\s=:]++|\\(?:\r\n[ \t\f]*+|[\n\r][ \t\f]*+|[\s\S]))*+[ \t\f]*+[=:]?[ \t\f]*+"
+)
+_ESCAPE = regex.compile(r"\\(?:u([0-9a-fA-F]{4})|(\r\n|\n|\r)[ \t\f]*+|([\s\S]?))")
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_WRITTEN = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"})
+_MESSAGE_FORMAT = regex.compile(r"\{\d")
+
+
+def parse_po(content: bytes, options: FileOptions) -> TextFile:
+    """PO: entries without a translation, or with `replaces` all. Obsolete entries, flags and the
+    header stay."""
+    decoded = decode(content)
+    text = decoded.text
+    starts = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
+    spelling = functools.partial(_po_strings, "\r\n" if "\r\n" in text else "\n")
+    places = [
+        Place(*span, Segment(source), spelling, is_filled=True)
+        for entry in _po_entries(text)
+        if entry.msgid and not entry.obsolete
+        for span, source in _po_unfilled(text, starts[(entry.linenum or 1) - 1], entry, options)
+    ]
+    return TextFile(decoded, places)
+
+
+def _po_entries(text: str) -> Sequence[polib.POEntry]:
+    """Raises InvalidDocument. polib opens what is the name of a file; no name has a line end."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if _KEYWORD.match(line) and not _WHOLE.fullmatch(line):
+            raise invalid("PO", f"line {number}")
+    given = text + "\n"
+    if os.path.exists(given):
+        raise InvalidDocument("the file is not a PO file")
+    try:
+        return list(polib.pofile(given, check_for_duplicates=False))
+    except (OSError, ValueError, IndexError, AttributeError, KeyError, UnicodeError) as error:
+        raise invalid("PO", str(error).replace(given, "")[:200] or "it cannot be parsed") from None
+
+
+def _po_unfilled(
+    text: str, start: int, entry: polib.POEntry, options: FileOptions
+) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where the strings to fill stand of the entry that begins at `start`, and their sources."""
+    found = _MSGSTR.search(text, start)
+    if found is None:
+        raise invalid("PO", f"the entry of line {entry.linenum} has no msgstr")
+    while found:
+        form = int(found["form"] or 0)
+        source = entry.msgid_plural if entry.msgid_plural and form else entry.msgid
+        is_done = bool((entry.msgstr_plural or {0: entry.msgstr}).get(form))
+        if has_letters(source) and (options.replaces or not is_done):
+            end = found.start("strings") + len(found["strings"].rstrip())
+            yield (found.start("strings"), end), source
+        found = _MSGSTR.match(text, found.end() + 1)
+
+
+def _po_strings(line_end: str, translation: str) -> str:
+    """A translation as strings of PO."""
+    lines = [polib.escape(line) for line in translation.splitlines(keepends=True)]
+    if len(lines) < 2 and len(translation) <= _WIDTH:
+        return f'"{"".join(lines)}"'
+    parts = [part for line in lines for part in _wrapped(line)]
+    return line_end.join(f'"{part}"' for part in ["", *parts])
+
+
+def _wrapped(line: str) -> Iterator[str]:
+    """Parts of a line that end behind a space."""
+    start = 0
+    while len(line) - start > _WIDTH:
+        cut = line.rfind(" ", start, start + _WIDTH) + 1
+        if cut <= start:
+            cut = line.find(" ", start) + 1 or len(line)
+        yield line[start:cut]
+        start = cut
+    if start < len(line):
+        yield line[start:]
+
+
+def parse_json(content: bytes, options: FileOptions) -> TextFile:
+    """JSON: string values, if the file is what RFC 8259 allows. A key that begins with `@` or `$`
+    keeps its value."""
+    decoded = decode_unicode(content)
+    try:
+        document = _JsonDecoder().decode(decoded.text)
+    except json.JSONDecodeError as error:
+        raise invalid("JSON", f"line {error.lineno}") from None
+    is_ascii = decoded.text.isascii() and "\\u" in decoded.text
+    spelling = json.JSONEncoder(ensure_ascii=is_ascii).encode
+    values = (value for value in _json_values(document) if is_worded(value))
+    places = [Place(*value.span, Segment(str(value)), spelling) for value in values]
+    return TextFile(decoded, places)
+
+
+class _JsonValue(str):
+    """A string value, and where it stands."""
+
+    span: tuple[int, int]
+
+
+class _JsonMembers(list[tuple[str, Any]]):
+    """What an object has."""
+
+
+class _JsonDecoder(json.JSONDecoder):
+    """Reads strings as `_JsonValue`, but not keys. Its recursion is bounded as Python's."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            object_pairs_hook=_JsonMembers,
+            parse_int=str,  # long ones take time
+            parse_float=str,
+            parse_constant=self._refused,
+        )
+        self.parse_string = self._located
+        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
+
+    def _refused(self, name: str) -> object:
+        raise invalid("JSON", f"it has {name}")
+
+    def _located(self, text: str, begin: int, strict: bool) -> tuple[str, int]:
+        read, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
+        value = _JsonValue(read)
+        value.span = begin - 1, end
+        return value, end
+
+
+def _json_values(document: object) -> Iterator[_JsonValue]:
+    if isinstance(document, _JsonMembers):
+        document = [value for key, value in document if key[:1] not in ("@", "$")]
+    if isinstance(document, list):
+        for value in document:
+            yield from _json_values(value)
+    elif isinstance(document, _JsonValue) and not _has_surrogate(document):
+        yield document
+
+
+def _has_surrogate(value: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def parse_properties(content: bytes, options: FileOptions) -> TextFile:
+    """.properties in UTF-8 or ISO 8859-1, as Java reads them. A file of ASCII gets only escapes."""
+    try:
+        decoded = decode_unicode(content)
+    except InvalidDocument:
+        if b"\0" in content:
+            raise
+        decoded = DecodedText(content.decode("latin-1"), _encode_latin)
+    is_ascii = decoded.text.isascii()
+    places = []
+    for start, end in _property_values(decoded.text):
+        value = _property_read(decoded.text[start:end])
+        is_message = bool(_MESSAGE_FORMAT.search(value)) and "''" in value
+        if is_worded(value):
+            read = value.replace("''", "'") if is_message else value
+            spelling = _PropertySpelling(is_ascii, is_message)
+            places.append(Place(start, end, Segment(read), spelling))
+    return TextFile(decoded, places)
+
+
+def _encode_latin(text: str) -> bytes:
+    return _escape(text, 0xFF).encode("latin-1")
+
+
+@dataclass(frozen=True)
+class _PropertySpelling:
+    """Writes a translation as a value. `is_message`: MessageFormat doubles apostrophes."""
+
+    is_ascii: bool
+    is_message: bool
+
+    def __call__(self, translation: str) -> str:
+        if self.is_message:
+            translation = translation.replace("'", "''")
+        written = translation.translate(_WRITTEN)
+        if written[:1] == " ":
+            written = "\\" + written
+        return _escape(written, 0x7F) if self.is_ascii else written
+
+
+def _property_values(text: str) -> Iterator[tuple[int, int]]:
+    position = 0
+    while position < len(text):
+        if comment := _COMMENT.match(text, position):
+            position = comment.end()
+            continue
+        line = _LINE.match(text, position)
+        if line is None or line.end() == position:
+            raise invalid(".properties", f"line {text.count(chr(10), 0, position) + 1}")
+        key = _KEY.match(text, position, line.end())
+        end = position + len(line.group().rstrip("\r\n"))
+        if key and key.end() < end:
+            yield key.end(), end
+        position = line.end()
+
+
+def _property_read(written: str) -> str:
+    """The value that is written so. A pair of surrogates is one character."""
+    read = _ESCAPE.sub(_unescaped, written)
+    return read.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _unescaped(match: regex.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    return "" if match[2] else _ESCAPED.get(match[3], match[3])
+
+
+def _escape(text: str, most: int) -> str:
+    """Spell characters above `most` by their UTF-16 units."""
+    return "".join(char if ord(char) <= most else _units(char) for char in text)
+
+
+def _units(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
