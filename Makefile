@@ -24,7 +24,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-sets lint docs docs-serve train bench native-check gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
+.PHONY: help install serve test test-sets lint tables docs docs-serve train bench native-check gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test proxy-test soak faults lock audit sbom licences
 
@@ -76,7 +76,11 @@ lint: $(LINTING) ## check style, types and who imports whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: .venv/with-docs ## build the documentation site in build/site; a broken link fails
+tables: $(SERVING) ## write the tables of settings, metrics, fields and errors into docs/
+	$(BIN)/python -m docs.tables
+
+docs: .venv/with-docs ## build the documentation site in build/site; a broken link or an old table fails
+	$(BIN)/python -m docs.tables --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-serve: .venv/with-docs ## show the documentation site at http://127.0.0.1:8001
@@ -105,7 +109,7 @@ observe-test: ## check and test the rules of Prometheus (needs promtool, of Debi
 	promtool check config deploy/prometheus/prometheus.yml
 	promtool test rules tests/deploy/rules_test.yml
 
-CLIENT_TESTS := python_clients keys node_clients libretranslate_tests
+CLIENT_TESTS := python_clients keys node_clients libretranslate_tests django_clients
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm for some)
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 

@@ -28,7 +28,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import uvloop
 
@@ -39,58 +39,55 @@ from model.checkpoint import load_checkpoint
 from model.decoding.sentence import SourceSentence
 from model.runner import Runner
 from service.engine.admission import AdmissionControl
-from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import EngineRequest, SentenceTask
+from service.engine.schedule import Schedule
+from service.engine.sentence_task import (
+    EngineRequest,
+    Place,
+    SentenceOutcome,
+    SentenceTask,
+    expected_work,
+)
 from service.engine.worker import Worker
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 
-_Made = TypeVar("_Made")
 MAX_SLOTS = 64
 MAX_ROWS = 256
 MAX_PREFILL_TOKENS = 1024
 
 
-class Batches(Scheduler):
+class Batches(Schedule):
     """At most `size` sentences, and nobody joins before the last of them is done."""
 
-    def __init__(self, size: int) -> None:
-        super().__init__(MAX_PREFILL_TOKENS)
+    def __init__(self, runner: Runner, size: int) -> None:
+        super().__init__(runner, MAX_PREFILL_TOKENS, is_preemptive=False)
         self._size = size
         self.batches: list[list[SentenceTask]] = []
 
-    def take(
-        self,
-        num_free_slots: int,
-        num_free_rows: int,
-        num_running: int = 0,
-        max_tokens: int | None = None,
-        num_wanted: int | None = None,
-    ) -> list[SentenceTask]:
-        if num_running:
+    def newcomers(self) -> list[SentenceTask]:
+        if self.running or not self.waiting:
             return []
-        self.batches.append(super().take(min(num_free_slots, self._size), num_free_rows))
-        return self.batches[-1]
-
-    def take_short(
-        self, num_free_slots: int, num_free_rows: int, max_level: int, max_tokens: int
-    ) -> list[SentenceTask]:
-        return []
+        batch: list[SentenceTask] = []
+        while self.waiting and len(batch) < min(self._size, self._runner.max_slots):
+            batch.append(self.waiting.most_urgent)
+            self.waiting.take(batch[-1])
+        self.batches.append(batch)
+        return batch
 
 
 class Policy(NamedTuple):
     """How many workers there are, who joins whom, and whether a batch is answered as one."""
 
     num_workers: int
-    make_scheduler: Callable[[], Scheduler]
+    make_schedule: Callable[[Runner], Schedule]
     are_answered_together: bool = False
 
 
 POLICIES = {
-    "single": Policy(1, lambda: Batches(1)),
-    "batch": Policy(2, lambda: Batches(MAX_SLOTS), are_answered_together=True),
-    "batch-each": Policy(2, lambda: Batches(MAX_SLOTS)),
-    "continuous": Policy(2, lambda: Scheduler(MAX_PREFILL_TOKENS)),
+    "single": Policy(1, lambda runner: Batches(runner, 1)),
+    "batch": Policy(2, lambda runner: Batches(runner, MAX_SLOTS), are_answered_together=True),
+    "batch-each": Policy(2, lambda runner: Batches(runner, MAX_SLOTS)),
+    "continuous": Policy(2, lambda runner: Schedule(runner, MAX_PREFILL_TOKENS)),
 }
 
 
@@ -124,21 +121,24 @@ async def serve(
     """Serve every sentence, arriving at random at `rate` a second."""
     rng = random.Random(seed)
     requests: list[EngineRequest] = []
+    loop = asyncio.get_running_loop()
     ended: dict[EngineRequest, float] = {}
-    async with running(policy, runners) as (workers, schedulers):
+    async with running(policy, runners) as (workers, schedules):
         started = moment = time.monotonic()
         for sentence in sentences:
             moment += rng.expovariate(rate)
             await asyncio.sleep(max(0.0, moment - time.monotonic()))
-            request = EngineRequest(asyncio.get_running_loop().create_future(), moment, 1)
-            request.future.add_done_callback(functools.partial(_note_end, ended, request))
-            request.add([sentence])
-            min(workers, key=lambda worker: worker.load).put(request.tasks)
+            future: asyncio.Future[list[SentenceOutcome]] = loop.create_future()
+            request = EngineRequest(future, moment, 1, expected_work(sentence))
+            future.add_done_callback(functools.partial(_note_end, ended, request))
+            task = SentenceTask(sentence, request)
+            task.join(Place(request, 0, is_streamed=False))
+            min(workers, key=lambda worker: worker.load).put([task])
             requests.append(request)
         await asyncio.gather(*(request.future for request in requests))
     reached = len(sentences) / (time.monotonic() - started)
     if policy.are_answered_together:
-        ended = _ends_of_batches(schedulers, ended)
+        ended = _ends_of_batches(schedules, ended)
     latencies = [ended[request] - request.arrived_seconds for request in requests]
     return Result(reached, percentile(latencies, 50), percentile(latencies, 95))
 
@@ -147,26 +147,38 @@ def _note_end(ended: dict[EngineRequest, float], request: EngineRequest, _: obje
     ended[request] = time.monotonic()
 
 
-def _giving(value: _Made) -> Callable[[], _Made]:
-    return lambda: value
+def _giving(runner: Runner) -> Callable[[], Runner]:
+    return lambda: runner
+
+
+def _keep(schedule: Schedule, _: object) -> Schedule:
+    return schedule
 
 
 @asynccontextmanager
 async def running(
     policy: Policy, runners: Sequence[Runner]
-) -> AsyncGenerator[tuple[list[Worker], list[Scheduler]]]:
+) -> AsyncGenerator[tuple[list[Worker], list[Schedule]]]:
     """The workers of the policy."""
     metrics, admission = Metrics().of_model("benchmark"), AdmissionControl(10**9, 10**9)
-    schedulers = [policy.make_scheduler() for _ in range(policy.num_workers)]
+    schedules = [policy.make_schedule(runner) for runner in runners]
     busy_workers: set[Worker] = set()
     workers = [
-        Worker(_giving(r), _giving(s), admission, metrics, busy_workers, NotReady)
-        for r, s in zip(runners, schedulers, strict=False)
+        Worker(
+            _giving(runner),
+            functools.partial(_keep, schedule),
+            admission,
+            metrics,
+            busy_workers,
+            NotReady,
+            SentenceTask.publish,
+        )
+        for runner, schedule in zip(runners, schedules, strict=True)
     ]
     for worker in workers:
         worker.start()
     try:
-        yield workers, schedulers
+        yield workers, schedules
     finally:
         for worker in workers:
             worker.request_stop()
@@ -174,10 +186,10 @@ async def running(
 
 
 def _ends_of_batches(
-    schedulers: Sequence[Scheduler], ended: dict[EngineRequest, float]
+    schedules: Sequence[Schedule], ended: dict[EngineRequest, float]
 ) -> dict[EngineRequest, float]:
     """Every request as late as the last of its batch."""
-    batches = [b for s in schedulers if isinstance(s, Batches) for b in s.batches]
+    batches = [b for s in schedules if isinstance(s, Batches) for b in s.batches]
     return {
         task.request: max(ended[other.request] for other in batch)
         for batch in batches

@@ -1,14 +1,15 @@
-"""MkDocs hook: replaces markers such as `<!-- table: settings -->` with tables made from the code.
+"""Write the tables of settings, metrics, fields and errors into the pages: `make tables`.
 
-A page therefore cannot disagree with the program. An unknown marker raises KeyError and fails the
-build.
+A page marks a table by `<!-- table: settings -->` and `<!-- end -->`. With --check nothing is
+written, and the exit code is 1 if a page differs from the code.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from pathlib import Path
 
 from prometheus_client import Metric
 
@@ -18,30 +19,44 @@ from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
 from service.settings import Settings
 
-_MARKER = re.compile(r"<!-- table: ([a-z-]+) -->")
+_DOCS = Path(__file__).parent
+_MARKED = re.compile(r"(?<=<!-- table: )([a-z]+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """MkDocs calls this with the source of each page."""
-    return _MARKER.sub(lambda match: TABLES[match[1]](), markdown)
+def main(arguments: Sequence[str]) -> int:
+    """Write every table, or with --check print the pages whose tables are stale -> exit code."""
+    is_check = list(arguments) == ["--check"]
+    stale = [page for page in sorted(_DOCS.rglob("*.md")) if _is_stale(page)]
+    for page in stale:
+        if is_check:
+            sys.stderr.write(
+                f"{page.relative_to(_DOCS.parent)} has an old table: run make tables\n"
+            )
+        else:
+            page.write_text(with_tables(page.read_text("utf-8")), encoding="utf-8")
+    return int(is_check and bool(stale))
+
+
+def with_tables(markdown: str) -> str:
+    """A page with the tables of today's code. Raises KeyError for an unknown table."""
+    return _MARKED.sub(lambda match: f"{match[1]} -->\n\n{TABLES[match[1]]()}\n\n", markdown)
 
 
 def settings_table() -> str:
-    """Every setting with its flag, environment variable, default and meaning."""
+    """Every setting with its flag, default and meaning."""
     rows = [
         (
             f"`--{name.replace('_', '-')}`",
-            f"`DRAGOMAN_{name.upper()}`",
             f"`{_default(name, field.default)}`",
             field.description or "",
         )
         for name, field in Settings.model_fields.items()
     ]
-    return _table(("flag", "variable", "default", "meaning"), rows)
+    return _table(("flag", "default", "meaning"), rows)
 
 
 def metrics_table() -> str:
-    """Every metric of the server's own with its type, labels and meaning."""
+    """Every metric of the server's own with its type and meaning."""
     families = sorted(Metrics().registry.collect(), key=lambda family: family.name)
     own = [family for family in families if family.name.startswith("dragoman_")]
     rows = [(f"`{_exported(family)}`", family.type, family.documentation) for family in own]
@@ -51,21 +66,21 @@ def metrics_table() -> str:
 def fields_table() -> str:
     """Every field of a request to /translate."""
     rows = [
-        (f"`{name}`", "yes" if field.is_required() else "", field.description or "")
+        (f"`{name}`" + (" (required)" if field.is_required() else ""), field.description or "")
         for name, field in TranslateRequest.model_fields.items()
     ]
-    return _table(("field", "required", "meaning"), rows)
+    return _table(("field", "meaning"), rows)
 
 
 def errors_table() -> str:
     """Every error code with its HTTP status and meaning."""
-    known = [ServiceError, *_subclasses(ServiceError)]
-    kinds = sorted(known, key=lambda kind: (kind.status, kind.code), reverse=True)
-    rows = {
-        kind.code: (str(kind.status), f"`{kind.code}`", _first_sentence(kind.__doc__))
-        for kind in kinds
-    }
-    return _table(("status", "code", "meaning"), reversed(rows.values()))
+    known: list[type[ServiceError]] = [ServiceError, *_subclasses(ServiceError)]
+    rows: dict[str, tuple[str, str, str]] = {}
+    for kind in sorted(known, key=lambda kind: (kind.status, kind.code)):
+        row = (str(kind.status), f"`{kind.code}`", _first_paragraph(kind.__doc__))
+        rows.setdefault(kind.code, row)  # the base comes before classes with the same code
+    del rows["limit_exceeded"]  # the base of four others
+    return _table(("status", "code", "meaning"), rows.values())
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -76,10 +91,17 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
+def _is_stale(page: Path) -> bool:
+    markdown = page.read_text("utf-8")
+    return with_tables(markdown) != markdown
+
+
 def _default(name: str, value: object) -> str:
     if name == "model":
         return ",".join(BUNDLED_NAMES)
-    return "none" if value == () else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value in ((), None) else str(value)
 
 
 def _exported(family: Metric) -> str:
@@ -92,7 +114,7 @@ def _subclasses(kind: type[ServiceError]) -> Iterable[type[ServiceError]]:
         yield from _subclasses(subclass)
 
 
-def _first_sentence(doc: str | None) -> str:
+def _first_paragraph(doc: str | None) -> str:
     return " ".join((doc or "").split("\n\n")[0].split())
 
 
@@ -103,3 +125,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -19,7 +19,7 @@
     ├─ NotFound                  404 not_found
     ├─ UnknownFile               404 unknown_file
     ├─ UnknownGlossary           404 unknown_glossary
-    ├─ RequestTimeout            408 request_timeout
+    ├─ MethodNotAllowed          405 method_not_allowed
     ├─ GlossaryExists            409 glossary_exists
     ├─ BodyTooLarge              413 body_too_large
     ├─ DocumentTooLarge          413 document_too_large
@@ -64,7 +64,7 @@ _REJECTIONS = (401, 403, 413, 421, 429, 456, 503)
 
 
 class ServiceError(Exception):
-    """An error that the client receives."""
+    """The server failed; its log has the request's id."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
@@ -113,7 +113,7 @@ class MissingField(ServiceError):
 
 
 class NotOffered(ServiceError):
-    """A field or route of another API asks for what this server cannot do."""
+    """A field or route of another API asks for something this server does not offer."""
 
     status, code = 400, "not_offered"
 
@@ -189,16 +189,16 @@ class UnknownGlossary(ServiceError):
     status, code = 404, "unknown_glossary"
 
 
+class MethodNotAllowed(ServiceError):
+    """The path has other methods."""
+
+    status, code = 405, "method_not_allowed"
+
+
 class GlossaryExists(ServiceError):
     """There is a glossary with this name."""
 
     status, code = 409, "glossary_exists"
-
-
-class RequestTimeout(ServiceError):
-    """The request took too long to arrive."""
-
-    status, code = 408, "request_timeout"
 
 
 class BodyTooLarge(ServiceError):
@@ -226,19 +226,19 @@ class TooManyTexts(ServiceError):
 
 
 class UnsupportedMediaType(ServiceError):
-    """The Content-Type is not served."""
+    """The server does not accept this Content-Type or encoding."""
 
     status, code = 415, "unsupported_media_type"
 
 
 class UnknownHost(ServiceError):
-    """The request's Host is none of the server's names."""
+    """The Host header is not a name of this server."""
 
     status, code = 421, "unknown_host"
 
 
 class InvalidField(ServiceError):
-    """A field has a value that is not allowed, or fields contradict."""
+    """A field has a value that is not allowed, or two fields contradict each other."""
 
     status, code = 422, "invalid_field"
 
@@ -279,7 +279,7 @@ class TooManyAtOnce(LimitExceeded):
 
 
 class QuotaExceeded(LimitExceeded):
-    """The key has used its characters of this month."""
+    """The key has used up its characters for this month."""
 
     code = "quota_exceeded"
 

@@ -60,7 +60,7 @@ class OfflineTranslator:
         """`pair`: the only source and target language; fewer models may be loaded."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings, loaded = load_offline(paths, options)
-        self._engines, self._dispatcher, self._text_pool = wire(settings, loaded, Metrics())
+        self._engines, self._dispatcher = wire(settings, loaded, Metrics())
         twice_full = 2 * max(model.sizes.max_slots for model in loaded)
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
@@ -83,7 +83,6 @@ class OfflineTranslator:
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
         for engine in self._engines.values():
             engine.stop()
-        self._text_pool.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -14,7 +14,6 @@ from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics, ModelMetrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
-from service.translation.text_pool import TextPool
 from service.translation.translator import Translator
 
 _MOST_REBUILDS = 5
@@ -22,12 +21,10 @@ _MOST_REBUILDS = 5
 
 
 class Wired(NamedTuple):
-    """Engines by model name, not yet started, their dispatcher, and the threads that read its
-    texts."""
+    """Engines by model name, not yet started, and their dispatcher."""
 
     engines: Mapping[str, Engine]
     dispatcher: Dispatcher
-    text_pool: TextPool
 
 
 def wire(
@@ -41,10 +38,8 @@ def wire(
         model.name: _make_engine(settings, model, metrics.of_model(model.name), busy_workers)
         for model in models
     }
-    pool = TextPool()
-    translators = [Translator(model, engines[model.name], pool) for model in models]
-    dispatcher = Dispatcher(translators, pool, settings.max_beam_size)
-    return Wired(engines, dispatcher, pool)
+    translators = [Translator(model, engines[model.name]) for model in models]
+    return Wired(engines, Dispatcher(translators, settings.max_beam_size))
 
 
 def _make_engine(

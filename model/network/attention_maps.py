@@ -24,7 +24,7 @@ def default_heads(config: ModelConfig) -> tuple[AttentionHead, ...]:
     """The heads whose mean aligns words if none were chosen on data: all heads of one layer.
 
     A deep decoder's penultimate layer aligns best (Garg et al. 2019); of two layers the last one
-    does (measured, see docs/alignment.md).
+    does (docs/details.md).
     """
     layers = config.n_decoder_layers
     layer = layers - 2 if layers >= _LEAST_DEEP_LAYERS else layers - 1

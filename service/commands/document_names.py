@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.translation.documents.formats import FORMATS
+from service.translation.documents.formats import FORMATS, SAVE_AS
 
 _TEXT = ".txt"
 
 
 def is_document(path: Path) -> bool:
-    """Whether the file has a format of its own; any other is plain text."""
+    """Whether the file has a format of its own, which may be refused; any other is plain text."""
     suffix = path.suffix.lower()
-    return suffix in FORMATS and suffix != _TEXT
+    return (suffix in FORMATS or suffix in SAVE_AS) and suffix != _TEXT
 
 
 def output_name(path: Path) -> str:

@@ -13,6 +13,8 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
+from service.translation.documents.segments import guessed_encoding
+
 _PART_BYTES = 16_384
 _LINE_BYTES = 262_144
 _BOUNDARY = re.compile(r"[\s。！？]")
@@ -48,12 +50,13 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def _parts(file: BinaryIO, name: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder = None
     num_read, rest, is_first, is_last = 0, "", True, False
     while not is_last:
         block = file.read(_PART_BYTES)
         is_last = len(block) < _PART_BYTES
         block += b"" if is_last else file.readline(_LINE_BYTES)
+        decoder = decoder or codecs.getincrementaldecoder(_encoding_of(block))()
         num_pending = len(decoder.getstate()[0])
         try:
             text = rest + decoder.decode(block, final=is_last)
@@ -66,6 +69,18 @@ def _parts(file: BinaryIO, name: str) -> Iterator[str]:
         is_first = False
         if part:
             yield part
+
+
+def _encoding_of(beginning: bytes) -> str:
+    """UTF-8, unless the beginning of a text seems to be in another encoding."""
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    lines = beginning[: beginning.rfind(b"\n") + 1] or beginning
+    try:
+        is_text = "\0" not in lines.decode()
+    except UnicodeDecodeError:
+        is_text = False
+    return "utf-8" if is_text else guessed_encoding(lines) or "utf-8"
 
 
 def _cut(text: str) -> tuple[str, str]:

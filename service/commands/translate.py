@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -59,10 +60,10 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(allow_dash=True, path_type=Path),
+    type=click.Path(allow_dash=True),
     default="-",
     help="File to write to; it keeps what was translated before an error. Or a directory, for a "
-    "file of its own from each of FILES.",
+    "file of its own from each of FILES; one that ends in / is made.",
 )
 def translate(
     files: tuple[Path, ...],
@@ -75,7 +76,7 @@ def translate(
     length_penalty: float | None,
     max_slots: int,
     replace: bool,
-    output: Path,
+    output: str,
 ) -> None:
     """Translate FILES, or standard input, to standard output or to -o.
 
@@ -91,7 +92,7 @@ def translate(
         with contextlib.ExitStack() as opened:
             pieces = [
                 _Piece(opened.enter_context(Output(path)), inputs)
-                for path, inputs in _planned(files, None if str(output) == "-" else output)
+                for path, inputs in _planned(files, _made(output))
             ]
             for piece in pieces:
                 for file in piece.inputs:
@@ -109,6 +110,18 @@ class _Piece(NamedTuple):
 
     output: Output
     inputs: Sequence[Path | None]
+
+
+def _made(output: str) -> Path | None:
+    """The output's path, made if it ends as a directory; None for standard output. Raises
+    ValueError."""
+    path = None if output == "-" else Path(output)
+    if path and output.endswith(os.sep):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(f"cannot make {output}: {error.strerror or error}") from error
+    return path
 
 
 def _planned(

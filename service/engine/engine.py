@@ -14,24 +14,21 @@ from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
-from service.engine.batch_entries import BatchEntry
+from service.engine.batch_loop import BatchEntry, CancelReason
 from service.engine.interfaces import Runner
-from service.engine.scheduler import Scheduler
+from service.engine.schedule import Schedule
 from service.engine.sentence_task import (
     EngineRequest,
     SentenceOutcome,
     SentenceTask,
     Update,
-    deadline_error,
+    expected_work,
 )
 from service.engine.sharing import SharedSentences
 from service.engine.worker import Worker
 from service.errors import Draining, InvalidField, NotReady, ServiceError
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
-
-_MAX_PART = 64
-"""Sentences that are submitted at once; they take less than a millisecond."""
 
 
 @dataclass(frozen=True)
@@ -63,26 +60,22 @@ class Engine:
         self.admission = AdmissionControl(limits.max_waiting_sentences, limits.max_waiting_tokens)
         self._is_draining = False
         self._is_preemptive = limits.is_preemptive
+        self._shared = SharedSentences(limits.cache_bytes, metrics, self._stream_task)
         busy_workers = set() if busy_workers is None else busy_workers
         self._workers = [
             Worker(
                 make_runner,
-                lambda: Scheduler(limits.max_prefill_tokens),
+                lambda runner: Schedule(runner, limits.max_prefill_tokens, limits.is_preemptive),
                 self.admission,
                 metrics,
                 busy_workers,
                 self._unready,
-                limits.is_preemptive,
+                self._shared.publish,
                 most_rebuilds,
                 end_process,
             )
             for make_runner in make_runners
         ]
-        self._shared = (
-            SharedSentences(limits.cache_bytes, metrics, self._stream_task)
-            if limits.cache_bytes
-            else None
-        )
         self.max_beam_size = min(worker.max_beam_size for worker in self._workers)
         self.max_target_tokens = min(worker.max_target_tokens for worker in self._workers)
 
@@ -111,7 +104,7 @@ class Engine:
     @property
     def num_cached_bytes(self) -> int:
         """Estimated bytes of the cache of finished sentences."""
-        return self._shared.cache.num_bytes if self._shared else 0
+        return self._shared.cache.num_bytes
 
     @property
     def num_refused_paths(self) -> int:
@@ -214,59 +207,29 @@ class Engine:
         if widest > self.max_beam_size:
             raise InvalidField(f"beam_size must be at most {self.max_beam_size}, got {widest}")
         loop = asyncio.get_running_loop()
-        request = EngineRequest(loop.create_future(), time.monotonic(), len(sentences))
-        request.expected_work = prior_work
-        if deadline_seconds is not None:
-            request.ends_seconds = request.arrived_seconds + deadline_seconds
-        timer_seconds = loop.time() + (deadline_seconds or 0.0)
+        work = prior_work + sum(map(expected_work, sentences)) if self._is_preemptive else 0
+        request = EngineRequest(loop.create_future(), time.monotonic(), len(sentences), work)
         with contextlib.ExitStack() as at_end:
-            at_end.callback(request.free)
-            await self._submit(request, sentences, is_admitted)
-            at_end.callback(self._cancel_unsettled, request)
+            at_end.callback(self._cancel, request, "client")
             if deadline_seconds is not None:
-                timer = loop.call_at(timer_seconds, self._expire, request)
+                request.ends_seconds = request.arrived_seconds + deadline_seconds
+                timer = loop.call_later(deadline_seconds, self._expire, request)
                 at_end.callback(timer.cancel)
+            self._submit(request, sentences, is_admitted)
             yield request
 
-    def _cancel_unsettled(self, request: EngineRequest) -> None:
-        if request.num_unsettled:
-            self._cancel(request)
-
-    async def _submit(
-        self, request: EngineRequest, sentences: Sequence[SourceSentence], is_admitted: bool
-    ) -> None:
-        """Submit the sentences; many in parts, between which the event loop is free."""
-        if len(sentences) > _MAX_PART and not is_admitted:
-            self.require_room(len(sentences), sum(len(sentence.ids) for sentence in sentences))
-            is_admitted = True
-        try:
-            for start in range(0, len(sentences), _MAX_PART):
-                if len(sentences) > _MAX_PART:
-                    await asyncio.sleep(0)
-                self._submit_part(request, sentences[start : start + _MAX_PART], is_admitted)
-        except (asyncio.CancelledError, NotReady):
-            self._cancel(request)
-            raise
-
-    def _submit_part(
+    def _submit(
         self, request: EngineRequest, sentences: Sequence[SourceSentence], is_admitted: bool
     ) -> None:
         """Start the tasks that are neither in the cache nor computed for others; only these need
         room."""
-        tasks = request.add(sentences)
-        if not self._is_preemptive:
-            request.expected_work = 0
-        plan = self._shared.plan(tasks) if self._shared else None
-        if plan:
-            tasks = plan.tasks
+        tasks = self._shared.join(request, sentences)
         if is_admitted:
             self.require_running()
         elif tasks:
             self.require_room(len(tasks), sum(task.num_tokens for task in tasks))
         else:
             self.require_ready()
-        if self._shared and plan:
-            self._shared.follow(plan)
         for worker, own in self._assigned(tasks).items():
             worker.put(own)
 
@@ -282,24 +245,15 @@ class Engine:
             assigned.setdefault(worker, []).append(task)
         return assigned
 
-    def _cancel(self, request: EngineRequest) -> None:
-        """Cancel the request's tasks, except those that other requests want."""
-        tasks: Sequence[SentenceTask] = request.tasks
-        if self._shared:
-            tasks = self._shared.leave(request)
-        for owner, own in _by_request(tasks).items():
+    def _cancel(self, request: EngineRequest, reason: CancelReason) -> None:
+        """Cancel the request's open tasks, except those that other requests want."""
+        if tasks := self._shared.leave(request):
             for worker in self._workers:
-                worker.cancel(owner, own)
+                worker.cancel(tasks, reason)
 
     def _expire(self, request: EngineRequest) -> None:
-        """Fail the request's open tasks; those that other requests want go on for these."""
-        tasks: Sequence[SentenceTask] = request.tasks
-        if self._shared:
-            tasks = self._shared.leave(request)
-            request.fail_open_tasks(deadline_error(request))
-        for owner, own in _by_request(tasks).items():
-            for worker in self._workers:
-                worker.expire(owner, own)
+        request.fail(request.deadline_error())
+        self._cancel(request, "deadline")
 
     def _stream_task(self, task: SentenceTask) -> None:
         for worker in self._workers:
@@ -314,10 +268,3 @@ class Engine:
             return Draining("the server is about to stop and takes no more work")
         subject = f"the engine of {name}" if name else "the engine"
         return NotReady(f"{subject} is not running; try again later")
-
-
-def _by_request(tasks: Sequence[SentenceTask]) -> dict[EngineRequest, list[SentenceTask]]:
-    groups: dict[EngineRequest, list[SentenceTask]] = {}
-    for task in tasks:
-        groups.setdefault(task.request, []).append(task)
-    return groups

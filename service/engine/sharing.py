@@ -1,168 +1,158 @@
 """Computes identical sentences once: those in the cache, and those that are computed now.
 
-Only the event loop uses this. The worker of a sentence knows one task; its updates go to every
-request that wants the sentence.
+Only the event loop uses this.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from model.decoding.sentence import Hypothesis, SourceSentence
-from service.engine.cache import SentenceCache, key_of
 from service.engine.sentence_task import (
     EngineRequest,
+    News,
+    Place,
     SentenceOutcome,
     SentenceTask,
-    SentenceTimes,
     Update,
+    level_of,
 )
 from service.observability.metrics import ModelMetrics
 
-
-class Flight:
-    """One sentence that is computed, and the places of requests that want it ("single flight")."""
-
-    def __init__(self, key: SourceSentence, task: SentenceTask) -> None:
-        self.key, self.task = key, task
-        self.is_streamed = task.sentence.is_streamed
-        self._ids: list[int] = []
-        self.wanting = [task]
-        """The tasks that want the sentence; the first may have left."""
-
-    def join(self, task: SentenceTask) -> None:
-        """Send the updates to this task's request too, and what was streamed until now."""
-        self.wanting.append(task)
-        if task.sentence.is_streamed and self._ids:
-            task.request.receive(Update(task.index, tuple(self._ids)))
-
-    def leave(self, task: SentenceTask) -> None:
-        """Send no more updates to this task's request."""
-        if task in self.wanting:
-            self.wanting.remove(task)
-
-    def publish(self, update: Update) -> None:
-        """Pass an update on to all that want it."""
-        self._ids += update.ids
-        for task in self.wanting:
-            if update.outcome is not None:
-                outcome = update.outcome if task is self.task else _joined(task, update.outcome)
-                task.request.receive(Update(task.index, outcome=outcome))
-            elif task.sentence.is_streamed:
-                task.request.receive(Update(task.index, update.ids))
-
-
-@dataclass
-class Plan:
-    """What becomes of a request's tasks: found in the cache, joined to a flight, or computed."""
-
-    found: list[tuple[SentenceTask, Sequence[Hypothesis]]] = field(default_factory=list)
-    joining: list[tuple[SentenceTask, Flight]] = field(default_factory=list)
-    starting: dict[SourceSentence, Flight] = field(default_factory=dict)
-
-    @property
-    def tasks(self) -> list[SentenceTask]:
-        """The tasks to compute."""
-        return [flight.task for flight in self.starting.values()]
+_ENTRY_BYTES, _HYPOTHESIS_BYTES = 1500, 400
+_ID_BYTES, _TOKEN_BYTES = 40, 72
+"""What CPython takes for an entry, a hypothesis, an id, and an id with its log-probability."""
 
 
 class SharedSentences:
-    """The flights of one model, and its cache."""
+    """The tasks that are computed for one model, by sentence, and its cache.
+
+    Each wanted sentence has a place: the request that waits for it, in the task that computes it
+    ("single flight").
+    """
 
     def __init__(
         self, max_bytes: int, metrics: ModelMetrics, stream: Callable[[SentenceTask], None]
     ) -> None:
-        """`stream`: makes a task that is computed send its tokens as they settle."""
+        """`max_bytes`: of the cache; 0: equal sentences are computed each by itself. `stream`:
+        makes a task that is computed send its tokens as they settle."""
         self.cache = SentenceCache(max_bytes)
         self._metrics, self._stream = metrics, stream
-        self._flights: dict[SourceSentence, Flight] = {}
-        self._flight_of: dict[SentenceTask, Flight] = {}
+        self._tasks: dict[SourceSentence, SentenceTask] = {}
 
-    def plan(self, tasks: Sequence[SentenceTask]) -> Plan:
-        """Look every task up; change nothing."""
-        plan = Plan()
-        for task in tasks:
-            key = key_of(task.sentence)
-            if (hypotheses := self.cache.get(key)) is not None:
-                plan.found.append((task, hypotheses))
-            elif flight := plan.starting.get(key) or self._joinable(key, task):
-                plan.joining.append((task, flight))
-            else:
-                plan.starting[key] = Flight(key, task)
-        return plan
-
-    def follow(self, plan: Plan) -> None:
-        """Answer what was found, join flights and register new ones."""
-        for flight in plan.starting.values():
-            self._flights[flight.key] = self._flight_of[flight.task] = flight
-            flight.task.publish = self._publisher(flight)
-        for task, flight in plan.joining:
-            self._join(task, flight)
-        for task, hypotheses in plan.found:
-            times = SentenceTimes(task.request.arrived_seconds, 0.0, 0.0, 0.0)
-            outcome = SentenceOutcome(hypotheses, times=times)
-            task.request.receive(Update(task.index, outcome=outcome))
-        self._metrics.count_looked_up("hit", len(plan.found))
-        self._metrics.count_looked_up("joined", len(plan.joining))
-        self._metrics.count_looked_up("miss", len(plan.starting))
+    def join(
+        self, request: EngineRequest, sentences: Sequence[SourceSentence]
+    ) -> list[SentenceTask]:
+        """Give each sentence a place, or its outcome from the cache -> the tasks to compute."""
+        started: list[SentenceTask] = []
+        num_found = 0
+        for index, sentence in enumerate(sentences):
+            place = Place(request, index, sentence.is_streamed)
+            key = key_of(sentence) if self.cache.max_bytes else None
+            if key and (hypotheses := self.cache.get(key)) is not None:
+                num_found += 1
+                request.receive(Update(index, outcome=_found(hypotheses, request)))
+                continue
+            task = self._joinable(key, request) if key else None
+            if task is None:
+                task = SentenceTask(sentence, request, key)
+                started.append(task)
+                if key:
+                    self._tasks[key] = task
+            elif place.is_streamed and not task.is_streamed:
+                task.is_streamed = True
+                self._stream(task)
+            task.join(place)
+        if self.cache.max_bytes:
+            self._metrics.count_looked_up("hit", num_found)
+            self._metrics.count_looked_up("joined", len(sentences) - num_found - len(started))
+            self._metrics.count_looked_up("miss", len(started))
+        return started
 
     def leave(self, request: EngineRequest) -> list[SentenceTask]:
-        """Leave all flights of the request -> tasks, possibly of others, that nobody wants now."""
+        """Give up all places of the request -> tasks that nobody wants now."""
         unwanted: list[SentenceTask] = []
-        for task in request.tasks:
-            flight = self._flight_of.pop(task, None)
-            if flight is None:
-                continue
-            flight.leave(task)
-            if not flight.wanting:
-                self._forget(flight)
-                unwanted.append(flight.task)
+        for task in request.tasks:  # those without an outcome
+            task.places = [place for place in task.places if place.request is not request]
+            if not task.places:
+                self._forget(task)
+                unwanted.append(task)
+        request.tasks.clear()
         return unwanted
 
-    def _joinable(self, key: SourceSentence, task: SentenceTask) -> Flight | None:
-        """The flight of this sentence, unless it waits and is less urgent: a short request does not
+    def publish(self, task: SentenceTask, news: News) -> None:
+        """Pass the news of a task on to its places; keep a result."""
+        if isinstance(news, SentenceOutcome):
+            self._forget(task)
+            if news.error is None and task.key:
+                self.cache.put(task.key, news.hypotheses)
+        task.publish(news)
+
+    def _joinable(self, key: SourceSentence, request: EngineRequest) -> SentenceTask | None:
+        """The task of this sentence, unless it waits and is less urgent: a short request does not
         wait for a document's turn."""
-        flight = self._flights.get(key)
-        if flight is None or (flight.task.handle is None and flight.task.level > task.level):
+        task = self._tasks.get(key)
+        if task and task.handle is None and task.level > level_of(request.expected_work):
             return None
-        return flight
+        return task
 
-    def _join(self, task: SentenceTask, flight: Flight) -> None:
-        if task.sentence.is_streamed and not flight.is_streamed:
-            flight.is_streamed = True
-            self._stream(flight.task)
-        self._flight_of[task] = flight
-        flight.task.inherit(task)
-        flight.join(task)
-
-    def _publisher(self, flight: Flight) -> Callable[[Update], None]:
-        def publish(update: Update) -> None:
-            if update.outcome is not None:
-                self._land(flight, update.outcome)
-            flight.publish(update)
-
-        return publish
-
-    def _land(self, flight: Flight, outcome: SentenceOutcome) -> None:
-        self._forget(flight)
-        for task in flight.wanting:
-            self._flight_of.pop(task, None)
-        if outcome.error is None:
-            self.cache.put(flight.key, outcome.hypotheses)
-
-    def _forget(self, flight: Flight) -> None:
-        if self._flights.get(flight.key) is flight:
-            del self._flights[flight.key]
+    def _forget(self, task: SentenceTask) -> None:
+        if task.key and self._tasks.get(task.key) is task:
+            del self._tasks[task.key]
 
 
-def _joined(task: SentenceTask, outcome: SentenceOutcome) -> SentenceOutcome:
-    """The outcome for a place that joined later: its times add up to its own wait."""
-    if outcome.times is None:
-        return outcome
-    leader, arrived = outcome.times, task.request.arrived_seconds
-    total = max(0.0, leader.arrived + leader.queue + leader.encode + leader.decode - arrived)
-    decode = min(leader.decode, total)
-    encode = min(leader.encode, total - decode)
-    times = SentenceTimes(arrived, total - decode - encode, encode, decode)
-    return replace(outcome, times=times)
+def _found(hypotheses: Sequence[Hypothesis], request: EngineRequest) -> SentenceOutcome:
+    """The outcome of a sentence from the cache, which took no time."""
+    arrived = request.arrived_seconds
+    return SentenceOutcome(hypotheses, None, arrived, arrived, arrived, arrived)
+
+
+def key_of(sentence: SourceSentence) -> SourceSentence:
+    """All that a model's translation of a sentence depends on. Whether it is streamed does not
+    matter; a sample depends on the seed, which is one of the options."""
+    return replace(
+        sentence, ids=tuple(sentence.ids), prefix=tuple(sentence.prefix), is_streamed=False
+    )
+
+
+class SentenceCache:
+    """Hypotheses of sentences of one model. The least recently used go first when the bytes, which
+    are estimated, exceed `max_bytes`."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.num_bytes = 0
+        self._entries: OrderedDict[SourceSentence, Sequence[Hypothesis]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: SourceSentence) -> Sequence[Hypothesis] | None:
+        """Return the sentence's hypotheses, best first, or None."""
+        found = self._entries.get(key)
+        if found is not None:
+            self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: SourceSentence, hypotheses: Sequence[Hypothesis]) -> None:
+        """Keep the hypotheses, unless they alone exceed the bound."""
+        if key in self._entries or entry_bytes(key, hypotheses) > self.max_bytes:
+            return
+        self._entries[key] = hypotheses
+        self.num_bytes += entry_bytes(key, hypotheses)
+        while self.num_bytes > self.max_bytes:
+            self.num_bytes -= entry_bytes(*self._entries.popitem(last=False))
+
+
+def entry_bytes(key: SourceSentence, hypotheses: Sequence[Hypothesis]) -> int:
+    """An upper estimate of the memory of an entry."""
+    forms = (form.ids for term in key.terms for form in term.forms)
+    num_ids = len(key.ids) + len(key.prefix) + sum(map(len, forms))
+    num_bytes = _ENTRY_BYTES + _ID_BYTES * num_ids
+    for hypothesis in hypotheses:
+        num_bytes += _HYPOTHESIS_BYTES + _TOKEN_BYTES * len(hypothesis.log_probs)
+        if hypothesis.attention is not None:
+            num_bytes += hypothesis.attention.nbytes
+    return num_bytes

@@ -11,65 +11,32 @@ import contextlib
 import gc
 import itertools
 import logging
+import os
 import queue
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
-from service.engine.batch_entries import BatchEntry
-from service.engine.batch_loop import BatchLoop, Updates
+from service.engine.batch_loop import BatchEntry, BatchLoop, CancelReason, Updates
 from service.engine.interfaces import Runner
-from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import EngineRequest, SentenceTask
-from service.engine.thread_priority import lower_own_priority
+from service.engine.schedule import Schedule
+from service.engine.sentence_task import News, SentenceOutcome, SentenceTask
 from service.errors import NotReady
 from service.observability.metrics import ModelMetrics
 from service.signals import end_after_failure
 
 _logger = logging.getLogger(__name__)
 _REBUILD_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
+NICENESS = 5
+"""A third of the weight: the fair share of a core goes to the event loop first."""
 
 
-@dataclass(frozen=True)
-class _Work:
-    """Add sentence tasks."""
-
-    tasks: Sequence[SentenceTask]
-
-
-@dataclass(frozen=True)
-class _Stop:
-    """Stop the loop; the last message."""
-
-
-@dataclass(frozen=True)
-class _Cancel:
-    """Cancel tasks of a request."""
-
-    request: EngineRequest
-    tasks: Collection[SentenceTask]
-
-
-@dataclass(frozen=True)
-class _Expire:
-    """Fail tasks of a request: its deadline has passed."""
-
-    request: EngineRequest
-    tasks: Collection[SentenceTask]
-
-
-@dataclass(frozen=True)
-class _Stream:
-    """Send the task's tokens as they settle."""
-
-    task: SentenceTask
-
-
-_Message = _Work | _Cancel | _Expire | _Stream | _Stop
+_Message = Callable[[BatchLoop], None] | None
+"""What to do with the batch loop; None: stop."""
 
 
 class Worker:
@@ -83,22 +50,23 @@ class Worker:
     def __init__(
         self,
         make_runner: Callable[[], Runner],
-        make_scheduler: Callable[[], Scheduler],
+        make_schedule: Callable[[Runner], Schedule],
         admission: AdmissionControl,
         metrics: ModelMetrics,
         busy_workers: set[Worker],
         why_not_running: Callable[[], NotReady],
-        is_preemptive: bool = True,
+        publish: Callable[[SentenceTask, News], None],
         most_rebuilds: int | None = None,
         end_process: Callable[[str], None] = end_after_failure,
     ) -> None:
         """`busy_workers` holds the workers of the process that have work; they share the cores.
-        `is_preemptive`: as for `BatchLoop`. `most_rebuilds`: if building a runner fails so often
-        in a row, end the process; None: never. `end_process` gets the reason."""
-        self._make_runner, self._make_scheduler = make_runner, make_scheduler
+        `publish` gets the news of each task on the event loop. `most_rebuilds`: if building a
+        runner fails so often in a row, end the process; None: never. `end_process` gets the
+        reason."""
+        self._make_runner, self._make_schedule = make_runner, make_schedule
         self._admission, self._metrics = admission, metrics
         self._busy_workers, self._why_not_running = busy_workers, why_not_running
-        self._is_preemptive = is_preemptive
+        self._publish = publish
         self._most_rebuilds, self._end_process = most_rebuilds, end_process
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -147,7 +115,7 @@ class Worker:
     def request_stop(self) -> None:
         """Fail all running and waiting tasks, and stop the thread."""
         self.is_running = False
-        self._inbox.put(_Stop())
+        self._inbox.put(None)
 
     def join(self) -> None:
         """Wait until the thread ends; call `request_stop` first."""
@@ -160,40 +128,34 @@ class Worker:
             if not self.is_running:
                 raise self._why_not_running()
             self._admission.enter(tasks)
-            self._inbox.put(_Work(tasks))
+            self._inbox.put(lambda batch_loop: batch_loop.add(tasks))
         self._open.update(tasks)
         self.load += sum(task.num_rows for task in tasks)
 
-    def cancel(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
-        """Cancel those tasks of the request that are open, without an answer."""
-        self._inbox.put(_Cancel(request, tasks))
+    def cancel(self, tasks: Collection[SentenceTask], reason: CancelReason) -> None:
+        """Cancel those of the tasks that are open, without an answer."""
+        self._inbox.put(lambda batch_loop: batch_loop.cancel(tasks, reason))
         self._close(tasks)
-
-    def expire(self, request: EngineRequest, tasks: Collection[SentenceTask]) -> None:
-        """Fail those tasks of the request that are open with DeadlineExceeded."""
-        self._inbox.put(_Expire(request, tasks))
 
     def stream(self, task: SentenceTask) -> None:
         """Send the task's tokens from now on, if it is open."""
-        self._inbox.put(_Stream(task))
+        self._inbox.put(lambda batch_loop: batch_loop.stream(task))
 
     def _close(self, tasks: Iterable[SentenceTask]) -> None:
         for task in self._open.intersection(tasks):
             self._open.remove(task)
             self.load -= task.num_rows
 
-    def _publish(self, updates: Updates) -> None:
+    def _publish_all(self, updates: Updates) -> None:
         """Publish all updates of one step. Runs on the event loop."""
-        for task, update in updates:
-            if update.outcome is not None:
+        for task, news in updates:
+            if isinstance(news, SentenceOutcome):
                 self._close([task])
-            (task.publish or task.request.receive)(update)
+            self._publish(task, news)
 
     def _make_batch_loop(self, runner: Runner) -> BatchLoop:
         self.num_refused_paths = len(runner.refused_paths)
-        return BatchLoop(
-            runner, self._make_scheduler(), self._admission, self._metrics, self._is_preemptive
-        )
+        return BatchLoop(runner, self._make_schedule(runner), self._admission, self._metrics)
 
     def _run(self) -> None:
         """Run the thread: serve until stopped; after a crash, rebuild and serve again."""
@@ -227,34 +189,32 @@ class Worker:
 
     def _take_messages(self, batch_loop: BatchLoop) -> bool:
         """Handle all messages in the inbox; if idle, wait for one. Return False to stop."""
-        if batch_loop.is_idle:
-            self._busy_workers.discard(self)
-            message = self._inbox.get()
-            self._busy_workers.add(self)
-            if not _take(batch_loop, message):
-                return False
         with contextlib.suppress(queue.Empty):
-            while _take(batch_loop, self._inbox.get_nowait()):
-                pass
-            return False
+            while True:
+                is_idle = batch_loop.is_idle
+                if is_idle:
+                    self._busy_workers.discard(self)
+                message = self._inbox.get(block=is_idle)
+                self._busy_workers.add(self)
+                if message is None:
+                    return False
+                message(batch_loop)
         return True
 
     def _fail_everything(self) -> None:
+        """Answer all tasks, also those in the inbox. Whatever was asked of them may fail."""
         self._busy_workers.discard(self)
         with self._lock:
             self.is_running = False
-        newcomers: list[SentenceTask] = []
+        batch_loop = self._batch_loop
+        assert batch_loop is not None
         with contextlib.suppress(queue.Empty):
-            while True:
-                message = self._inbox.get_nowait()
-                if isinstance(message, _Work):
-                    newcomers += message.tasks
-                if isinstance(message, _Stop):
-                    self._inbox.put(message)
-                    break
-        if self._batch_loop is not None:
-            self._batch_loop.abandon(self._why_not_running(), newcomers)
-            self._send_updates(self._batch_loop.take_updates())
+            while (message := self._inbox.get_nowait()) is not None:
+                with contextlib.suppress(Exception):
+                    message(batch_loop)
+            self._inbox.put(None)
+        batch_loop.abandon(self._why_not_running())
+        self._send_updates(batch_loop.take_updates())
 
     def _rebuild(self) -> bool:
         """Build a new runner, with retries; return False if stopped first. Free the old runner
@@ -285,7 +245,7 @@ class Worker:
         """Wait for a stop message; drop others, which concern abandoned tasks."""
         ends = time.monotonic() + within_seconds
         with contextlib.suppress(queue.Empty):
-            while not isinstance(self._inbox.get(timeout=max(0.0, ends - time.monotonic())), _Stop):
+            while self._inbox.get(timeout=max(0.0, ends - time.monotonic())) is not None:
                 pass
             return True
         return False
@@ -293,23 +253,7 @@ class Worker:
     def _send_updates(self, updates: Updates) -> None:
         if updates and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the event loop has closed
-                self._loop.call_soon_threadsafe(self._publish, updates)
-
-
-def _take(batch_loop: BatchLoop, message: _Message) -> bool:
-    """Handle one message. Return False to stop."""
-    match message:
-        case _Stop():
-            return False
-        case _Cancel(request, tasks):
-            batch_loop.cancel(request, tasks)
-        case _Expire(request, tasks):
-            batch_loop.expire(request, tasks)
-        case _Stream(task):
-            batch_loop.stream(task)
-        case _Work(tasks):
-            batch_loop.add(tasks)
-    return True
+                self._loop.call_soon_threadsafe(self._publish_all, updates)
 
 
 def _clear_frames(error: BaseException | None) -> None:
@@ -318,3 +262,17 @@ def _clear_frames(error: BaseException | None) -> None:
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__
+
+
+def lower_own_priority() -> None:
+    """Make the calling thread nicer, so that the event loop runs first when threads wait for a
+    core.
+
+    Only Linux has a niceness for each thread; elsewhere, or if the system refuses, nothing changes.
+    Threads that it starts inherit it.
+    """
+    if sys.platform != "linux":
+        return
+    own = threading.get_native_id()
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + NICENESS)

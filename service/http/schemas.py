@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, get_args
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from model.decoding.options import BOUNDS
-from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import InvalidField
-from service.http.fields import NO_SPACE
-from service.http.glossary_field import GlossaryField
-from service.http.preferred_languages import PreferredLanguages, listed
-from service.http.request_model import RequestModel
+from service.http.models import (
+    NO_SPACE,
+    Code,
+    GlossaryField,
+    PreferredLanguages,
+    RequestModel,
+    Texts,
+    listed,
+)
 from service.translation.glossary import MAX_TERMS, Glossary
 from service.translation.job import Inspection, SplitSentences, TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
@@ -41,37 +44,6 @@ def _option(name: str, description: str) -> Any:
     return Field(None, ge=bounds.low, le=bounds.high, description=description)
 
 
-def check_texts(value: object) -> object:
-    """The validator of a field that holds a text or a list of texts."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(text, str) for text in value):
-        return value
-    raise PydanticCustomError("texts", "must be a string or a list of strings")
-
-
-def _check_kept(value: object) -> object:
-    strings = [value] if isinstance(value, str) else value
-    if strings is None or _are_kept_strings(strings):
-        return value
-    raise PydanticCustomError(
-        "kept",
-        f"must be a string or a list of at most {_MAX_KEPT} strings, each of at most "
-        f"{_MAX_KEPT_CHARACTERS} characters and not only spaces",
-    )
-
-
-def _are_kept_strings(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) <= _MAX_KEPT
-        and all(
-            isinstance(text, str) and text.strip() and len(text) <= _MAX_KEPT_CHARACTERS
-            for text in value
-        )
-    )
-
-
 class TranslateRequest(RequestModel):
     """A translation request.
 
@@ -81,101 +53,92 @@ class TranslateRequest(RequestModel):
 
     spelled_in_json = frozenset({"alternatives"})  # which LibreTranslate's clients spell
 
-    q: Annotated[str | list[str], BeforeValidator(check_texts)] = Field(
-        description="A text, or a list of texts."
-    )
-    source: str = Field(
-        max_length=MAX_CODE_CHARACTERS,
-        description='Language code of the text, or "auto" to detect it.',
-    )
-    target: str = Field(
-        max_length=MAX_CODE_CHARACTERS, description="Language code to translate into."
-    )
+    q: Texts = Field(description="A text, or a list of texts.")
+    source: Code = Field(description='Language code of the text, or "auto" to detect it.')
+    target: Code = Field(description="Language code to translate into.")
     preferred_languages: PreferredLanguages = None
     format: TextFormat = Field(
         "text",
-        description='How the text is written: "text", "html" (also XML), or "auto" for html if it '
-        "has elements of HTML.",
+        description='"text", "html" (also XML), or "auto": html if the text has HTML elements.',
     )
-    keep: Annotated[
-        _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None,
-        BeforeValidator(_check_kept),
-    ] = Field(
+    keep: _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None = Field(
         None,
-        description=f"Strings that stay as they are, {_MAX_KEPT} at most, of at most "
+        description=f"Strings that must stay as they are: at most {_MAX_KEPT}, of at most "
         f"{_MAX_KEPT_CHARACTERS} characters each.",
     )
     split_sentences: SplitSentences = Field(
         True,
-        description='Where sentences end. true: at their marks and at line breaks; "nonewlines": '
-        "single line breaks in plain text are spaces; false: as nonewlines, and a paragraph is one "
-        "sentence. What is longer than the model takes is always cut.",
+        description="Where sentences end. true: at their marks and at line breaks. "
+        '"nonewlines": single line breaks in plain text are spaces. false: as '
+        "nonewlines, and a paragraph is one sentence. Sentences that are too long "
+        "for the model are always cut.",
         json_schema_extra={"enum": [True, False, "nonewlines"]},
     )
     glossary: GlossaryField = Field(
         None,
-        description=f"Terms that the translation must have, {MAX_TERMS} at most, or the name of a "
-        "stored glossary.",
+        description=f"At most {MAX_TERMS} terms that the translation must contain, or the name "
+        "of a stored glossary.",
     )
     alternatives: int = Field(
-        0, ge=0, le=15, description="How many more translations to give, at most."
+        0, ge=0, le=15, description="How many other translations to return, at most."
     )
     api_key: str | None = Field(
         None,
         max_length=_MAX_KEY_CHARACTERS,
-        description="An API key, where the server has keys; else ignored.",
+        description="An API key, if the server has keys; otherwise ignored.",
     )
     secret: str | None = Field(
         None,
         max_length=_MAX_KEY_CHARACTERS,
-        description="LibreTranslate's; accepted and ignored.",
+        description="LibreTranslate's; ignored.",
     )
     beam_size: int | None = _option("beam_size", "Hypotheses to keep; 1 is greedy.")
     length_penalty: float | None = _option("length_penalty", "Above 1 prefers longer translations.")
     temperature: float | None = _option("temperature", "Sampling: 1 is neutral.")
-    top_k: int | None = _option("top_k", "Sampling: only the k likeliest tokens; 0 is all.")
-    top_p: float | None = _option("top_p", "Sampling: only the likeliest tokens of this mass.")
+    top_k: int | None = _option("top_k", "Sampling: only the k likeliest tokens; 0: all.")
+    top_p: float | None = _option(
+        "top_p", "Sampling: only the likeliest tokens with this total probability."
+    )
     seed: int | None = _option("seed", "Sampling: same seed, same translation; 0 by default.")
-    max_length: int | None = _option("max_length", "Tokens that a sentence's translation may have.")
+    max_length: int | None = _option("max_length", "Longest translation of a sentence, in tokens.")
     repetition_penalty: float | None = _option(
-        "repetition_penalty", "Above 1 makes words less likely that were used already."
+        "repetition_penalty", "Above 1 makes tokens that were already used less likely."
     )
     no_repeat_ngram_size: int | None = _option(
-        "no_repeat_ngram_size", "Tokens in a row that may not come twice; 0 allows all."
+        "no_repeat_ngram_size", "Forbid that a sequence of this many tokens repeats; 0: allow."
     )
-    target_prefix: Annotated[str | list[str] | None, BeforeValidator(check_texts)] = Field(
+    target_prefix: Texts | None = Field(
         None,
-        description="How the translation must begin, in fewer tokens than it may have; a list has "
-        "one beginning a sentence of q.",
+        description="Beginning of the translation, shorter than max_length; a list has one "
+        "beginning for each of the first sentences of q.",
     )
     deadline_ms: int | None = Field(
         None, ge=1, le=3_600_000, description="Give up after this many milliseconds."
     )
     details: bool | Inspection = Field(
         False,
-        description="Also give every sentence's tokens, scores, word alignment and checks; for a "
-        'text of one sentence with "attention" the attention of every layer and head, with '
-        '"search" the steps of the beam search.',
+        description="true adds each sentence's tokens, scores, word alignment and checks. For a "
+        'text of one sentence "attention" also adds the attention of every layer '
+        'and head, and "search" the steps of the beam search.',
         json_schema_extra={"enum": [True, False, *get_args(Inspection)]},
     )
     model: str | None = Field(
         None,
         max_length=_MAX_NAME_CHARACTERS,
-        description="The served model that is to translate; by default the first that can.",
+        description="Name of the served model to use; by default the first that has the "
+        "language pair.",
     )
 
     @property
     def texts(self) -> list[str]:
-        return [self.q] if isinstance(self.q, str) else self.q
+        return listed(self.q)
 
     @property
     def prefixes(self) -> list[str]:
         """Target prefixes of the first sentences. Raises InvalidField if q is a list."""
-        if self.target_prefix is None:
-            return []
-        if isinstance(self.q, list):
+        if self.target_prefix is not None and isinstance(self.q, list):
             raise InvalidField("target_prefix goes with one text, but q is a list")
-        return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix
+        return listed(self.target_prefix)
 
     def weight(self, default_beam_size: int) -> float:
         """How many times the hypotheses of a usual request it asks for, at least 1."""

@@ -35,47 +35,55 @@ _TOKEN_BUCKETS = (2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0, 256.
 _ROW_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 
 ENGINE_GAUGES = {
-    "workers": "Batches that are decoded side by side.",
-    "running": "Sentences in the batches; each takes a slot.",
-    "set_aside": "Sentences in the batches that the last step left out.",
-    "slots": "Sentences that fit into the batches.",
+    "workers": "Batches decoded side by side.",
+    "running": "Sentences in the batches; each holds a slot.",
+    "set_aside": "Sentences in the batches that the last step did not decode.",
+    "slots": "Sentences that the batches can hold.",
     "rows_used": "Hypotheses in the batches.",
-    "rows": "Hypotheses that fit into the batches.",
+    "rows": "Hypotheses that the batches can hold.",
     "waiting": "Sentences waiting for a slot.",
     "waiting_tokens": "Source tokens of the waiting sentences.",
     "ready": "1 if the server takes requests.",
     "cache_bytes": "Estimated memory of the cached sentences.",
-    "refused_paths": "Fast paths of the GPU that failed their proof at start and are off.",
+    "refused_paths": "Fast GPU paths that failed their test at start and are off.",
 }
 
 _MODEL_GAUGES = {
     **{name: (help_text,) for name, help_text in ENGINE_GAUGES.items()},
     "model_load_seconds": ("Time to load the model.",),
-    "model_info": ("Always 1; the labels tell.", "version", "device", "precision"),
+    "model_info": (
+        "Always 1; labels: version, device, precision.",
+        "version",
+        "device",
+        "precision",
+    ),
 }
 _MODEL_COUNTERS = {
-    "finished_total": ("Sentences that left the engine.", "finish_reason"),
-    "cancelled_total": ("Sentences that were given up before their end.", "cause"),
+    "finished_total": ("Sentences that left the engine, by finish_reason.", "finish_reason"),
+    "cancelled_total": ("Sentences that were cancelled, by cause.", "cause"),
     "looked_up_total": (
-        "Sentences by result: hit in the cache, joined to one that is computed, or miss.",
+        "Cache lookups of sentences by result: hit, joined (it is being computed) or miss.",
         "result",
     ),
-    "source_tokens_total": ("Source tokens taken into the batch.",),
+    "source_tokens_total": ("Source tokens of admitted sentences.",),
     "target_tokens_total": ("Target tokens of finished sentences' best hypotheses.",),
-    "engine_restarts_total": ("Times that the engine died and was rebuilt.",),
+    "engine_restarts_total": ("Times the engine died and was rebuilt.",),
 }
 _MODEL_HISTOGRAMS = {
-    "queue_wait_seconds": ("From a sentence's arrival to its admission.", _REQUEST_BUCKETS),
+    "queue_wait_seconds": (
+        "From a sentence's arrival to its admission to the batch.",
+        _REQUEST_BUCKETS,
+    ),
     "time_to_first_token_seconds": (
         "From a sentence's arrival to its first token.",
         _REQUEST_BUCKETS,
     ),
-    "inter_token_seconds": ("From one token of a running sentence to its next.", _STEP_BUCKETS),
-    "encode_seconds": ("One encoder pass over newly admitted sentences.", _STEP_BUCKETS),
-    "decode_step_seconds": ("One step of a batch.", _STEP_BUCKETS),
-    "step_rows": ("Hypotheses extended by one step.", _ROW_BUCKETS),
+    "inter_token_seconds": ("Between two tokens of a running sentence.", _STEP_BUCKETS),
+    "encode_seconds": ("One encoder pass over admitted sentences.", _STEP_BUCKETS),
+    "decode_step_seconds": ("One decoding step of a batch.", _STEP_BUCKETS),
+    "step_rows": ("Hypotheses decoded in one step.", _ROW_BUCKETS),
     "source_tokens_per_sentence": ("Source tokens of an admitted sentence.", _TOKEN_BUCKETS),
-    "target_tokens_per_sentence": ("Tokens of a finished translation.", _TOKEN_BUCKETS),
+    "target_tokens_per_sentence": ("Target tokens of a finished sentence.", _TOKEN_BUCKETS),
 }
 _ENGINE_SAMPLES = (
     *("model_info", "running", "slots", "rows_used", "rows", "waiting", "target_tokens_total"),
@@ -87,7 +95,7 @@ class _DroppedLines(Collector):
     """Asks the log when scraped."""
 
     def collect(self) -> Iterator[Metric]:
-        help_text = "Lines that the log could not take."
+        help_text = "Log lines that were dropped."
         yield CounterMetricFamily(_PREFIX + "log_lines_dropped", help_text, num_dropped())
 
 
@@ -103,20 +111,22 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
         self._requests = self._counter(
-            "requests_total", "Answered requests.", "endpoint", "outcome"
+            "requests_total", "Requests that ended, by endpoint and outcome.", "endpoint", "outcome"
         )
-        self._rejected = self._counter("rejected_total", "Requests refused.", "reason")
+        self._rejected = self._counter(
+            "rejected_total", "Refused requests, by reason (the error code).", "reason"
+        )
         self._request_seconds = self._histogram(
-            "request_seconds", "From a request's first byte to its answer.", "endpoint"
+            "request_seconds", "From a request's headers to the end of its answer.", "endpoint"
         )
         self._requests_to = functools.cache(self._requests.labels)
         self._seconds_of = functools.cache(self._request_seconds.labels)
         self._rejected_for = functools.cache(self._rejected.labels)
         self.database_lost = self._gauge(
-            "database_lost", "1 if the database's file was moved or replaced since the start."
+            "database_lost", "1 if the database file was moved or replaced since the start."
         )
         self.registry.register(_DroppedLines())
-        self.open_streams = self._gauge("open_streams", "Websockets that are open.")
+        self.open_streams = self._gauge("open_streams", "Open websockets.")
         self._counters = {
             name: self._counter(name, help_text, "model", *labels)
             for name, (help_text, *labels) in _MODEL_COUNTERS.items()

@@ -22,10 +22,10 @@ _DELIMITED = regex.compile(
     # {{x}} ${{ x }} {% x %} ${x} #{x} {} {0:d} {n, number} $(x) $t(x) [[x]]
     |[$%@\#]?\{\{\{?[^{}\n]{1,200}\}?\}\}|\{%[^{}\n]{1,200}%\}|[$%@\#]\{[^{}\n]{0,200}\}
     |\{\s*+/?[\w.$@-]*+(?:\[[^\]\s{}]{0,80}\])?\s*+(?:[:!,][^{}\n]{0,80})?\}
-    |\$t?\([^()\n]{1,80}\)|\$(?:1|[2-9](?:(?<=\$1(?!\w|[.,]\d).{0,200})|(?=.{0,200}\$1(?!\w|[.,]\d))))(?!\w|[.,]\d|\s?[MmBb]illi)
+    |\$t?\([^()\n]{1,80}\)|\$(?:1|[2-9](?<=\$1\b.{0,200}))(?!\w|[.,]\d|\s?[MmBb]illi)
     |\[\[[^\[\]\s]{1,80}\]\]
     # %NAME% %% %(x)s %-5.2f %1; not "100% sure"
-    |(?<!\d)%++[A-Za-z_]\w*+%++(?!\w)|%%|%\([^()\n]{1,80}\)[-+\#0-9.]*+[A-Za-z]
+    |(?<!\d)%++[A-Za-z_]\w*+%++(?![\p{Latin}\d_])|%%|%\([^()\n]{1,80}\)[-+\#0-9.]*+[A-Za-z]
     |(?<!\d)%(?:\d{1,2}\$)?[-+\#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?
         (?:hh?|ll?|[Lzjtq])?(?:[sdiufx@]|[oXeEFgGaAcCSpn](?![A-Za-z]))
     |(?<!\d)%L?\d{1,2}(?![\w$])
@@ -33,7 +33,7 @@ _DELIMITED = regex.compile(
     |(?:(?<=[\s(\["'])|^):[a-z_][a-z0-9_]+(?![\p{Latin}\d_:/])
     |(?<![\p{Latin}\d_:]):[a-z0-9_+-]{2,40}:(?![\p{Latin}\d_:])
     |\[(?:[A-Z]\d+[A-Z]?|\d{1,4}|[xX\ ])\]|⟦[^⟦⟧\s]{0,20}⟧|[⟦⟧]
-    |-(?<=\p{Han}-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\w'’-])
+    |-(?<=[\p{Han}\u3000-\u303f\uff00-\uff65("'„“‘]-|[^\s.!?:;–—-]\ -)[A-Za-z](?![\p{Latin}\d_'’-])
     # &nbsp; \n List<String> <name id="1"> <<NAME>> <%= x %>
     |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["']
     |(?<![\p{Latin}\d_])[A-Z]\w*+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
@@ -55,24 +55,26 @@ _TOKEN = regex.compile(
 )
 _CODE = regex.compile(
     r"""
-    # a_b a=b a\b __a __ $a @a #a %A
-    [\w\ufffc](?:_+|[\\@=|^<>\#]+)[\w\ufffc]|__\w|\w__|(?<!\w)(?:[@$\\=]|\#\d*)[\p{L}_]|%\p{Lu}
-    # two signs that text hardly has, operators, names with ™, a()
+    # a sign between letters or before them: a_b a=b a\b __a $a @a #a
+    [\w\ufffc](?:_+|[\\@=|^<>\#]+)[\w\ufffc]|(?<!\w)(?:[@$\\=]|\#\d*)[\p{L}_]
+    # two signs that text hardly has, operators, a(), flags
     |(?:(?:[\\@=|^{}]|\w>|<\w|\$(?!\d)|[%\#]\p{L}).*?){2}
-    |&&|\|\||[=!<>:+-]=|[-=]>|<-|::|://\S|\w[™®©]|\w\([)"'*]
-    # /a/b ~/a a/b/c/d a/b/c-d a/b:1 --a de-AT
-    |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/(?:[\w.+~-]++/[\w.]|[a-z]+-[a-z])
-    |\w/\w[\w.-]*(?::\d|\+[a-z])|/x-|^--\p{L}|^[a-z]{2}(?:-[A-Z][a-z]{3})?-[A-Z]{2}$
-    # a.b .a 1.2.3 and v1.2, not 24.12.2024 or 1.000.000
-    |(?:[\w\ufffc]{2}|[*)])\.\p{Ll}|^\.\p{Ll}\w|^v\d+\.\d
+    |&&|\|\||::|[=!<>:+-]=|[-=]>|\w\(\)|^--\p{L}
+    # places: /a/b ~/a a/b/c/d a/b:1 a://b **/a localhost:80
+    |^(?:~|\.{1,2})?//?[\p{L}\d_.@-]{2}|\w/[\w.+~-]++/[\w.+~-]++/[\w.]|\w/[\w.-]++:\d|://\S
+    |\*\*/|\p{L}:\d{2}
+    # names and numbers with dots: a.b .a a3.1 1.2.3 127.0.0.1; not 24.12.2024 or 1.000.000
+    |(?:[\w\ufffc]{2}|[*?)])\.\p{Ll}|^\.\p{Ll}\w|\p{L}\d+\.\d
+    |^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.|\b)){4}
     |^(?!(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,3}(?:\.\d{3})+)(?![\d.]|-\p{L}))\d+\.\d+\.\d
-    # yyyy-MM-dd a:b:c:d localhost:80 1a-2b-3c-4d-5e-6f AB12-CD34-EF56
-    |^(?:([yYMdDHhmsSTJ])\1+[-./:]?){2,}$|\w:\w*:\w*:\w|\p{L}:\d{2}
-    |^[\da-fA-F]{2}(?:-[\da-fA-F]{2}){5}$|^(?=[A-Z-]*\d)[A-Z\d]{2,}(?:-[A-Z\d]{2,}){2}
-    # 1a2b3c 0x1f X20931 getName FileName aHumpAndAnother; not LehrerInnen
+    # groups: yyyy-MM-dd a:b:c:d 1a-2b-3c AB12-CD34-EF56 978-3-16-148410-0
+    |^(?:([yYMdDHhmsS])\1++[-./:T]?){2,}$|\w:\w*:\w*:\w
+    |^(?=\D*\d)(?:(?P<group>[A-Z\d]{2,}|[a-f\d]{2,}|\d)-){2,}(?&group)
+    # letters among digits, and capitals within: 1a2b3c 0x1f X209 B-209 a1bC getName aHumpAndMore
     |(?<![A-Za-z\d])(?=[A-Za-z\d]{6})[A-Za-z\d]*?(?:\d[A-Za-z]++\d|[A-Za-z]\d++[A-Za-z])
     |^0x[\da-f]|[A-Za-z]\d{3}|[A-Z]-\d{3}|^(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,}$
-    |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]|[a-z][A-Z][A-Z\d]*[a-z]+\d*[A-Z]
+    |^(?=\D*\d).*[a-z][A-Z]|[a-z][A-Z]+[a-z]+[A-Z]
+    |^(?:[a-z]{2,}|[A-Z][a-z]{2,}(?!Inn))[A-Z][a-z]
     """,
     regex.V1 | regex.X,
 )

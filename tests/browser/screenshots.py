@@ -23,11 +23,8 @@ TEXT = "我昨天和汤姆一起去图书馆看书。他的银行在河边。你
 def main(url: str) -> None:
     states: dict[str, tuple[int, str, Callable[[Page], None]]] = {
         "page": (1280, "light", translated),
-        "page-dark": (1280, "dark", request),
         "page-phone": (360, "light", translated),
         "page-engine": (1280, "light", engine),
-        "page-history": (768, "light", history),
-        "page-options": (768, "dark", options),
         "page-attention": (1280, "light", attention),
         "page-search": (1280, "dark", search),
         "page-formatted": (1024, "light", formatted),
@@ -63,24 +60,6 @@ def translated(page: Page) -> None:
     expect(page.locator("#target .w").first).to_be_visible()
     doubtful = page.locator("#target .is-doubtful")
     (doubtful if doubtful.count() else page.locator("#target .w")).first.hover()
-
-
-def request(page: Page) -> None:
-    translated(page)
-    page.locator("#tab-request").click()
-
-
-def options(page: Page) -> None:
-    page.locator("#tab-options").click()
-    page.locator("[name=mode]").select_option("sampling")
-    page.locator("#tab-options").scroll_into_view_if_needed()
-
-
-def history(page: Page) -> None:
-    for text in ("图书馆在哪里？", "我每天喝咖啡。", "谢谢你的帮助。"):
-        page.locator("#source").fill(text)
-        page.wait_for_timeout(2500)
-    page.locator("#tab-history").click()
 
 
 def engine(page: Page) -> None:

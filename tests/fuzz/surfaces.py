@@ -7,14 +7,12 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from service.http.request_body import FORM, JSON, MULTIPART
-from service.http.request_model import RequestModel
-from service.http.routes.deepl import fields as deepl
-from service.http.routes.deepl.glossaries import GlossaryRequest
-from service.http.routes.deeplx import DeepLXRequest
+from service.http.bodies import FORM, JSON, MULTIPART
+from service.http.models import RequestModel
+from service.http.routes import deepl, google
+from service.http.routes.deepl import GlossaryRequest
 from service.http.routes.files import FileRequest
-from service.http.routes.google import fields as google
-from service.http.routes.immersive import ImmersiveRequest
+from service.http.routes.small_apis import DeepLXRequest, ImmersiveRequest
 
 Schema = dict[str, Any]
 UPLOADS = ("/translate_file", "/v2/document")
@@ -34,7 +32,7 @@ _SURFACES = {
     "/v1/translate": "DeepLX",
     "/immersive": "Immersive Translate",
 }
-_STATUSES = ("400", "401", "403", "404", "405", "408", "413", "415", "422", "429", "431", "456")
+_STATUSES = ("400", "401", "403", "404", "405", "413", "415", "422", "429", "431", "456")
 _TRIES = ("503", "504")
 _TEXT: Schema = {"type": "string"}
 _OBJECT: Schema = {"type": "object"}

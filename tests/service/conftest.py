@@ -9,23 +9,29 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.engine.sentence_task import EngineRequest, SentenceOutcome
+from service.engine.sentence_task import (
+    EngineRequest,
+    SentenceOutcome,
+    SentenceTask,
+    expected_work,
+)
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, sentence
 
-MakeRequest = Callable[..., EngineRequest]
+MakeTasks = Callable[..., list[SentenceTask]]
 
 
 @pytest.fixture
-def request_of() -> Iterator[MakeRequest]:
-    """Makes requests of one sequence for each beam size."""
+def tasks_of() -> Iterator[MakeTasks]:
+    """Makes the tasks of a request: a sentence for each beam size."""
     loop = asyncio.new_event_loop()
 
-    def make(*beam_sizes: int) -> EngineRequest:
+    def make(*beam_sizes: int, arrived: float = 0.0) -> list[SentenceTask]:
+        sentences = [sentence("a", beam_size=size) for size in beam_sizes]
         future: asyncio.Future[list[SentenceOutcome]] = loop.create_future()
-        request = EngineRequest(future, 0.0, len(beam_sizes))
-        request.add([sentence("a", beam_size=size) for size in beam_sizes])
-        return request
+        work = sum(map(expected_work, sentences))
+        request = EngineRequest(future, arrived, len(sentences), work)
+        return [SentenceTask(one, request) for one in sentences]
 
     yield make
     loop.close()

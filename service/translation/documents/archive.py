@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.documents.segments import Place, Segment, TextFile, invalid
+from service.translation.documents.segments import Edit, Place, Segment, TextFile, invalid
 from service.translation.documents.xml_text import XmlText, read_xml
 
 _MAX_MEMBERS = 10_000
@@ -52,6 +52,11 @@ class Archive:
         with _reading():
             return self._opened.read(name)
 
+    def has_inside(self, name: str, wanted: bytes) -> bool:
+        """Whether a member has these bytes."""
+        with _reading():
+            return wanted in self._opened.read(name)
+
     def replace(self, members: Mapping[str, bytes]) -> bytes:
         """The archive with other contents of some members; the others keep theirs."""
         written = io.BytesIO()
@@ -88,19 +93,21 @@ class ArchiveFile:
         remaining = iter(translations)
         return self._archive.replace(
             {
-                name: text.write(list(itertools.islice(remaining, len(text.segments))))
+                name: text.rewrite(list(itertools.islice(remaining, len(text.segments))))
                 for name, text in self._texts.items()
             }
         )
 
 
-def parse_members(
-    archive: Archive, names: Iterable[str], places_of: Callable[[XmlText], Iterable[Place]]
-) -> ArchiveFile:
-    """The file of an archive with the places of these members, which are XML."""
-    read = ((name, read_xml(archive.read(name))) for name in names)
-    texts = {name: TextFile(xml.decoded, places_of(xml)) for name, xml in read}
-    return ArchiveFile(archive, {name: text for name, text in texts.items() if text.segments})
+def texts_of(
+    archive: Archive,
+    names: Iterable[str],
+    places_of: Callable[[XmlText], Iterable[Place]],
+    edits_of: Callable[[XmlText], Iterable[Edit]] = lambda _: (),
+) -> dict[str, TextFile]:
+    """The texts of those of these members that are there; they are XML."""
+    read = {name: read_xml(archive.read(name)) for name in names if name in archive.names}
+    return {n: TextFile(xml.decoded, places_of(xml), edits_of(xml)) for n, xml in read.items()}
 
 
 def _require_harmless(members: Sequence[zipfile.ZipInfo], num_bytes: int) -> None:

@@ -26,6 +26,7 @@ from service.translation.documents.segments import (
     Segment,
     TextFile,
     decode,
+    decode_unicode,
     has_letters,
     invalid,
     is_worded,
@@ -123,7 +124,7 @@ def _wrapped(line: str) -> Iterator[str]:
 def parse_json(content: bytes, options: FileOptions) -> TextFile:
     """JSON: string values, if the file is what RFC 8259 allows. A key that begins with `@` or `$`
     keeps its value."""
-    decoded = decode(content)
+    decoded = decode_unicode(content)
     try:
         document = _JsonDecoder().decode(decoded.text)
     except json.JSONDecodeError as error:
@@ -185,7 +186,7 @@ def _has_surrogate(value: str) -> bool:
 def parse_properties(content: bytes, options: FileOptions) -> TextFile:
     """.properties in UTF-8 or ISO 8859-1, as Java reads them. A file of ASCII gets only escapes."""
     try:
-        decoded = decode(content)
+        decoded = decode_unicode(content)
     except InvalidDocument:
         if b"\0" in content:
             raise

@@ -13,6 +13,7 @@ from service.translation.documents import (
     pages,
     plain,
     subtitles,
+    tables,
     xml_catalogues,
 )
 from service.translation.documents.segments import FileOptions, Parse, ParsedFile
@@ -40,8 +41,11 @@ def _formats() -> dict[str, FileFormat]:
         ((".ts",), xml_catalogues.parse_qt, "application/x-linguist"),
         ((".json",), catalogues.parse_json, "application/json"),
         ((".properties",), catalogues.parse_properties, "text/plain"),
+        ((".csv",), tables.parse_csv, "text/csv"),
+        ((".tsv",), tables.parse_tsv, "text/tab-separated-values"),
         ((".docx",), office.parse_word, f"{_OFFICE}.wordprocessingml.document"),
         ((".pptx",), office.parse_slides, f"{_OFFICE}.presentationml.presentation"),
+        ((".xlsx",), tables.parse_workbook, f"{_OFFICE}.spreadsheetml.sheet"),
         ((".odt",), office.parse_open_text, "application/vnd.oasis.opendocument.text"),
         ((".epub",), pages.parse_epub, "application/epub+zip"),
     ]
@@ -54,12 +58,20 @@ def _formats() -> dict[str, FileFormat]:
 
 
 FORMATS: Mapping[str, FileFormat] = _formats()
+SAVE_AS: Mapping[str, str] = {
+    **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
+    **dict.fromkeys((".ppt", ".odp", ".key"), ".pptx"),
+    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), ".xlsx"),
+}
+"""The endings of formats that are not read, with what their programs can save a file as."""
 
 
 def format_of(name: str) -> FileFormat:
     """The format of a file by its name. Raises UnsupportedFile."""
-    _, dot, ending = name.rpartition(".")
-    found = FORMATS.get(dot + ending.lower())
+    _, dot, ending = name.lower().rpartition(".")
+    found = FORMATS.get(dot + ending)
+    if other := SAVE_AS.get(dot + ending):
+        raise UnsupportedFile(f"{dot + ending} files are not read; save {shown(name)} as {other}")
     if found is None:
         raise UnsupportedFile(f"the file must be {', '.join(FORMATS)}; got {shown(name)}")
     return found

@@ -5,63 +5,84 @@ from __future__ import annotations
 
 import html
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
+
+import regex
 
 from service.errors import InvalidDocument
 from service.translation.documents.archive import Archive, ArchiveFile
 from service.translation.documents.segments import (
     DecodedText,
+    Edit,
     FileOptions,
     Place,
     Segment,
     TextFile,
     decode,
 )
-from service.translation.documents.xml_text import InlineContent, read_xml
+from service.translation.documents.xml_text import InlineContent, XmlText, read_xml
 from service.translation.markup.elements import is_block, keeps_content, pair_tags
-from service.translation.markup.scanner import Kind, scan
+from service.translation.markup.scanner import Kind, Token, scan
 
 _SEGMENT_CHARACTERS = 2000
+_LANGUAGE = regex.compile(r"""(?<=\s(?:xml:)?lang\s*=\s*["']?)[a-z][\w-]*+""", regex.IGNORECASE)
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
-_LABEL = frozenset({"text"})
+_LABEL, _TITLE = frozenset({"text"}), frozenset({"dc:title"})
+_DC_LANGUAGE = frozenset({"dc:language"})
 
 
 def parse_html(content: bytes, options: FileOptions) -> TextFile:
     """A page's file."""
-    return _page(decode(content))
+    return _page(decode(content), options)
 
 
 def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
-    """The pages of the package's manifest, and the titles of its old table of contents. Its
-    metadata stay."""
+    """The pages of the package's manifest, its title, and those of its old table of contents. Its
+    other metadata stay."""
     archive = Archive(content, "an EPUB", _CONTAINER)
     if _ENCRYPTION in archive.names and _is_protected(archive):
         raise InvalidDocument("the book is protected against copying")
     texts = {}
-    for name, media_type in dict(_items(archive)).items():
+    packages = {path: read_xml(archive.read(path)) for path in _packages(archive)}
+    for path, package in packages.items():
+        titles = InlineContent(package, _TITLE, lambda _: "single").all_places()
+        languages = [
+            package.new_text(index, options.target) for index in package.starts(_DC_LANGUAGE)
+        ]
+        texts[path] = TextFile(package.decoded, titles, languages)
+    items = (item for path, package in packages.items() for item in _items(archive, path, package))
+    for name, media_type in dict(items).items():
         xml = read_xml(archive.read(name))
         if media_type == _PAGE:
-            texts[name] = _page(xml.decoded)
+            texts[name] = _page(xml.decoded, options)
         else:
             labels = InlineContent(xml, _LABEL, lambda _: "single").all_places()
             texts[name] = TextFile(xml.decoded, labels)
     return ArchiveFile(archive, texts)
 
 
-def _page(decoded: DecodedText) -> TextFile:
-    """A page of HTML or XHTML. Its segments are blocks, or neighbouring ones together."""
+def _page(decoded: DecodedText, options: FileOptions) -> TextFile:
+    """A page of HTML or XHTML. Its segments are blocks, or neighbouring ones together, after the
+    tag that says the language."""
     source = decoded.text
-    cuts = _cuts(source)
-    return TextFile(decoded, [Place(*cut, Segment(source[slice(*cut)], "html")) for cut in cuts])
-
-
-def _cuts(source: str) -> Iterator[tuple[int, int]]:
     tokens = list(scan(source))
+    root = next((token for token in tokens if token.kind is Kind.START), None)
+    start, edits = 0, []
+    if root is not None and root.name == "html":
+        start = root.end
+        marks = _LANGUAGE.finditer(source, root.start, root.end)
+        edits = [Edit(*mark.span(), options.target) for mark in marks]
+    cuts = _cuts(source, tokens, start)
+    places = [Place(*cut, Segment(source[slice(*cut)], "html")) for cut in cuts]
+    return TextFile(decoded, places, edits)
+
+
+def _cuts(source: str, tokens: Sequence[Token], start: int) -> Iterator[tuple[int, int]]:
     partners = pair_tags(tokens)
-    start = index = 0
+    index = 0
     while index < len(tokens):
         token = tokens[index]
         if is_block(token.name) and token.start - start >= _SEGMENT_CHARACTERS:
@@ -80,17 +101,20 @@ def _is_protected(archive: Archive) -> bool:
     return b".html" in listed or b".xhtml" in listed
 
 
-def _items(archive: Archive) -> Iterator[tuple[str, str]]:
-    """The members of the package with text, and their media types."""
+def _packages(archive: Archive) -> Iterator[str]:
     container = read_xml(archive.read(_CONTAINER))
     roots = (container.attribute(root, "full-path") for root in container.starts(_ROOT_FILE))
     for path in dict.fromkeys(root or "" for root in roots):
         if path not in archive.names:
             raise InvalidDocument("the file is not an EPUB file: its package is missing")
-        package = read_xml(archive.read(path))
-        for item in package.starts(_ITEM):
-            media_type = package.attribute(item, "media-type") or ""
-            href = unquote(html.unescape(package.attribute(item, "href") or ""))
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), href))
-            if media_type in (_PAGE, _CONTENTS) and name in archive.names:
-                yield name, media_type
+        yield path
+
+
+def _items(archive: Archive, path: str, package: XmlText) -> Iterator[tuple[str, str]]:
+    """The members of a package with text, and their media types."""
+    for item in package.starts(_ITEM):
+        media_type = package.attribute(item, "media-type") or ""
+        href = unquote(html.unescape(package.attribute(item, "href") or ""))
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(path), href))
+        if media_type in (_PAGE, _CONTENTS) and name in archive.names:
+            yield name, media_type

@@ -26,6 +26,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_OLD_ENCODINGS = ["gb18030", "big5", "cp1252", "utf_16_le", "utf_16_be"]
+_SAMPLE_BYTES, _MOST_CHAOS = 50_000, 0.05
 
 
 class Segment(NamedTuple):
@@ -100,41 +102,77 @@ class TextFile:
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Raises ValueError unless there is one translation for each place."""
-        return self._encode(self._joined(translations))
+        if list(translations) == [segment.text for segment in self.segments]:
+            return self._encode(self._source)
+        return self.rewrite(translations)
 
-    def _joined(self, translations: Sequence[str]) -> str:
-        pairs = list(zip(self._places, translations, strict=True))
-        if all(place.segment.text == translation for place, translation in pairs):
-            return self._source
+    def rewrite(self, translations: Sequence[str]) -> bytes:
+        """As `write`, with the edits whatever is translated."""
         written = [
             Edit(place.start, place.end, place.write(translation))
-            for place, translation in pairs
+            for place, translation in zip(self._places, translations, strict=True)
             if place.is_filled or place.segment.text != translation
         ]
         parts, position = [], 0
         for edit in sorted([*written, *self._edits]):
             parts += [self._source[position : edit.start], edit.text]
             position = edit.end
-        return "".join([*parts, self._source[position:]])
+        return self._encode("".join([*parts, self._source[position:]]))
 
 
 def decode(content: bytes) -> DecodedText:
-    """Raises InvalidDocument for other encodings than UTF-8, and UTF-16 with a mark."""
+    """A text in Unicode, or in an old encoding of a language that is translated. It is written in
+    UTF-8 with a mark if that cannot spell it. Raises InvalidDocument."""
+    try:
+        return decode_unicode(content)
+    except InvalidDocument:
+        encoding = guessed_encoding(content)
+        if encoding is None:
+            raise
+    return DecodedText(content.decode(encoding), functools.partial(_encode_old, encoding))
+
+
+def decode_unicode(content: bytes) -> DecodedText:
+    """UTF-8, and UTF-16 with a mark. Raises InvalidDocument for other encodings."""
     mark, encoding = next((m for m in _MARKS if content.startswith(m[0])), (b"", "utf-8"))
     try:
         text = content[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         raise InvalidDocument(
             f"the file is not {encoding.upper()}: byte {error.start + len(mark)} is wrong; "
-            "allowed are UTF-8, and UTF-16 with a byte order mark"
+            "save it as UTF-8"
         ) from None
     if "\0" in text:
-        raise InvalidDocument("the file is not a text: it has a zero byte")
+        raise InvalidDocument("the file is not a text: it has a zero byte; save it as UTF-8")
     return DecodedText(text, functools.partial(_encode, mark, encoding))
 
 
 def _encode(mark: bytes, encoding: str, text: str) -> bytes:
     return mark + text.encode(encoding)
+
+
+def _encode_old(encoding: str, text: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.encode("utf-8-sig")
+
+
+def guessed_encoding(content: bytes) -> str | None:
+    """The old encoding of a text; None if it is none of those known."""
+    from charset_normalizer import from_bytes  # it takes longer to import than most files to read
+
+    sample = content[:_SAMPLE_BYTES]
+    if len(sample) < len(content):
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    found = from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
+    if found is None or found.chaos > _MOST_CHAOS:
+        return None
+    try:
+        has_zeros = "\0" in content.decode(found.encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if has_zeros else found.encoding
 
 
 def has_letters(text: str) -> bool:

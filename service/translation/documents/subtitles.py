@@ -6,13 +6,15 @@ as they were.
 
 from __future__ import annotations
 
+import functools
+import html
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import regex
 
-from service.translation.documents.cue_layout import CueLayout
+from service.translation.documents.inline import InlineText, joint
 from service.translation.documents.segments import (
     DecodedText,
     FileOptions,
@@ -23,16 +25,33 @@ from service.translation.documents.segments import (
     has_letters,
     invalid,
 )
+from service.translation.language.segmentation import is_spaced
+from service.translation.markup.elements import pair_tags
+from service.translation.markup.scanner import Kind, Token
 
 _CLOCK = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
-_TIMING = regex.compile(rf"[ \t]*+{_CLOCK}[ \t]*+-->[ \t]*+{_CLOCK}[^\n\r]*+")
-_LINE = regex.compile(r"[^\n\r]*+(?:\r\n|\n|\r|\Z)")
-_KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t]|$)")
+_LINE_END = r"(?:\r\n|\n|\r|\Z)"
+_TIMING = regex.compile(
+    rf"(?<![^\n\r])[ \t]*+{_CLOCK}[ \t]*+-->[ \t]*+{_CLOCK}[^\n\r]*+{_LINE_END}"
+)
+_BLOCK = regex.compile(rf"(?:[^\S\n\r]*+\S[^\n\r]*+{_LINE_END})++")
+_KEPT_BLOCK = regex.compile(r"(?:NOTE|STYLE|REGION)(?=[ \t\n\r]|\Z)")
 _SENTENCE_END = regex.compile(r"[.!?。！？…♪][\"'”’»)\]」』]*+(?:</?[\w.]+[^<>]*+>|\s)*+$")
 _BEGINS_ALONE = regex.compile(r"\s*+(?:<[^<>]*+>|\{\\[^{}]*+\})*+\s*+[-–—♪\[(]")
 _MOST_SECONDS_APART = 2.0
 _MOST_CUES = 6
 _MOST_CHARACTERS = 2000
+_TAG = regex.compile(
+    r"<(?P<end>/)?(?P<name>[A-Za-z][\w]*+)[^<>\n\r]*+>|<\d[\d:.]*+>|\{\\[^{}\n\r]*+\}"
+)
+_HEAD = regex.compile(r"(?:\{\\[^{}\n\r]*+\}|<v[ .][^<>\n\r]*+>|\s)*+")
+_TAIL = regex.compile(r"\s*+</v>\s*+\Z")
+_WRAPPED = regex.compile(r"(<(\w++)[^<>\n\r]*+>)([^<>]*+)(</\2>)")
+_CHARACTER = regex.compile(r"&(?:\w++|#\w++);|[\s\S]")
+_LINES = regex.compile(r"\s*(?:\r\n|\n|\r)\s*")
+_PAUSES = frozenset(".,;:!?。，；：！？、…")
+_LINE_WIDTH, _UNSPACED_LINE_WIDTH = 42, 21
+_PAUSE_WORTH = 0.25
 
 
 class _Cue(NamedTuple):
@@ -46,7 +65,11 @@ class _Cue(NamedTuple):
 
 def parse_srt(content: bytes, options: FileOptions) -> TextFile:
     """SubRip. Raises InvalidDocument without any timing."""
-    return _file(decode(content), options, "SRT")
+    decoded = decode(content)
+    cues = list(_cues(decoded.text))
+    if not cues and "-->" not in decoded.text and decoded.text.strip():
+        raise invalid("SRT", "it has no timing such as 00:00:01,000 --> 00:00:02,000")
+    return _file(decoded, cues, options.target, is_escaped=False)
 
 
 def parse_vtt(content: bytes, options: FileOptions) -> TextFile:
@@ -54,49 +77,25 @@ def parse_vtt(content: bytes, options: FileOptions) -> TextFile:
     decoded = decode(content)
     if not decoded.text.startswith("WEBVTT"):
         raise invalid("WebVTT", "it does not begin with WEBVTT")
-    return _file(decoded, options, "WebVTT")
+    return _file(decoded, list(_cues(decoded.text)), options.target, is_escaped=True)
 
 
-def _file(decoded: DecodedText, options: FileOptions, kind: str) -> TextFile:
-    source = decoded.text
-    cues = list(_cues(source))
-    if not cues and "-->" not in source and kind == "SRT" and source.strip():
-        raise invalid(kind, "it has no timing such as 00:00:01,000 --> 00:00:02,000")
-    places = [
-        _place(source, group, options.target, is_escaped=kind == "WebVTT")
-        for group in _sentences(source, cues)
-    ]
+def _file(decoded: DecodedText, cues: Sequence[_Cue], target: str, *, is_escaped: bool) -> TextFile:
+    groups = _sentences(decoded.text, cues)
+    places = [_place(decoded.text, group, target, is_escaped=is_escaped) for group in groups]
     return TextFile(decoded, places)
 
 
 def _cues(source: str) -> Iterator[_Cue]:
     """Cues with letters, unless they are too long to be subtitles. A blank line ends a cue."""
-    position = 0
-    while position < len(source):
-        line = _LINE.match(source, position)
-        assert line is not None
-        position = max(line.end(), position + 1)
-        timing = _TIMING.match(source, line.start(), line.end())
-        if timing is None:
-            if _KEPT_BLOCK.match(line.group()):
-                position = _block_end(source, position)
+    for block in _BLOCK.finditer(source):
+        timing = _TIMING.search(source, *block.span())
+        if timing is None or _KEPT_BLOCK.match(source, block.start()):
             continue
-        start, position = line.end(), _block_end(source, line.end())
-        text = source[start:position]
+        text = source[timing.end() : block.end()]
         if has_letters(text) and len(text) <= _MOST_CHARACTERS:
             begins, ends = _seconds(timing.groups()[:4]), _seconds(timing.groups()[4:])
-            yield _Cue(begins, ends, start, start + len(text.rstrip()))
-
-
-def _block_end(source: str, position: int) -> int:
-    """The start of the next blank line, or the end of the source."""
-    while position < len(source):
-        line = _LINE.match(source, position)
-        assert line is not None
-        if not line.group().strip() or line.end() == position:
-            break
-        position = line.end()
-    return position
+            yield _Cue(begins, ends, timing.end(), timing.end() + len(text.rstrip()))
 
 
 def _seconds(clock: Sequence[str | None]) -> float:
@@ -105,16 +104,13 @@ def _seconds(clock: Sequence[str | None]) -> float:
     return whole + int((fraction or "0").ljust(3, "0")) / 1000
 
 
-def _sentences(source: str, cues: Sequence[_Cue]) -> Iterator[list[_Cue]]:
+def _sentences(source: str, cues: Sequence[_Cue]) -> Iterator[Sequence[_Cue]]:
     """Neighbouring cues that one sentence runs through."""
-    group: list[_Cue] = []
-    for cue in cues:
-        if group and not _goes_on(source, group, cue):
-            yield group
-            group = []
-        group.append(cue)
-    if group:
-        yield group
+    first = 0
+    for number in range(1, len(cues) + 1):
+        if number == len(cues) or not _goes_on(source, cues[first:number], cues[number]):
+            yield cues[first:number]
+            first = number
 
 
 def _goes_on(source: str, group: Sequence[_Cue], cue: _Cue) -> bool:
@@ -132,10 +128,212 @@ def _goes_on(source: str, group: Sequence[_Cue], cue: _Cue) -> bool:
 def _place(source: str, cues: Sequence[_Cue], target: str, *, is_escaped: bool) -> Place:
     texts = [source[cue.start : cue.end] for cue in cues]
     between = [source[a.end : b.start] for a, b in itertools.pairwise(cues)]
-    layout = CueLayout(texts, target, is_escaped=is_escaped)
+    layout = _Layout(texts, target, is_escaped=is_escaped)
 
     def write(translation: str) -> str:
         written = layout.write(translation)
-        return "".join(part for pair in zip(written, [*between, ""], strict=True) for part in pair)
+        return "".join(itertools.chain(*zip(written, [*between, ""], strict=True)))
 
     return Place(cues[0].start, cues[-1].end, Segment(layout.text, "html"), write)
+
+
+class _Unit(NamedTuple):
+    """One character as written, or a code of no width, and the pairs around it."""
+
+    written: str
+    tags: tuple[int, ...]
+    is_code: bool = False
+
+    @property
+    def is_space(self) -> bool:
+        return self.written.isspace()
+
+
+class _Frame(NamedTuple):
+    """What stays around a cue's text, and its length."""
+
+    head: str
+    tail: str
+    length: int
+
+
+class _Layout:
+    """The text of neighbouring cues as one segment, and the way back to them."""
+
+    def __init__(self, texts: Sequence[str], target: str, *, is_escaped: bool) -> None:
+        """`texts`: what each cue shows; `is_escaped`: `&` is written as a reference."""
+        self._is_spaced = is_spaced(target)
+        self._escape = str if is_escaped else functools.partial(html.escape, quote=False)
+        self._unescape = str if is_escaped else html.unescape
+        self._line_end = next((e for e in ("\r\n", "\n", "\r") if any(e in t for t in texts)), "\n")
+        self._width = _LINE_WIDTH if self._is_spaced else _UNSPACED_LINE_WIDTH
+        self._inline, self._last = InlineText(), ""
+        self._frames = [self._add(text, is_first=not n) for n, text in enumerate(texts)]
+
+    @property
+    def text(self) -> str:
+        return self._inline.text
+
+    def write(self, translation: str) -> list[str]:
+        """The text of each cue."""
+        units = list(self._units(translation))
+        position, written = 0, []
+        for frame, end in zip(self._frames, self._ends(units), strict=True):
+            speeches = _split_at_codes(units[position:end], self._line_end)
+            lines = [line for speech in speeches for line in self._lines(_stripped(speech))]
+            text = self._line_end.join(self._rendered(line) for line in lines)
+            written.append(frame.head + text + frame.tail)
+            position = end
+        return written
+
+    def _add(self, text: str, *, is_first: bool) -> _Frame:
+        found = _HEAD.match(text)
+        head = found.group() if found else ""
+        body, tail = text[len(head) :], ""
+        if ending := _TAIL.search(body):
+            body, tail = body[: ending.start()], ending.group()
+        if wrapped := _WRAPPED.fullmatch(body):
+            head, body, tail = head + wrapped[1], wrapped[3], wrapped[4] + tail
+        lines = _LINES.split(body)
+        if not is_first:
+            self._inline.add(joint(self._last, body))
+        self._last = body
+        is_talk = any(line.lstrip()[:1] in ("-", "–", "—") for line in lines)
+        self._add_body(body if is_talk else functools.reduce(_joined, lines))
+        return _Frame(head, tail, max(1, len(_TAG.sub("", body))))
+
+    def _add_body(self, body: str) -> None:
+        """Add a cue's text. Its line breaks, if any are left, are between two speakers."""
+        tags = list(_TAG.finditer(body))
+        partners = pair_tags([_token(tag) for tag in tags], void=frozenset())
+        position = 0
+        for number, tag in enumerate(tags):
+            self._add_text(body[position : tag.start()])
+            position = tag.end()
+            partner = partners.get(number)
+            if partner is None:
+                self._inline.single(tag.group())
+            elif partner > number:
+                self._inline.open(tag.group(), tags[partner].group())
+            else:
+                self._inline.close()
+        self._add_text(body[position:])
+
+    def _add_text(self, text: str) -> None:
+        first, *others = _LINES.split(text)
+        self._inline.add(self._escape(first))
+        for line in others:
+            self._inline.stop(self._line_end)
+            self._inline.add(self._escape(line))
+
+    def _units(self, translation: str) -> Iterator[_Unit]:
+        tags: tuple[int, ...] = ()
+        filled: set[int] = set()
+        for event in self._inline.events(translation):
+            if event.kind == "open":
+                tags = (*tags, event.number)
+                continue
+            is_code = event.kind == "code" and event.written != self._line_end
+            if is_code or (event.kind == "text" and event.written.strip()):
+                filled.update(tags)
+            if event.kind == "close":
+                if event.number not in filled:
+                    yield _Unit("", tags, is_code=True)
+                    filled.update(tags)
+                tags = tags[:-1]
+            elif event.kind == "code":
+                yield _Unit(event.written, tags, is_code=True)
+            else:
+                for match in _CHARACTER.finditer(event.written):
+                    yield _Unit(self._unescape(match.group()), tags)
+
+    def _ends(self, units: Sequence[_Unit]) -> list[int]:
+        """Where each cue's text ends, in proportion to the lengths of the source's."""
+        total = sum(frame.length for frame in self._frames)
+        ends: list[int] = []
+        before = 0
+        for frame in self._frames[:-1]:
+            before += frame.length
+            ideal = before / total * len(units)
+            least = ends[-1] if ends else 0
+            ends.append(self._best_cut(units, ideal, least, frame.length / total * len(units)))
+        return [*ends, len(units)]
+
+    def _best_cut(self, units: Sequence[_Unit], ideal: float, least: int, length: float) -> int:
+        """The cut next to `ideal`; one after a mark may be a quarter of the cue farther away."""
+
+        def cost(cut: int) -> float:
+            before = "".join(unit.written for unit in units[max(0, cut - 2) : cut]).rstrip()
+            return abs(cut - ideal) - (_PAUSE_WORTH * length if before[-1:] in _PAUSES else 0)
+
+        return min(self._cuts(units, least), key=cost, default=len(units))
+
+    def _cuts(self, units: Sequence[_Unit], least: int = 0) -> Sequence[int]:
+        """Where units may be cut, after `least`."""
+        return [cut for cut in range(least + 1, len(units)) if self._may_cut(units, cut)]
+
+    def _may_cut(self, units: Sequence[_Unit], cut: int) -> bool:
+        if self._is_spaced:
+            return units[cut - 1].is_space or (units[cut].is_space and not units[cut].is_code)
+        is_word = all(
+            unit.written.isascii() and unit.written.isalnum() for unit in units[cut - 1 : cut + 1]
+        )
+        return not is_word and units[cut].written not in _PAUSES
+
+    def _lines(self, units: Sequence[_Unit]) -> Iterator[Sequence[_Unit]]:
+        """Lines of bounded width, about equally long. A longer word stays whole."""
+        while (count := -(-_length(units) // self._width)) > 1:
+            ideal = len(units) / count
+            cuts = self._cuts(units)
+            short = [cut for cut in cuts if _length(_stripped(units[:cut])) <= self._width]
+            if not cuts:
+                break
+            cut = min(short or cuts[:1], key=lambda cut: abs(cut - ideal))
+            yield _stripped(units[:cut])
+            units = _stripped(units[cut:])
+        yield units
+
+    def _rendered(self, units: Sequence[_Unit]) -> str:
+        """Units as written; pairs that go on beyond them are closed and begun again."""
+        parts: list[str] = []
+        opened: tuple[int, ...] = ()
+        for unit in [*units, _Unit("", ())]:
+            pairs = zip(opened, unit.tags, strict=False)
+            common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
+            parts += [self._inline.codes[number].closing for number in reversed(opened[common:])]
+            parts += [self._inline.codes[number].written for number in unit.tags[common:]]
+            parts.append(unit.written)
+            opened = unit.tags
+        return "".join(parts)
+
+
+def _joined(text: str, line: str) -> str:
+    return text + joint(text, line) + line
+
+
+def _token(tag: regex.Match[str]) -> Token:
+    kind = Kind.END if tag["end"] else Kind.START if tag["name"] else Kind.OTHER
+    return Token(kind, *tag.span(), tag["name"] or "")
+
+
+def _split_at_codes(units: Sequence[_Unit], written: str) -> Iterator[Sequence[_Unit]]:
+    """The units before, between and after the codes that are written so."""
+    start = 0
+    for index, unit in enumerate(units):
+        if unit.is_code and unit.written == written:
+            yield units[start:index]
+            start = index + 1
+    yield units[start:]
+
+
+def _stripped(units: Sequence[_Unit]) -> Sequence[_Unit]:
+    start, end = 0, len(units)
+    while start < end and units[start].is_space:
+        start += 1
+    while end > start and units[end - 1].is_space:
+        end -= 1
+    return units[start:end]
+
+
+def _length(units: Sequence[_Unit]) -> int:
+    return sum(not unit.is_code for unit in units)

@@ -20,7 +20,7 @@ from service.translation.documents.segments import (
     Edit,
     Place,
     Segment,
-    decode,
+    decode_unicode,
     invalid,
 )
 from service.translation.markup.elements import pair_tags
@@ -115,6 +115,12 @@ class XmlText:
         space = "" if self.source[at - 1].isspace() else " "
         return Edit(at, at, f'{space}{name}="{html.escape(value)}"')
 
+    def new_text(self, index: int, text: str) -> Edit:
+        """Replaces what is between an element's tags."""
+        token, last = self.tokens[index], self.tokens[self.end_of(index) - 1]
+        start, end = (token.end, token.end) if token.is_empty else (token.end, last.start)
+        return Edit(start, end, "" if token.is_empty else html.escape(text))
+
     def without_content(self, index: int) -> Edit:
         """Replaces an element by its start tag alone."""
         token = self.tokens[index]
@@ -192,7 +198,7 @@ class InlineContent:
 
 def read_xml(content: bytes) -> XmlText:
     """Raises InvalidDocument unless the content is well-formed XML in UTF-8 or UTF-16."""
-    decoded = decode(content)
+    decoded = decode_unicode(content)
     declared = _ENCODING.match(decoded.text)
     if declared and declared[1].lower() not in ("utf-8", "utf-16", "us-ascii", "ascii"):
         raise InvalidDocument("the file is XML in another encoding than UTF-8 or UTF-16")

@@ -64,11 +64,6 @@ def is_block(name: str) -> bool:
     return name in _BLOCK
 
 
-def is_void(name: str) -> bool:
-    """Whether HTML's element of this name has no end tag."""
-    return name in _VOID
-
-
 def keeps_content(source: str, tag: Token) -> bool:
     """Whether the content of this start tag's element is not to be translated."""
     return tag.name in _UNTOUCHED or keeps_itself(source, tag)

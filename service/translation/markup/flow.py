@@ -9,9 +9,11 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import regex
 
 from service.translation.placeholders import Span
 
@@ -19,6 +21,10 @@ MARK = "\ufffc"
 """Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""
 FindKept = Callable[[str], Sequence[Span]]
 """Finds the strings of a text that its translation must keep, in order."""
+_SCRIPT = regex.compile(r"<su[bp][\s>]", regex.IGNORECASE)
+_SIGNS = regex.compile(r"(?=.*[\p{N}+−-])[^\p{L}\s]++")
+_ORDINAL = regex.compile(r"\p{N}++(?:st|nd|rd|th)", regex.IGNORECASE)
+_LONGEST_FORMULA = 30
 CONTENT_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -61,14 +67,11 @@ class Flow:
     tags: Sequence[Tag] = ()
     written: Mapping[int, str] = field(default_factory=dict)
     escapes: Mapping[str, str] = field(default_factory=dict)
-    _marks: Sequence[int] = ()
-    _odd: Sequence[int] = ()
 
     def spell(self, start: int, end: int) -> str:
         """The source's spelling of text[start:end], without tags."""
-        first, last = (bisect.bisect_left(self._odd, offset) for offset in (start, end))
         parts, position = [], start
-        for offset in self._odd[first:last]:
+        for offset in _between(self._odd, start, end):
             parts += [self.text[position:offset], self.written[offset]]
             position = offset + 1
         return "".join([*parts, self.text[position:end]])
@@ -92,10 +95,23 @@ class Flow:
     def _offsets(self) -> dict[int | None, int]:
         return {tag.number: tag.offset for tag in self.tags}
 
+    @functools.cached_property
+    def _marks(self) -> Sequence[int]:
+        return [offset for offset, char in enumerate(self.text) if char == MARK]
+
+    @functools.cached_property
+    def _odd(self) -> Sequence[int]:
+        return sorted(self.written)
+
     def odd_between(self, start: int, end: int) -> Iterator[tuple[str, str]]:
         """The characters of text[start:end] that the source writes otherwise, and how."""
-        first, last = (bisect.bisect_left(self._odd, offset) for offset in (start, end))
-        return ((self.text[offset], self.written[offset]) for offset in self._odd[first:last])
+        odd = _between(self._odd, start, end)
+        return ((self.text[offset], self.written[offset]) for offset in odd)
+
+
+def _between(offsets: Sequence[int], start: int, end: int) -> Sequence[int]:
+    """Those of the sorted offsets that are in text[start:end]."""
+    return offsets[bisect.bisect_left(offsets, start) : bisect.bisect_left(offsets, end)]
 
 
 class FlowBuilder:
@@ -156,10 +172,6 @@ class FlowBuilder:
         """The flow, with its kept strings found and marked."""
         text = "".join(self._parts)
         spans = list(self._spans(text))
-        if not spans:
-            return Flow(
-                text, (), self._tags, self._written, self._escapes, (), sorted(self._written)
-            )
         shift = _Shift(spans)
         parts, position, kept = [], 0, []
         for span in spans:
@@ -169,18 +181,19 @@ class FlowBuilder:
         outside = {shift.offset(o): w for o, w in self._written.items() if not shift.is_within(o)}
         marks = [shift.offset(span.start) for span in spans]
         written = outside | {m: k.written for m, k in zip(marks, kept, strict=True)}
+        inside = {tag.number for span in spans for tag in self._inner_tags(span)}
         tags = [
             tag._replace(offset=shift.offset(tag.offset))
             for tag in self._tags
-            if not shift.is_inside(tag.offset)
+            if tag.number not in inside
         ]
         text = "".join([*parts, text[position:]])
-        return Flow(text, kept, tags, written, self._escapes, marks, sorted(written))
+        return Flow(text, kept, tags, written, self._escapes)
 
     def _spans(self, text: str) -> Iterator[Span]:
         """What is kept. A string with tags inside is kept whole if they are pairs, else in
         parts."""
-        for span in self._find_kept(text):
+        for span in _merged([*self._find_kept(text), *_formulas(text, self._tags)]):
             inner = self._inner_tags(span)
             numbers = {tag.number for tag in inner}
             if all(tag.partner in numbers for tag in inner):
@@ -190,9 +203,16 @@ class FlowBuilder:
             yield from map(Span, cuts, cuts[1:])
 
     def _inner_tags(self, span: Span) -> Sequence[Tag]:
-        first = bisect.bisect_right(self._tags, span.start, key=lambda tag: tag.offset)
-        last = bisect.bisect_left(self._tags, span.end, key=lambda tag: tag.offset)
-        return self._tags[first:last]
+        """The tags inside, and those at the ends whose partners are inside."""
+        tags = self._tags
+        first = bisect.bisect_right(tags, span.start, key=lambda tag: tag.offset)
+        last = bisect.bisect_left(tags, span.end, key=lambda tag: tag.offset)
+        numbers = {tag.number for tag in tags[first:last]}
+        while first and tags[first - 1].offset == span.start and tags[first - 1].partner in numbers:
+            first -= 1
+        while last < len(tags) and tags[last].offset == span.end and tags[last].partner in numbers:
+            last += 1
+        return tags[first:last]
 
     def _keep_span(self, text: str, span: Span) -> Kept:
         """The span with the tags inside, as written and as read."""
@@ -228,10 +248,50 @@ class _Shift:
         index = bisect.bisect_right(self._ends, offset)
         return index < len(self._starts) and self._starts[index] <= offset
 
-    def is_inside(self, offset: int) -> bool:
-        """Whether the offset is between two characters of a span."""
-        index = bisect.bisect_right(self._ends, offset)
-        return index < len(self._starts) and self._starts[index] < offset
+
+def _merged(spans: Iterable[Span]) -> Iterator[Span]:
+    """Those that overlap as one, in order."""
+    last: Span | None = None
+    for span in sorted(spans):
+        if last is not None and span.start < last.end:
+            last = Span(last.start, max(last.end, span.end))
+            continue
+        if last is not None:
+            yield last
+        last = span
+    if last is not None:
+        yield last
+
+
+def _formulas(text: str, tags: Sequence[Tag]) -> Iterator[Span]:
+    """Words with a number or sign in tags inside, or with subscripts or superscripts, such as H₂O
+    and m². A note's number after a word is none of it, nor is the end of an ordinal."""
+    offsets = {tag.number: tag.offset for tag in tags}
+    for tag in tags:
+        if tag.is_opening and tag.partner in offsets and tag.offset > 0:
+            word = _word_around(text, tag.offset, offsets[tag.partner])
+            inner = text[tag.offset : offsets[tag.partner]]
+            is_script = isinstance(tag.written[0], str) and _SCRIPT.match(tag.written[0])
+            is_part = _SIGNS.fullmatch(inner) or (is_script and inner.isalnum())
+            if is_part and _is_formula(text[word.start : tag.offset], text[word.start : word.end]):
+                yield word
+
+
+def _word_around(text: str, start: int, end: int) -> Span:
+    """The letters and digits beside text[start:end]."""
+    first, last = max(0, start - _LONGEST_FORMULA), min(len(text), end + _LONGEST_FORMULA)
+    while start > first and text[start - 1].isalnum():
+        start -= 1
+    while end < last and text[end].isalnum():
+        end += 1
+    return Span(start, end)
+
+
+def _is_formula(base: str, word: str) -> bool:
+    """Whether letters are of units and the like rather than a word; `base`: those before the first
+    tag."""
+    is_symbol = len(base) <= 2 or not (base.islower() or base.istitle())
+    return bool(base) and is_symbol and not _ORDINAL.fullmatch(word)
 
 
 def spell_part(part: str | Flow) -> str:

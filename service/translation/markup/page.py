@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import regex
 
@@ -13,19 +15,39 @@ from service.translation.markup.elements import (
     list_links,
     pair_tags,
 )
-from service.translation.markup.entities import runs
 from service.translation.markup.flow import CONTENT_ESCAPES, FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token, scan
 from service.translation.placeholders import find_kept
 
 _ATTRIBUTE = regex.compile(r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]++))?+""")
 _TEXT_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
+_MARKED_ATTRIBUTES = {
+    "input": (
+        "value",
+        regex.compile(r"""\stype\s*+=\s*+["']?(?:button|submit|reset)\b""", regex.IGNORECASE),
+    ),
+    "meta": (
+        "content",
+        regex.compile(
+            r"""\s(?:name|property)\s*+=\s*+["']?(?:(?:og:|twitter:)?(?:title|description)"""
+            r"""|(?:og|twitter):image:alt)\b""",
+            regex.IGNORECASE,
+        ),
+    ),
+}
+"""Attributes that have text if the tag says so."""
 _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
 _HAS_WORD = regex.compile(r"(?V1)[^\s\p{Extended_Pictographic}\uFE0F\u200D]|[0-9]")
 _LONGEST_SYMBOL = 12
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
+_PARTS = regex.compile(
+    r"(?P<space>[ \t\n\f\r]++)"
+    r"|&(?:\#[0-9]{1,7}+;?|\#[xX][0-9a-fA-F]{1,6}+;?|[A-Za-z][A-Za-z0-9]{1,31}+;)"
+    r"|[^& \t\n\f\r]++(?: [^& \t\n\f\r]++)*+"
+    r"|&"
+)
 
 
 def take_apart(source: str, find: FindKept = find_kept) -> list[str | Flow]:
@@ -97,10 +119,8 @@ class _Page:
             return None
         if (partner := self._partners.get(index)) is not None:
             return partner + 1
-        following = index + 1
-        if following < len(self._tokens) and self._tokens[following].kind is Kind.RAW:
-            return following + 1
-        return following
+        has_raw = any(token.kind is Kind.RAW for token in self._tokens[index + 1 : index + 2])
+        return index + 2 if has_raw else index + 1
 
     def _symbol_until(self, index: int) -> int | None:
         """The index after a link whose text is only a symbol, such as `#` or `¶`; None for any
@@ -122,7 +142,7 @@ class _Page:
             self._keep_string(written)
             return
         inner = [self._written(t) for t in self._tokens[start:end] if t.kind is Kind.TEXT]
-        read = "".join(run.read or run.written for text in inner for run in runs(text))
+        read = "".join(run.read or run.written for text in inner for run in _runs(text))
         if _HAS_WORD.search(read):
             self._flow.add_kept(written, read)
         else:  # an icon or emoji
@@ -160,7 +180,7 @@ class _Page:
             return (written,)
         parts: list[str | Flow] = []
         position = 0
-        for start, end, quote in _text_attributes(written):
+        for start, end, quote in _text_attributes(written, tag.name):
             value = written[start:end]
             if _HAS_LETTER.search(value):
                 parts.append(written[position:start] + ("" if quote else '"'))
@@ -170,7 +190,7 @@ class _Page:
         return (*parts, written[position:]) if parts else (written,)
 
     def _add_text(self, text: str) -> None:
-        for run in runs(text):
+        for run in _runs(text):
             if run.is_space and self._flow.ends_in_space:
                 self._flow.add_unseen(run.written)
             else:
@@ -191,20 +211,21 @@ class _Page:
 def _add_run(flow: FlowBuilder, written: str, read: str | None) -> None:
     if read is None:
         flow.add_kept(written, written)
-    elif read == written:
-        flow.add(written)
     else:
         flow.add_written(read, written)
 
 
-def _text_attributes(tag: str) -> list[tuple[int, int, str]]:
+def _text_attributes(tag: str, element: str) -> list[tuple[int, int, str]]:
     """Start and end of the values of attributes with text, and their quotes ("" for none)."""
-    if not any(name in tag.lower() for name in _TEXT_ATTRIBUTES):
+    names: tuple[str, ...] = _TEXT_ATTRIBUTES
+    if (marked := _MARKED_ATTRIBUTES.get(element)) and marked[1].search(tag):
+        names = (*names, marked[0])
+    if not any(name in tag.lower() for name in names):
         return []
     found = []
     for match in _ATTRIBUTE.finditer(tag, 1):
         name, equals, value = match.group().partition("=")
-        if not equals or name.strip().lower() not in _TEXT_ATTRIBUTES:
+        if not equals or name.strip().lower() not in names:
             continue
         value = value.lstrip()
         start = match.end() - len(value)
@@ -216,6 +237,35 @@ def _text_attributes(tag: str) -> list[tuple[int, int, str]]:
 
 def _attribute_flow(value: str, quote: str, find: FindKept) -> Flow:
     flow = FlowBuilder(_ATTRIBUTE_ESCAPES if quote == '"' else _SINGLE_QUOTED_ESCAPES, find)
-    for run in runs(value):
+    for run in _runs(value):
         _add_run(flow, run.written, run.read)
     return flow.build()
+
+
+class _Run(NamedTuple):
+    """A part of the source's text. `read` is what it means: the text itself, one character, one
+    space, or None for a reference that stands for nothing known."""
+
+    written: str
+    read: str | None
+    is_space: bool = False
+
+
+def _runs(text: str) -> Iterator[_Run]:
+    """Cut text between tags at character references and white space; joined, the written parts are
+    the text."""
+    for match in _PARTS.finditer(text):
+        written = match.group()
+        if match.lastgroup == "space":
+            yield _Run(written, " ", is_space=True)
+        elif written.startswith("&") and len(written) > 1:
+            yield _Run(written, _meaning(written))
+        else:
+            yield _Run(written, written)
+
+
+def _meaning(reference: str) -> str | None:
+    """The character, if it is a single one that text may have."""
+    read = html.unescape(reference)
+    is_usable = len(read) == 1 and read != "\ufffd" and (read.isprintable() or read.isspace())
+    return read if is_usable or read in ("\u00ad", "\u200b", "\u200c", "\u200d") else None

@@ -10,14 +10,64 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import regex
 
 from service.translation.alignment import AlignmentLink
-from service.translation.markup.tree import Node, PlacedTag, SentenceTag, Span, build_tree
+from service.translation.placeholders import Span
 
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
+_NOWHERE = Span(0, 0)
+
+
+class SentenceTag(NamedTuple):
+    """A tag before the character at `offset` of the sentence. `partner` is the index of the other
+    tag of its pair in the sentence. `opens` or `closes`: the partner is in a later or an earlier
+    sentence. Otherwise the tag stands by itself."""
+
+    offset: int
+    partner: int | None = None
+    opens: bool = False
+    closes: bool = False
+
+
+class PlacedTag(NamedTuple):
+    """The tag with index `tag` goes before the character at `offset` of the translation."""
+
+    offset: int
+    tag: int
+
+
+@dataclass(eq=False)
+class _Node:
+    """An element, or a tag by itself. `opening` and `closing` are the indices of its tags, None if
+    not in the sentence; `begins_before` and `ends_after` tell an element that other sentences
+    share. The placement sets `target`."""
+
+    source: Span
+    opening: int | None = None
+    closing: int | None = None
+    begins_before: bool = False
+    ends_after: bool = False
+    children: list[_Node] = field(default_factory=list)
+    target: Span = _NOWHERE
+
+    def placed(self) -> Iterator[PlacedTag]:
+        """The tags of all nodes within, in the order of the translation."""
+        pending: list[tuple[_Node, bool]] = [(self, False)]
+        while pending:
+            node, is_done = pending.pop()
+            if is_done:
+                if node.closing is not None:
+                    yield PlacedTag(node.target.end, node.closing)
+                continue
+            if node.opening is not None:
+                yield PlacedTag(node.target.start, node.opening)
+            pending.append((node, True))
+            ordered = sorted(node.children, key=lambda child: child.target)
+            pending += [(child, False) for child in reversed(ordered)]
 
 
 class _Link(NamedTuple):
@@ -40,7 +90,7 @@ def place_tags(
     tags: Sequence[SentenceTag], source: str, target: str, links: Sequence[AlignmentLink]
 ) -> list[PlacedTag]:
     """Where each tag goes, in the order in which they are written."""
-    root = build_tree(tags, len(source))
+    root = _build_tree(tags, len(source))
     root.target = Span(0, len(target))
     placement = _Placement(source, target, links)
     pending = [root]
@@ -65,15 +115,15 @@ class _Placement:
             for k in links
         )
 
-    def place_children(self, parent: Node) -> None:
+    def place_children(self, parent: _Node) -> None:
         """Set the children's targets, within the parent's and without overlaps."""
         room = parent.target
         for child in parent.children:
             if child.begins_before:
-                child.target = Span(room.start, self._prefix_end(child, room))
+                child.target = self._shared(child, room)
                 room = Span(child.target.end, room.end)
             elif child.ends_after:
-                child.target = Span(self._suffix_start(child, room), room.end)
+                child.target = self._shared(child, room)
                 room = Span(room.start, child.target.start)
         inner = [c for c in parent.children if not (c.begins_before or c.ends_after)]
         taken = self._place_elements([c for c in inner if self._has_words(c)], room)
@@ -85,7 +135,7 @@ class _Placement:
                     taken.add(child)
         _move_out(inner, sorted(taken, key=lambda c: c.target))
 
-    def _place_elements(self, children: Iterable[Node], room: Span) -> set[Node]:
+    def _place_elements(self, children: Iterable[_Node], room: Span) -> set[_Node]:
         """Place elements with words, the most certain first; return those that got a word."""
         ranked = []
         for order, child in enumerate(children):
@@ -103,10 +153,10 @@ class _Placement:
                 taken.add(child)
         return taken
 
-    def _has_words(self, node: Node) -> bool:
+    def _has_words(self, node: _Node) -> bool:
         return _WORD.search(self._source, *node.source) is not None
 
-    def _weights(self, node: Node) -> list[float]:
+    def _weights(self, node: _Node) -> list[float]:
         """Each target word's weight of links to the element, minus that of its other links."""
         weights = [0.0] * len(self._words)
         for start, end, place, weight in self._links:
@@ -114,26 +164,19 @@ class _Placement:
             weights[place] += weight if is_own else -weight
         return weights
 
-    def _prefix_end(self, node: Node, room: Span) -> int:
-        """The end of the words from the start of the room that are most the element's."""
-        best, total, end = 0.0, 0.0, room.start
-        weights = self._weights(node)
-        for place in _inside(self._words, room):
+    def _shared(self, node: _Node, room: Span) -> Span:
+        """The words at the start of the room, or at its end if the element ends after it, that are
+        most the element's."""
+        weights, places = self._weights(node), _inside(self._words, room)
+        best, total, edge = 0.0, 0.0, room.end if node.ends_after else room.start
+        for place in reversed(places) if node.ends_after else places:
             total += weights[place]
             if total > best:
-                best, end = total, self._words[place].end
-        return end
+                word = self._words[place]
+                best, edge = total, word.start if node.ends_after else word.end
+        return Span(edge, room.end) if node.ends_after else Span(room.start, edge)
 
-    def _suffix_start(self, node: Node, room: Span) -> int:
-        best, total, start = 0.0, 0.0, room.end
-        weights = self._weights(node)
-        for place in reversed(_inside(self._words, room)):
-            total += weights[place]
-            if total > best:
-                best, start = total, self._words[place].start
-        return start
-
-    def _nearest_word(self, free: Sequence[Span], node: Node) -> Span | None:
+    def _nearest_word(self, free: Sequence[Span], node: _Node) -> Span | None:
         """The free word that is nearest to where the element would be; None if there is none."""
         point = self._anchor(node.source.start, len(self._source))
         inside = (place for part in free for place in _inside(self._words, part))
@@ -141,14 +184,16 @@ class _Placement:
         lettered = [word for word in words if _WORD.search(self._target, *word)]
         return min(lettered or words, key=lambda w: abs(w.start - (point or 0)), default=None)
 
-    def _point(self, node: Node, parent: Node, room: Span) -> int:
+    def _point(self, node: _Node, parent: _Node, room: Span) -> int:
         """Where a tag by itself goes."""
         point = self._anchor(node.source.start, parent.source.end)
         if point is None:
             point = room.start if node.source.start <= parent.source.start else room.end
         return min(max(point, room.start), room.end)
 
-    def _same_marks(self, node: Node, point: int, room: Span, taken: Iterable[Node]) -> Span | None:
+    def _same_marks(
+        self, node: _Node, point: int, room: Span, taken: Iterable[_Node]
+    ) -> Span | None:
         """The same punctuation in the room, at the point or after the next space; None if it is
         taken, or is not there."""
         marks = self._source[node.source.start : node.source.end].strip()
@@ -221,7 +266,7 @@ def _without(room: Span, taken: Span) -> Iterator[Span]:
         yield Span(taken.end, room.end)
 
 
-def _move_out(children: Iterable[Node], elements: Sequence[Node]) -> None:
+def _move_out(children: Iterable[_Node], elements: Sequence[_Node]) -> None:
     """Move empty targets out of the elements, which are in the target's order."""
     for child in children:
         point = child.target.start
@@ -233,3 +278,26 @@ def _move_out(children: Iterable[Node], elements: Sequence[Node]) -> None:
             is_after = elements[at].source.start < child.source.start
             point = target.end if is_after else target.start
             child.target = Span(point, point)
+
+
+def _build_tree(tags: Sequence[SentenceTag], length: int) -> _Node:
+    """The root, which has the whole sentence of `length` characters, with its elements."""
+    root = _Node(Span(0, length))
+    opened = [root]
+
+    def push(node: _Node) -> None:
+        opened[-1].children.append(node)
+        opened.append(node)
+
+    for index in reversed(range(len(tags))):
+        if tags[index].closes:
+            push(_Node(Span(0, length), closing=index, begins_before=True))
+    for index, tag in enumerate(tags):
+        if tag.opens or (tag.partner is not None and tag.partner > index):
+            push(_Node(Span(tag.offset, length), opening=index, ends_after=tag.opens))
+        elif tag.closes or tag.partner is not None:
+            node = opened.pop()
+            node.source, node.closing = Span(node.source.start, tag.offset), index
+        else:
+            opened[-1].children.append(_Node(Span(tag.offset, tag.offset), opening=index))
+    return root

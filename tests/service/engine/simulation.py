@@ -16,9 +16,13 @@ from model.decoding.sentence import Finished, Hypothesis, SourceSentence, StepRe
 from model.decoding.step_cost import StepCost
 from service.engine.admission import AdmissionControl
 from service.engine.batch_loop import BatchLoop
-from service.engine.scheduler import Scheduler
-from service.engine.sentence_task import EngineRequest, SentenceOutcome
-from service.engine.step_policy import StepPolicy
+from service.engine.schedule import Schedule
+from service.engine.sentence_task import (
+    EngineRequest,
+    SentenceOutcome,
+    SentenceTask,
+    expected_work,
+)
 from service.observability.metrics import Metrics
 
 MEASURED = StepCost(100e-6, 19e-6, 0.05e-6, 330e-6, 25e-6)
@@ -27,11 +31,13 @@ MEASURED = StepCost(100e-6, 19e-6, 0.05e-6, 330e-6, 25e-6)
 
 @dataclass(frozen=True)
 class Arrival:
-    """A request at a moment (seconds): tokens of each source, and of each translation."""
+    """A request at a moment (seconds): tokens of each source, and of each translation; and the work
+    that it had before."""
 
     seconds: float
     num_source_tokens: Sequence[int]
     num_target_tokens: Sequence[int]
+    prior_work: int = 0
 
     @property
     def num_tokens(self) -> int:
@@ -131,11 +137,9 @@ class SimulatedRunner:
 
 @dataclass(frozen=True)
 class Policy:
-    """How a batch loop schedules. `expected_work` replaces what the engine expects of a request."""
+    """How a batch loop schedules."""
 
     is_preemptive: bool = True
-    make_policy: Callable[[StepCost], StepPolicy] = StepPolicy
-    expected_work: Callable[[Arrival, int], int] | None = None
     max_slots: int = 128
 
 
@@ -155,13 +159,13 @@ class Simulation:
         self._policy, self._cost, self._beam_size = policy, cost, beam_size
         self.runner = SimulatedRunner(cost, max_slots=policy.max_slots)
         self.runner.max_rows = beam_size * policy.max_slots
+        self.runner.step_cost = cost
         self.batch_loop = BatchLoop(
             self.runner,
-            Scheduler(1024),
+            Schedule(self.runner, 1024, policy.is_preemptive),
             AdmissionControl(10**9, 10**9),
             Metrics().of_model("simulation"),
-            policy.is_preemptive,
-            lambda _: policy.make_policy(cost),
+            lambda: self.runner.now,
         )
         self._requests: dict[EngineRequest, Served] = {}
         self._loop = asyncio.new_event_loop()
@@ -180,32 +184,31 @@ class Simulation:
             while waiting and waiting[-1].seconds <= self.runner.now:
                 self.add(waiting.pop())
             self.batch_loop.step(1)
-            for task, update in self.batch_loop.take_updates():
+            for task, _ in self.batch_loop.take_updates():
                 served = self._requests[task.request]
-                served.num_open -= update.outcome is not None
+                served.num_open -= 1
                 served.ended = self.runner.now
                 if not served.num_open and (following := next_of(served)):
                     self.add(following)
         self._loop.close()
         return list(self._requests.values())
 
-    def add(self, arrival: Arrival) -> EngineRequest:
+    def add(self, arrival: Arrival) -> list[SentenceTask]:
         """Queue a request now; `serve` does so at its moment."""
         future: asyncio.Future[list[SentenceOutcome]] = self._loop.create_future()
-        request = EngineRequest(future, arrival.seconds, len(arrival.num_source_tokens))
         options = DecodingOptions(beam_size=self._beam_size)
         lengths = zip(arrival.num_source_tokens, arrival.num_target_tokens, strict=True)
-        request.add(
-            [SourceSentence([target] + [0] * (source - 1), options) for source, target in lengths]
-        )
-        if not self._policy.is_preemptive:
-            request.expected_work = 0
-        elif self._policy.expected_work:
-            request.expected_work = self._policy.expected_work(arrival, self._beam_size)
+        sentences = [
+            SourceSentence([target] + [0] * (source - 1), options) for source, target in lengths
+        ]
+        work = arrival.prior_work + sum(map(expected_work, sentences))
+        work = work if self._policy.is_preemptive else 0
+        request = EngineRequest(future, arrival.seconds, len(sentences), work)
+        tasks = [SentenceTask(sentence, request) for sentence in sentences]
         alone = seconds_alone(arrival, self._cost, self._beam_size)
-        self._requests[request] = Served(arrival, alone, num_open=len(request.tasks))
-        self.batch_loop.add(request.tasks)
-        return request
+        self._requests[request] = Served(arrival, alone, num_open=len(tasks))
+        self.batch_loop.add(tasks)
+        return tasks
 
 
 def random_arrivals(count: int, rate: float, seed: int) -> list[Arrival]:

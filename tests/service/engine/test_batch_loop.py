@@ -1,15 +1,12 @@
-"""The batch loop on a simulated runner: what is set aside, and where rows are nearly free."""
+"""The batch loop on a simulated runner: what is set aside, and what a person sees of a batch."""
 
 from __future__ import annotations
 
 import pytest
 
-from model.decoding.step_cost import StepCost
 from tests.service.engine.simulation import MEASURED, Arrival, Policy, Simulation
 
-GPU = StepCost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
-"""A step costs nearly the same for one row and for hundreds."""
-DOCUMENT = Arrival(0.0, [20] * 200, [20] * 200)
+DOCUMENT = Arrival(0.0, [20] * 200, [10 + i % 20 for i in range(200)])
 
 
 def test_what_a_step_leaves_out_is_set_aside_and_ends_all_the_same() -> None:
@@ -25,55 +22,20 @@ def test_what_a_step_leaves_out_is_set_aside_and_ends_all_the_same() -> None:
     simulation.serve([])
 
 
-def test_where_rows_are_nearly_free_each_step_takes_all_that_fit() -> None:
-    simulation = Simulation(Policy(max_slots=64), GPU)
-    simulation.runner.can_step_subset = False
-    loop = simulation.batch_loop
-    simulation.add(DOCUMENT)
-    loop.step(1)
-    for _ in range(10):
-        loop.step(1)
-        assert (loop.num_running, loop.num_set_aside) == (64, 0)
-    simulation.serve([])
-
-
-def test_where_rows_are_nearly_free_short_work_gets_the_next_slot() -> None:
-    """A full runner, and more paragraphs that wait; their sentences end one after another."""
-    paragraphs = [Arrival(0.0, [20] * 8, [10 + i % 20] * 8) for i in range(60)]
-    shorts = [Arrival(0.01 + 0.02 * i, [5], [5]) for i in range(10)]
-
-    def slowest(policy: Policy) -> float:
-        simulation = Simulation(policy, GPU)
-        simulation.runner.can_step_subset = False
-        return max(one.slowdown for one in simulation.serve([*paragraphs, *shorts])[-10:])
-
-    assert slowest(Policy(max_slots=64)) < 4
-    assert slowest(Policy(is_preemptive=False, max_slots=64)) > 6
-
-
 def test_short_work_that_comes_during_an_encoding_goes_before_the_batch() -> None:
     simulation = Simulation(Policy(max_slots=64))
     loop, runner = simulation.batch_loop, simulation.runner
-    for _ in range(30):
-        simulation.add(Arrival(0.0, [25] * 4, [28] * 4))
-    while loop.num_rows < 64:
+    simulation.add(DOCUMENT)
+    num_steps = -1
+    while num_steps != runner.num_steps or loop.num_rows <= 80:  # the last was an encoding
+        num_steps = runner.num_steps
         loop.step(1)
-    encoded_only(simulation)
     simulation.add(Arrival(0.0, [5], [5]))
-    began, num_steps = runner.now, runner.num_steps
+    began = runner.now
+    loop.step(1)
     loop.step(1)
     assert runner.num_steps == num_steps + 1
     assert runner.now - began == pytest.approx(MEASURED.of_encoding(5) + MEASURED.of_step(4, 0))
-    simulation.serve([])
-
-
-def test_a_batch_comes_after_each_encoding() -> None:
-    simulation = Simulation(Policy(max_slots=64))
-    simulation.add(DOCUMENT)
-    for _ in range(5):
-        num_steps = encoded_only(simulation)
-        simulation.batch_loop.step(1)
-        assert simulation.runner.num_steps == num_steps + 1
     simulation.serve([])
 
 
@@ -81,19 +43,35 @@ def test_all_that_ran_may_leave_between_an_encoding_and_its_batch() -> None:
     """Clients that leave must not make the loop believe that the runner has no room."""
     simulation = Simulation(Policy(max_slots=64))
     loop = simulation.batch_loop
-    request = simulation.add(DOCUMENT)
-    encoded_only(simulation)
+    tasks = simulation.add(DOCUMENT)
+    loop.step(1)
     simulation.add(DOCUMENT)
-    loop.cancel(request, request.tasks)
+    loop.cancel(tasks, "client")
     loop.step(1)
     assert loop.num_running > 0
     simulation.serve([])
 
 
-def encoded_only(simulation: Simulation) -> int:
-    """Run the loop until it encodes without a step -> the steps until then."""
-    while True:
-        num_steps = simulation.runner.num_steps
-        simulation.batch_loop.step(1)
-        if simulation.runner.num_steps == num_steps:
-            return num_steps
+def test_a_watcher_sees_who_runs_and_who_left_and_only_numbers() -> None:
+    simulation = Simulation(Policy())
+    loop = simulation.batch_loop
+    assert loop.batch_entries(0.0) == []
+    simulation.add(Arrival(0.0, [5, 6], [2, 300]))
+    loop.step(1)
+    joined = [(0, 4, 6, 0, 0.0, None), (1, 4, 5, 0, 0.0, None)]
+    assert loop.batch_entries(0.0) == joined
+    loop.step(1)
+    loop.step(1)
+    running, left = loop.batch_entries(0.0)
+    assert running == (0, 4, 6, 2, 0.0, None)
+    assert left == (1, 4, 5, 2, 0.0, simulation.runner.now)
+    assert loop.batch_entries(simulation.runner.now) == [running]
+    simulation.serve([])
+
+
+def test_few_of_those_that_left_are_remembered() -> None:
+    simulation = Simulation(Policy())
+    simulation.serve([Arrival(0.0, [5] * 300, [1] * 300)])
+    entries = simulation.batch_loop.batch_entries(0.0)
+    assert 0 < len(entries) < 300
+    assert entries == sorted(entries, key=lambda entry: entry.left or 0.0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
-from service.engine.cache import SentenceCache, entry_bytes, key_of
+from service.engine.sharing import SentenceCache, entry_bytes, key_of
 
 
 def numbered(number: int, length: int = 3, **options: int) -> SourceSentence:

@@ -1,6 +1,6 @@
 """Whatever raises, and wherever the loop calls it: every request is answered, and service goes on.
 
-A fault is the nth use of one name of a runner, a scheduler or the metrics.
+A fault is the nth use of one name of a runner, a schedule or the metrics.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import pytest
 
 import service.engine.engine
 from service.engine.engine import Engine, EngineLimits
-from service.engine.scheduler import Scheduler
+from service.engine.interfaces import Runner
+from service.engine.schedule import Schedule
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
 from service.errors import ServiceError
@@ -27,14 +28,14 @@ RUNNER = (
     *("runner.admit", "runner.step", "runner.release", "runner.share_cores", "runner.max_rows"),
     *("runner.num_free_slots", "runner.num_free_rows", "runner.can_step_subset"),
 )
-SCHEDULER = ("scheduler.add", "scheduler.take", "scheduler.remove", "scheduler.__bool__")
+SCHEDULE = ("schedule.newcomers", "schedule.choose", "schedule.account", "schedule.waiting")
 METRICS = (
     *("metrics.count_finished", "metrics.count_cancelled", "metrics.count_source_tokens"),
     *("metrics.count_target_tokens", "metrics.queue_wait_seconds", "metrics.encode_seconds"),
     *("metrics.time_to_first_token_seconds", "metrics.inter_token_seconds"),
     *("metrics.decode_step_seconds", "metrics.step_rows"),
 )
-CONSTRUCTION = ("make_runner", "make_scheduler", "metrics.engine_restarts")
+CONSTRUCTION = ("make_runner", "make_schedule", "metrics.engine_restarts")
 
 
 @dataclass
@@ -67,10 +68,6 @@ class Watched:
         self._fault.use(f"{self._kind}.{name}")
         return getattr(self._target, name)
 
-    def __bool__(self) -> bool:
-        self._fault.use(f"{self._kind}.__bool__")
-        return bool(self._target)
-
 
 class Scene:
     """An engine of one worker with four slots, whose parts are watched."""
@@ -80,11 +77,11 @@ class Scene:
         self.runners: list[FakeRunner] = []
         self.busy_workers: set[Worker] = set()
 
-        def make_scheduler(max_prefill_tokens: int) -> Any:
-            fault.use("make_scheduler")
-            return Watched(Scheduler(max_prefill_tokens), "scheduler", fault)
+        def make_schedule(runner: Runner, *arguments: Any) -> Any:
+            fault.use("make_schedule")
+            return Watched(Schedule(runner, *arguments), "schedule", fault)
 
-        monkeypatch.setattr(service.engine.engine, "Scheduler", make_scheduler)
+        monkeypatch.setattr(service.engine.engine, "Schedule", make_schedule)
         metrics = cast(ModelMetrics, Watched(Metrics().of_model("fake"), "metrics", fault))
         self.engine = Engine([self._make_runner], metrics, LIMITS, self.busy_workers)
 
@@ -165,7 +162,7 @@ def play(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULER, *METRICS])
+@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
 @pytest.mark.parametrize("nth", [1, 2, 3, 5, 9])
 def test_one_fault_anywhere_leaves_no_request_without_an_answer(
     name: str, nth: int, monkeypatch: pytest.MonkeyPatch
@@ -175,7 +172,7 @@ def test_one_fault_anywhere_leaves_no_request_without_an_answer(
     assert fault.has_struck or nth > 1
 
 
-@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULER, *METRICS])
+@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
 def test_a_part_that_stays_broken_leaves_no_request_without_an_answer(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

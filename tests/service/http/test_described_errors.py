@@ -14,8 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.error_formats import ErrorBody
-from service.http.route_table import ACCESS_PATHS
+from service.http.error_answers import ErrorBody
+from service.http.route_table import PATHS
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 
@@ -33,7 +33,7 @@ class Operation(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        return ACCESS_PATHS.is_open(self.path)
+        return PATHS.is_open(self.path)
 
     def ask(self, client: TestClient, **headers: str) -> httpx2.Response:
         """Ask it; the status must be described, and errors have the body that is described."""
@@ -135,7 +135,7 @@ def test_open_operations_name_no_error_of_keys_and_limits(serve: Serve) -> None:
     for operation in found:
         named = {"401", "403", "429"} & operation.responses.keys()
         assert named == (set() if operation.is_open else {"401", "403", "429"}), operation
-        assert {"408", "431", "500", "503"} <= operation.responses.keys()
+        assert {"431", "500", "503"} <= operation.responses.keys()
         assert ({"502", "504"} <= operation.responses.keys()) == (operation.path in WORK)
     assert {operation.path for operation in found if not operation.is_open} >= WORK
 

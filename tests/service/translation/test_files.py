@@ -50,7 +50,7 @@ class Wired:
 
     def __init__(self, runner: FakeRunner, max_characters: int, max_waiting: int) -> None:
         settings = Settings(max_waiting_sentences=max_waiting)
-        engines, self.dispatcher, self.pool = wire(settings, [fake_model(runner)], Metrics())
+        engines, self.dispatcher = wire(settings, [fake_model(runner)], Metrics())
         (self.engine,) = engines.values()
         self.runner = runner
         self.files = FileTranslator(self.dispatcher, Bounds(max_characters))
@@ -65,7 +65,6 @@ async def running(max_characters: int = 100_000, max_waiting: int = 500) -> Asyn
     finally:
         wired.runner.gate.set()
         wired.engine.stop()
-        wired.pool.close()
 
 
 def file(content: bytes, name: str = "a.txt", job: TranslationJob = JOB) -> FileJob:

@@ -152,6 +152,12 @@ path\\ with\\:space=It''s {0}
 empty=
 number=42
 """
+CSV = b"""id,Name,"What it is"
+1,The sea,"Deep, ""blue"" water"
+2,2.50,=CONCAT(A1)
+,,true
+"""
+TSV = b"key\tText\r\na\tOpen the file\r\n"
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 DOCX = (
     f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n<w:document {W}><w:body>'
@@ -180,6 +186,14 @@ ODT = (
     b'</text:h><text:p>A <text:span text:style-name="T1">big</text:span> house<text:note><text:note'
     b"-citation>1</text:note-citation><text:note-body><text:p>the note</text:p></text:note-body>"
     b"</text:note> here<text:line-break/>and there</text:p></office:document-content>"
+)
+STRINGS = b"""<?xml version="1.0" encoding="UTF-8"?>
+<sst xmlns="s" count="4"><si><t>The sea</t></si><si><t>Price</t></si><si><t>42</t></si><si><r><t
+xml:space="preserve">very </t></r><r><rPr><b/></rPr><t>deep</t></r></si></sst>"""
+SHEET = b"""<worksheet xmlns="s"><sheetData><row r="1"><c t="s"><v>0</v></c><c r="B1"><f>SUM(1,2)
+</f><v>3</v></c><c r="C1" t="inlineStr"><is><t>The sky</t></is></c></row></sheetData></worksheet>"""
+TABLE = (
+    b"""<table xmlns="s"><tableColumns><tableColumn id="1" name="Price"/></tableColumns></table>"""
 )
 CONTAINER = b"""<container><rootfiles><rootfile full-path="OEBPS/a.opf"/></rootfiles></container>"""
 PACKAGE = b"""<package><manifest><item href="one%20page.xhtml" media-type="application/xhtml+xml"/>
@@ -232,10 +246,20 @@ SAMPLES: dict[str, bytes] = {
     "a.ts": QT,
     "a.json": JSON,
     "a.properties": PROPERTIES,
+    "a.csv": CSV,
+    "a.tsv": TSV,
     "a.docx": archive(
         {"[Content_Types].xml": b"<Types/>", "word/document.xml": DOCX, "x.bin": b"\0"}
     ),
     "a.pptx": archive({"ppt/presentation.xml": b"<p/>", "ppt/slides/slide1.xml": SLIDE}),
+    "a.xlsx": archive(
+        {
+            "xl/workbook.xml": b"<workbook/>",
+            "xl/sharedStrings.xml": STRINGS,
+            "xl/worksheets/sheet1.xml": SHEET,
+            "xl/tables/table1.xml": TABLE,
+        }
+    ),
     "a.odt": archive({"mimetype": b"application/vnd.oasis.opendocument.text", "content.xml": ODT}),
     "a.epub": archive(
         {

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
 from service.translation.documents.formats import FORMATS, format_of, parse_file
+from service.translation.documents.segments import FileOptions
 from tests.service.translation.documents.samples import (
     OPTIONS,
     SAMPLES,
+    A,
+    W,
     archive,
     capitals,
     member,
@@ -57,6 +60,38 @@ def test_byte_order_marks_are_read_and_stay(name: str, encoding: str) -> None:
     parsed = parse_file(content, name, OPTIONS)
     assert parsed.write([segment.text for segment in parsed.segments]) == content
     assert translated(name, content).decode(encoding) == translated(name, text.encode()).decode()
+
+
+GERMAN = "Das Mädchen läuft über die Straße und grüßt den Bäcker.\nEs ist früh.\n"
+CHINESE = "今天天气很好，我们去公园散步。\n他说这本书很有意思，值得一读。\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (GERMAN, "latin-1"),
+        (GERMAN, "utf-16-le"),
+        (CHINESE, "gbk"),
+        (CHINESE, "utf-16-be"),
+        ("caf\u00e9 5 \u20ac\n", "cp1252"),
+    ],
+)
+def test_older_encodings_are_read_and_stay_if_they_can(text: str, encoding: str) -> None:
+    content = text.encode(encoding)
+    parsed = parse_file(content, "a.txt", OPTIONS)
+    assert "".join(segment.text for segment in parsed.segments) == text
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+    wide = parsed.write(["\u4e66 \u0434\u0430 \u00fc"])
+    written = "utf-8-sig" if encoding in ("latin-1", "cp1252") else encoding
+    assert wide.decode("gb18030" if encoding == "gbk" else written) == "\u4e66 \u0434\u0430 \u00fc"
+
+
+@pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "shift-jis"])
+def test_encodings_of_other_languages_are_refused(encoding: str) -> None:
+    russian = "Сегодня хорошая погода, мы пошли гулять в парк и читали книгу."
+    text = "今日は天気がいいので公園へ行きました。" if encoding == "shift-jis" else russian
+    with pytest.raises(InvalidDocument, match="save it as UTF-8"):
+        parse_file(f"{text}\n{text}\n".encode(encoding), "a.txt", OPTIONS)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -123,9 +158,18 @@ def test_another_format_under_the_name_of_an_archive_is_refused(name: str, other
             parse_file(SAMPLES[other], name, OPTIONS)
 
 
-@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsx"])
+@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsm"])
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(UnsupportedFile, match=r"must be .txt, .md, "):
+        format_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("a.doc", ".docx"), ("a.RTF", ".docx"), ("a.odp", ".pptx"), ("b.xls", ".xlsx")],
+)
+def test_a_format_that_is_not_read_names_what_to_save_it_as(name: str, other: str) -> None:
+    with pytest.raises(UnsupportedFile, match=f"save '{name}' as {other}"):
         format_of(name)
 
 
@@ -163,6 +207,7 @@ def _with_xml(name: str, content: bytes) -> bytes:
     inner = {
         "a.docx": "word/document.xml",
         "a.pptx": "ppt/slides/slide1.xml",
+        "a.xlsx": "xl/sharedStrings.xml",
         "a.odt": "content.xml",
         "a.epub": "OEBPS/one page.xhtml",
     }
@@ -229,6 +274,59 @@ def test_other_members_keep_their_bytes_and_records(name: str) -> None:
             assert (old.date_time, old.compress_type) == (new.date_time, new.compress_type)
     if name == "a.docx":
         assert member(done, "x.bin") == b"\0"
+
+
+LANGUAGES = {
+    "a.html": b"<!doctype html>\n<html class=a lang=en><p lang=fr>a</p></html>",
+    "a.docx": {
+        "word/document.xml": f"<w:d {W}><w:p><w:r><w:rPr><w:lang w:val='x' w:eastAsia='y'/></w:rPr>"
+        "<w:t>a</w:t></w:r></w:p></w:d>".replace("'", '"').encode(),
+        "word/styles.xml": f'<w:s {W}><w:lang w:val="en-US" w:eastAsia="en-US"/></w:s>'.encode(),
+    },
+    "a.pptx": {
+        "ppt/presentation.xml": b"<p/>",
+        "ppt/slides/slide1.xml": (
+            f'<p {A}><a:p><a:r><a:rPr lang="en-US"/><a:t>a</a:t></a:r></a:p></p>'.encode()
+        ),
+    },
+    "a.odt": {
+        "content.xml": b"<x xmlns:text='t'><text:p>a</text:p></x>",
+        "styles.xml": b'<x xmlns:fo="f" xmlns:style="s"><y fo:language="en" fo:country="US" '
+        b'style:language-asian="en" style:country-asian="US"/></x>',
+    },
+    "a.epub": {
+        "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
+        "a.opf": b'<p xmlns:dc="d"><dc:title>T</dc:title><dc:language>en</dc:language>'
+        b'<item href="p.xhtml" media-type="application/xhtml+xml"/></p>',
+        "p.xhtml": b'<html xml:lang="en" lang="en"><p>a</p></html>',
+    },
+}
+MARKED = {
+    "de": {
+        "a.html": [b"class=a lang=de>", b"lang=fr"],
+        "a.docx": [b'w:val="de-DE" w:eastAsia="y"', b'w:val="de-DE" w:eastAsia="en-US"'],
+        "a.pptx": [b'lang="de-DE"'],
+        "a.odt": [b'fo:language="de" fo:country="DE" style:language-asian="en"'],
+        "a.epub": [b"<dc:language>de<", b'<html xml:lang="de" lang="de">'],
+    },
+    "zh": {
+        "a.docx": [b'w:val="zh-CN" w:eastAsia="zh-CN"'],
+        "a.pptx": [b'lang="zh-CN"'],
+        "a.odt": [b'fo:language="en" fo:country="US" style:language-asian="zh"'],
+    },
+}
+
+
+@pytest.mark.parametrize(("target", "name"), [(t, n) for t, names in MARKED.items() for n in names])
+def test_marks_of_the_language_follow_the_target(target: str, name: str) -> None:
+    members = LANGUAGES[name]
+    content = archive(members) if isinstance(members, dict) else members
+    parsed = parse_file(content, name, FileOptions("en", target))
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+    done = parsed.write([f"{segment.text}b" for segment in parsed.segments])
+    if isinstance(members, dict):
+        done = b"".join(member(done, one) for one in members)
+    assert all(mark in done for mark in MARKED[target][name])
 
 
 def test_the_text_of_a_pdf_becomes_a_text() -> None:

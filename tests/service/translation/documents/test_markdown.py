@@ -29,6 +29,7 @@ PARTS = {
     "\\*a\\* &amp; b & c &lt;d&gt; < e": "\\*A\\* &amp; B & C &lt;D&gt; < E",
     "note[^1] here": "NOTE[^1] HERE",
     "a <!-- comment --> b": "A <!-- comment --> B",
+    "a $x_i^2$ b costs $5 and $6": "A $x_i^2$ B COSTS $5 AND $6",
 }
 BLOCKS = {
     "# Title #\n": "# TITLE #\n",
@@ -48,6 +49,18 @@ BLOCKS = {
     "[a]: b 'c'\n\nsee [a]": "[a]: b 'c'\n\nSEE [A][a]",
     "see [x][a] [a][]\n\n[a]: b": "SEE [X][a] [A][a]\n\n[a]: b",
     "***\n\n---\n": "***\n\n---\n",
+    "> [!NOTE]\n> one\n> two\n": "> [!NOTE]\n> ONE TWO\n",
+    '!!! note "Title"\n    one\n    two\n\n    - three\n\nfour': (
+        '!!! note "TITLE"\n    ONE TWO\n\n    - THREE\n\nFOUR'
+    ),
+    "!!! tip inline end\n    one\n": "!!! tip inline end\n    ONE\n",
+    '=== "Tab"\n\n    one\n\n    ```\n    code\n    ```\n': (
+        '=== "TAB"\n\n    ONE\n\n    ```\n    code\n    ```\n'
+    ),
+    "::: warning\none\n:::\ntwo": "::: warning\nONE\n:::\nTWO",
+    "$$\nx = y\n$$\n\ntext": "$$\nx = y\n$$\n\nTEXT",
+    "Term\n: one\n  two\n": "TERM\n: ONE TWO\n",
+    "|a|b|\n|-|-|\n|`x\\|y`|c \\| d|\n": "|A|B|\n|-|-|\n|`x\\|y`|C \\| D|\n",
     "": "",
 }
 

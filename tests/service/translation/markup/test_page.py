@@ -22,6 +22,7 @@ PAGES = st.lists(
             *("<code>", "</code>", "<span translate=no>", "</span>", "<pre>", "</pre>"),
             *("<x1>", "</x1>", "<p title=Hi>", "<img alt='c d'>", "<!-- a -->"),
             *("&amp;", "&nbsp;", "&#65;", "&foo;", "&#0;", "&", "  \n", MARK, "\ufffd"),
+            *("<sub>", "</sub>", "H", "2", "+"),
             *("{name}", "https://a.b/c", "%s", " ", ".", "word", "Hello", "你好", "😀"),
         ]
     ),
@@ -95,6 +96,8 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ("Hello &#0; you", [f"Hello {MARK} you"]),
         ("<!-- Hello --><p>Hi</p>", ["Hi"]),
         ("<title>My page</title><h1>Big</h1>", ["My page", "Big"]),
+        ("<input type=submit value='Send it'><input value='Keep'>", ["Send it"]),
+        ('<meta property="og:title" content="My page"><meta name=author content=Bob>', ["My page"]),
         ("<button>Save</button><button>Open</button>", ["Save", "Open"]),
         ("<doc><item>One <g>two</g>.</item><item>Three.</item></doc>", ["One two.", "Three."]),
         ("<x><y>One.</y><y>Two.</y></x>", ["One.", "Two."]),

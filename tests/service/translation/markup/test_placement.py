@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.translation.alignment import AlignmentLink
-from service.translation.markup.placement import place_tags
-from service.translation.markup.tree import SentenceTag
+from service.translation.markup.placement import SentenceTag, place_tags
 
 TAG = re.compile(r"<(/?)(\w+)>")
 

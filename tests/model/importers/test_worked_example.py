@@ -1,0 +1,79 @@
+"""The importer on docs/importing.md gives the logits of the network that it imports."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from model.checkpoint import CheckpointInfo, load_checkpoint, save_checkpoint
+from model.importers.imported import Imported, Wanted
+from model.importers.source import SourceDirectory
+from model.network.layers import sinusoids
+
+PAGE = Path(__file__).parents[3] / "docs" / "importing.md"
+SIZES: dict[str, Any] = {
+    "d_model": 16,
+    "nhead": 2,
+    "dim_feedforward": 32,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+}
+
+
+class Theirs(nn.Module):
+    """A translator as people write it with PyTorch."""
+
+    def __init__(self, num_pieces: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(num_pieces, SIZES["d_model"])
+        self.transformer = nn.Transformer(**SIZES, norm_first=True, batch_first=True)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        mask = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1])
+        states = self.transformer(self._embedded(src), self._embedded(tgt), tgt_mask=mask)
+        logits: Tensor = states @ self.embedding.weight.T
+        return logits
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        scaled: Tensor = self.embedding(ids) * math.sqrt(SIZES["d_model"])
+        return scaled + sinusoids(ids.shape[1], SIZES["d_model"])
+
+
+def import_by_the_page(directory: Path) -> Imported:
+    (example,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
+    defined: dict[str, Any] = {}
+    exec(example, defined)
+    imported: Imported = defined["import_torch"](
+        SourceDirectory(directory), Wanted(("en",), ("de",))
+    )
+    return imported
+
+
+def test_the_logits_are_those_of_the_original(tmp_path: Path, tiny_tokenizer_file: Path) -> None:
+    directory = tmp_path / "theirs"
+    directory.mkdir()
+    shutil.copyfile(tiny_tokenizer_file, directory / "sentencepiece.model")
+    torch.manual_seed(1)
+    theirs = Theirs(num_pieces=450).eval()
+    save_file(theirs.state_dict(), directory / "model.safetensors")
+    (directory / "config.json").write_text(json.dumps({"model_type": "torch", **SIZES}))
+
+    found = import_by_the_page(directory)
+    info = CheckpointInfo(
+        "ours", found.architecture, found.pairs, found.tokenizer, found.decoding, origin={}
+    )
+    files = [file for file in found.files.values() if isinstance(file, Path)]
+    save_checkpoint(tmp_path / "ours", info, found.weights, files, torch.float32)
+    ours = load_checkpoint(tmp_path / "ours")
+    src = torch.tensor([ours.tokenizer.encode_source("I like tea.", "de", "en")])
+    tgt = torch.tensor([[ours.info.architecture.bos_id, 7, 9]])
+    with torch.inference_mode():
+        assert torch.allclose(ours.model(src, tgt), theirs(src, tgt), atol=1e-5)
