@@ -13,29 +13,20 @@ from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
 from service.errors import StorageFailed
-from service.http.access.access import Access
+from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
-from service.http.access.middleware import AccessMiddleware
 from service.http.access.windows import MinuteWindows
-from service.http.body_budget import BodyBudget
-from service.http.engine_view import EngineView
-from service.http.error_handlers import install_error_handlers
+from service.http.bodies import BodyBudget
+from service.http.error_answers import install_error_handlers
 from service.http.file_store import FileStore
-from service.http.ignored_fields import IGNORED_FIELDS_HEADER
-from service.http.metrics_port import MetricsPortMiddleware
-from service.http.middleware import RequestMiddleware
-from service.http.origins import OriginMiddleware
+from service.http.limits import Limits
+from service.http.middleware import RequestMiddleware, SecurityHeadersMiddleware
+from service.http.origins import OriginRule
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
-from service.http.route_table import (
-    ACCESS_PATHS,
-    ENDPOINTS,
-    OPEN_TO_PAGES,
-    DescribedApp,
-    install_routes,
-)
-from service.http.routes import api_reference, page
-from service.http.security_headers import SecurityHeadersMiddleware
-from service.http.state import Limits, ServerState
+from service.http.requests import IGNORED_FIELDS_HEADER
+from service.http.route_table import PATHS, DescribedApp, install_routes
+from service.http.routes import pages
+from service.http.state import ServerState
 from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics
@@ -78,12 +69,13 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
     )
     app.state.server = state
     _add_middleware(app, state, settings)
-    install_error_handlers(app, state.metrics)
+    install_error_handlers(app)
     install_routes(app, state, has_metrics=settings.metrics_port is None)
     if settings.api_docs:
-        app.include_router(api_reference.make_router())
+        app.include_router(pages.make_reference_router())
     if settings.page:
-        app.include_router(page.make_router(state.limits, _engine_numbers(state, settings)))
+        render = state.metrics.render_engines if settings.page_engine else None
+        app.include_router(pages.make_page_router(state.limits, state.engines, render))
     return app
 
 
@@ -125,23 +117,11 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
 def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> None:
     """The last one sees a request first."""
     app.add_middleware(
-        AccessMiddleware, access=state.access, paths=ACCESS_PATHS, metrics=state.metrics
-    )
-    app.add_middleware(
-        OriginMiddleware,
-        origins=settings.cors_origins,
-        hosts=settings.allowed_hosts,
-        is_open=OPEN_TO_PAGES.is_open,
-        metrics=state.metrics,
-    )
-    if settings.metrics_port is not None:
-        app.add_middleware(MetricsPortMiddleware, port=settings.metrics_port)
-    app.add_middleware(
         RequestMiddleware,
-        request_log=state.request_log,
-        metrics=state.metrics,
-        endpoints=ENDPOINTS,
-        refusal=state.dispatcher.refusal,
+        state=state,
+        paths=PATHS,
+        origins=OriginRule(settings.cors_origins, settings.allowed_hosts),
+        metrics_port=settings.metrics_port,
     )
     if settings.cors_origins:
         app.add_middleware(
@@ -153,12 +133,6 @@ def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> Non
         )
     app.add_middleware(UnreadBodyMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)
-
-
-def _engine_numbers(state: ServerState, settings: Settings) -> page.EngineNumbers | None:
-    if not settings.page_engine:
-        return None
-    return page.EngineNumbers(state.metrics.render_engines, EngineView(state.engines).render)
 
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:

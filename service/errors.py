@@ -19,6 +19,7 @@
     ├─ NotFound                  404 not_found
     ├─ UnknownFile               404 unknown_file
     ├─ UnknownGlossary           404 unknown_glossary
+    ├─ MethodNotAllowed          405 method_not_allowed
     ├─ GlossaryExists            409 glossary_exists
     ├─ BodyTooLarge              413 body_too_large
     ├─ DocumentTooLarge          413 document_too_large
@@ -186,6 +187,12 @@ class UnknownGlossary(ServiceError):
     """There is no such glossary."""
 
     status, code = 404, "unknown_glossary"
+
+
+class MethodNotAllowed(ServiceError):
+    """The path has other methods."""
+
+    status, code = 405, "method_not_allowed"
 
 
 class GlossaryExists(ServiceError):

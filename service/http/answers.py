@@ -2,19 +2,220 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from typing import Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 
+from model.decoding.search_trace import TracedStep
 from service.errors import ServiceError, printable
-from service.http.answer_details import DetectedLanguage, TextDetail
+from service.http.request_log import RequestRecord
 from service.http.schemas import TranslateRequest
+from service.translation.alignment import AlignmentLink
+from service.translation.checks.differences import Kind
+from service.translation.confidence import WordConfidence
+from service.translation.inspection import MAX_ENTRIES
 from service.translation.results import (
+    PivotTranslation,
+    SentenceResult,
+    SentenceSearch,
     TextPiece,
     TranslationResult,
 )
+from service.translation.text_work import num_characters, text_work
+
+RequestId = str | int
+
+
+class _Answer(BaseModel):
+    """An answer, or a part of one, that is read from the attributes of a result."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+_Milliseconds = Annotated[float, BeforeValidator(_milliseconds)]
+
+
+class DetectedLanguage(_Answer):
+    """The detected language of a text; confidence is 0 to 100."""
+
+    language: str
+    confidence: float
+
+
+class Milliseconds(_Answer):
+    """Times of a sentence: waiting for a slot, in the encoder, in the decoder."""
+
+    queue: _Milliseconds
+    encode: _Milliseconds
+    decode: _Milliseconds
+
+
+class Attention(_Answer):
+    """Probabilities as nested lists, [layer][head][row][column]: encoder of source by source
+    tokens, decoder of target by target tokens, memory of target by source tokens. Row i of decoder
+    and memory predicts target token i; column i of the decoder is the token before it.
+    """
+
+    source_tokens: list[str]
+    target_tokens: list[str]
+    encoder: list[Any] = Field(validation_alias=AliasPath("tables", "encoder"))
+    decoder: list[Any] = Field(validation_alias=AliasPath("tables", "decoder"))
+    memory: list[Any] = Field(validation_alias=AliasPath("tables", "memory"))
+
+
+class CheckDetail(_Answer):
+    """Something that differs between a sentence and its translation: what only the source has, and
+    what only the translation has."""
+
+    kind: Kind
+    source: list[str]
+    target: list[str]
+    message: str
+
+
+class SearchCandidate(BaseModel):
+    """An extension of a live hypothesis by a token. parent: the place of that hypothesis among the
+    live ones; log_prob: of the token; total: of the hypothesis; fate: "kept", "ended" or "dropped";
+    place: its own among the live ones of the next step, only if kept."""
+
+    parent: int
+    token: str
+    log_prob: float
+    total: float
+    fate: str
+    place: int | None = None
+
+
+class SearchStep(BaseModel):
+    """A step of the search. likeliest: for each live hypothesis the next tokens with the highest
+    probability, as [token, probability], before options change them."""
+
+    candidates: list[SearchCandidate]
+    likeliest: list[list[tuple[str, float]]]
+
+    @classmethod
+    def of(cls, step: TracedStep, pieces: Mapping[int, str]) -> Self:
+        candidates = [
+            SearchCandidate(
+                parent=candidate.parent,
+                token=pieces[candidate.token],
+                log_prob=round(candidate.log_prob, 4),
+                total=round(candidate.total, 4),
+                fate=candidate.fate,
+                place=candidate.place,
+            )
+            for candidate in step.candidates
+        ]
+        likeliest = [
+            [(pieces[token], round(share, 4)) for token, share in row] for row in step.likeliest
+        ]
+        return cls(candidates=candidates, likeliest=likeliest)
+
+
+class SearchDetail(BaseModel):
+    """The steps of a beam search. path: the index of the best hypothesis among the candidates of
+    each step until it ends. agrees: whether it is the translation that the engine found; with a
+    GPU, whose numbers are coarser, it may not be."""
+
+    beam_size: int
+    score: float
+    path: list[int]
+    agrees: bool
+    steps: list[SearchStep]
+
+    @classmethod
+    def of(cls, sentence: SentenceResult, search: SentenceSearch) -> Self:
+        trace = search.trace
+        return cls(
+            beam_size=search.beam_size,
+            score=trace.score,
+            path=list(trace.path),
+            agrees=list(trace.best) == list(sentence.best.ids),
+            steps=[SearchStep.of(step, search.pieces) for step in trace.steps],
+        )
+
+
+class SentenceDetail(BaseModel):
+    """One sentence. log_probs has one entry per token and one for the end of the sentence. Other
+    sentences in the batch may change them (by less than 0.0001 on a CPU), but not the tokens.
+
+    alignment lists which words translate each other: [source_start, source_end, target_start,
+    target_end, weight], offsets in code points of source and target, weight 0 to 1. confidence is
+    the probability that the sentence is right, words lists [target_start, target_end, confidence];
+    both are absent if the model was not calibrated for the pair. checks lists what is likely a
+    mistake.
+    """
+
+    source: str
+    target: str
+    tokens: list[str]
+    log_probs: list[float]
+    score: float
+    finish_reason: str
+    times_ms: Milliseconds
+    alignment: list[AlignmentLink]
+    confidence: float | None = None
+    words: list[WordConfidence] | None = None
+    checks: list[CheckDetail]
+    attention: Attention | None = None
+    search: SearchDetail | None = None
+
+    @classmethod
+    def of(cls, sentence: SentenceResult) -> Self:
+        confidence, best = sentence.confidence, sentence.best
+        return cls(
+            source=sentence.source,
+            target=sentence.target,
+            tokens=list(sentence.tokens),
+            log_probs=best.log_probs,
+            score=best.score,
+            finish_reason=best.finish_reason,
+            times_ms=Milliseconds.model_validate(sentence.times),
+            alignment=list(sentence.alignment or ()),
+            confidence=confidence.sentence if confidence else None,
+            words=list(confidence.words) if confidence else None,
+            checks=_check_details([sentence]),
+            attention=Attention.model_validate(found) if (found := sentence.attention) else None,
+            search=SearchDetail.of(sentence, sentence.search) if sentence.search else None,
+        )
+
+
+def _check_details(sentences: Iterable[SentenceResult]) -> list[CheckDetail]:
+    return [CheckDetail.model_validate(check) for one in sentences for check in one.checks]
+
+
+class Pivot(BaseModel):
+    """The intermediate translation of a text, the model that made it, and what its checks found."""
+
+    language: str
+    text: str
+    model: str
+    checks: list[CheckDetail]
+
+    @classmethod
+    def of(cls, pivot: PivotTranslation) -> Self:
+        checks = _check_details(pivot.sentences)
+        return cls(language=pivot.language, text=pivot.text, model=pivot.model, checks=checks)
+
+
+class TextDetail(BaseModel):
+    """One text: the model and sentences of its last hop, and `pivot` for the first of two
+    hops."""
+
+    model: str
+    pivot: Pivot | None = None
+    sentences: list[SentenceDetail]
+
+    @classmethod
+    def of(cls, translation: TranslationResult) -> Self:
+        pivot = Pivot.of(translation.pivot) if translation.pivot else None
+        sentences = [SentenceDetail.of(sentence) for sentence in translation.sentences]
+        return cls(model=translation.model, pivot=pivot, sentences=sentences)
 
 
 class TranslateResponse(BaseModel):
@@ -28,20 +229,16 @@ class TranslateResponse(BaseModel):
     @classmethod
     def of(cls, request: TranslateRequest, translations: Sequence[TranslationResult]) -> Self:
         is_list = isinstance(request.q, list)
-        texts = [translation.text for translation in translations]
-        more = [
-            list(translation.alternatives[: request.alternatives]) for translation in translations
-        ]
+        texts = [one.text for one in translations]
+        more = [list(one.alternatives[: request.alternatives]) for one in translations]
         detected = [
-            DetectedLanguage(**dataclasses.asdict(translation.detection))
-            for translation in translations
-            if translation.detection
+            DetectedLanguage.model_validate(one.detection) for one in translations if one.detection
         ]
         return cls(
             translatedText=texts if is_list else texts[0],
             detectedLanguage=(detected if is_list else detected[0]) if detected else None,
             alternatives=(more if is_list else more[0]) if request.alternatives else None,
-            details=[TextDetail.of(t) for t in translations] if request.details else None,
+            details=[TextDetail.of(one) for one in translations] if request.details else None,
         )
 
 
@@ -49,14 +246,14 @@ class TokenMessage(BaseModel):
     """The next part of a translation. `index` is the text's position if q is a list, `segment` the
     sentence's. The parts of a text joined are its translatedText."""
 
-    id: str | int | None = None
+    id: RequestId | None = None
     type: Literal["token"] = "token"
     text: str
     index: int | None = None
     segment: int | None = None
 
     @classmethod
-    def of(cls, request: TranslateRequest, piece: TextPiece, request_id: str | int | None) -> Self:
+    def of(cls, request: TranslateRequest, piece: TextPiece, request_id: RequestId | None) -> Self:
         index = piece.text_index if isinstance(request.q, list) else None
         return cls(id=request_id, text=piece.text, index=index, segment=piece.sentence)
 
@@ -64,32 +261,21 @@ class TokenMessage(BaseModel):
 class FinalMessage(TranslateResponse):
     """The whole answer, as in POST /translate."""
 
-    id: str | int | None = None
+    id: RequestId | None = None
     type: Literal["final"] = "final"
-
-    @classmethod
-    def of(
-        cls,
-        request: TranslateRequest,
-        translations: Sequence[TranslationResult],
-        request_id: str | int | None = None,
-    ) -> Self:
-        message = super().of(request, translations)
-        message.id = request_id
-        return message
 
 
 class ErrorMessage(BaseModel):
     """The error that ended a streamed request."""
 
-    id: str | int | None = None
+    id: RequestId | None = None
     type: Literal["error"] = "error"
     error: str
     code: str
     retry_after: int | None = None
 
     @classmethod
-    def of(cls, error: ServiceError, request_id: str | int | None) -> Self:
+    def of(cls, error: ServiceError, request_id: RequestId | None) -> Self:
         """`retry_after` is in seconds, for clients of a stream have no header."""
         return cls(
             id=request_id,
@@ -97,3 +283,45 @@ class ErrorMessage(BaseModel):
             code=error.code,
             retry_after=error.retry_after_seconds,
         )
+
+
+def render(message: BaseModel) -> str:
+    return message.model_dump_json(exclude_none=True)
+
+
+async def render_answer(wanted: TranslateRequest, translations: list[TranslationResult]) -> str:
+    """The answer of a request that is not streamed."""
+    return await text_work(
+        _size_of(wanted, translations),
+        lambda: render(TranslateResponse.of(wanted, translations)),
+    )
+
+
+async def render_piece(
+    wanted: TranslateRequest,
+    piece: TextPiece | list[TranslationResult],
+    record: RequestRecord,
+    request_id: RequestId | None = None,
+) -> str:
+    """The message for a piece or for the final answer, which `record` is told of."""
+    record.has_delivered = True
+    if isinstance(piece, TextPiece):
+        return render(TokenMessage.of(wanted, piece, request_id))
+    record.translations = piece
+    return await text_work(
+        _size_of(wanted, piece), lambda: _render_final(wanted, piece, request_id)
+    )
+
+
+def _render_final(
+    wanted: TranslateRequest, translations: list[TranslationResult], request_id: RequestId | None
+) -> str:
+    message = FinalMessage.of(wanted, translations)
+    message.id = request_id
+    return render(message)
+
+
+def _size_of(wanted: TranslateRequest, translations: list[TranslationResult]) -> int:
+    if wanted.details in ("attention", "search"):
+        return MAX_ENTRIES
+    return num_characters(translation.text for translation in translations)

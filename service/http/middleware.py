@@ -1,71 +1,128 @@
-"""Adds an id and a record to every request, and answers unexpected exceptions.
+"""What happens to every request before its body is read, and after its answer.
 
 Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect from the route.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import ClientGone, ServiceError
-from service.http.error_handlers import error_of, error_response
-from service.http.request_log import REQUEST_ID_HEADER, RequestLog, RequestRecord, request_id_of
-from service.observability.metrics import Metrics
+from service.errors import ClientGone, NotFound, ServiceError
+from service.http.access.caller import Caller
+from service.http.error_answers import error_response, unforeseen
+from service.http.origins import OriginRule
+from service.http.request_log import REQUEST_ID_HEADER, RequestRecord, request_id_of
+from service.http.state import ServerState
 
-_logger = logging.getLogger(__name__)
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+"""They tell browsers what they may not do with an answer."""
+_METRICS, _PROBES = "/metrics", "/health"
 
 
 @dataclass(frozen=True)
-class Endpoints:
-    """The paths that metrics name, the prefixes that stand for the paths below them, and those of
-    the paths whose POST needs the engines."""
+class Paths:
+    """Paths, and prefixes that stand for the paths below them.
 
-    paths: frozenset[str]
-    prefixes: tuple[str, ...]
+    `named`: those that metrics name; `work`: their POST needs the engines; `open`: they need no key
+    and count for no limit; `linked`: pages of other origins may ask for them too, as for open ones;
+    `keyed`: their POST may have the key in its body.
+    """
+
+    named: frozenset[str]
+    named_below: tuple[str, ...]
     work: frozenset[str]
+    open: frozenset[str]
+    open_below: tuple[str, ...]
+    linked_below: tuple[str, ...]
+    keyed: frozenset[str]
+    keyed_below: tuple[str, ...]
 
     def label(self, path: str) -> str:
         """The metrics' label of a path."""
-        if path in self.paths:
+        if path in self.named:
             return path
-        return next((prefix for prefix in self.prefixes if path.startswith(prefix)), "other")
+        return next((prefix for prefix in self.named_below if path.startswith(prefix)), "other")
+
+    def is_open(self, path: str) -> bool:
+        return path in self.open or path.startswith(self.open_below)
+
+    def may_have_key_in_body(self, method: str, path: str) -> bool:
+        return method == "POST" and (path in self.keyed or path.startswith(self.keyed_below))
+
+
+class SecurityHeadersMiddleware:
+    """Adds SECURITY_HEADERS to every HTTP answer that does not have its own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message.get("headers", ())
+                own = {name.lower() for name, _ in headers}
+                added = [header for header in SECURITY_HEADERS if header[0] not in own]
+                message = {**message, "headers": [*headers, *added]}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
 class RequestMiddleware:
-    """Gives each request an id and a record, adds the common response headers, and turns uncaught
-    exceptions into a 500.
+    """Gives each request an id, a record and a caller, refuses it before its body is read if the
+    server is full or stopping or may not serve it, and answers every error.
 
-    `refusal` returns the error that rejects a POST to one of `endpoints.work` now, or None. It is
-    called before the body is read, so rejections by a full server are cheap.
+    `metrics_port`: the port where only the metrics and the probes are served, if they have one.
     """
 
     def __init__(
         self,
         app: ASGIApp,
-        request_log: RequestLog,
-        metrics: Metrics,
-        endpoints: Endpoints,
-        refusal: Callable[[], ServiceError | None],
+        state: ServerState,
+        paths: Paths,
+        origins: OriginRule,
+        metrics_port: int | None,
     ) -> None:
-        self._app, self._request_log, self._metrics = app, request_log, metrics
-        self._endpoints, self._refusal = endpoints, refusal
+        self._app, self._state = app, state
+        self._paths, self._origins, self._metrics_port = paths, origins, metrics_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "lifespan" or await self._is_let_in(scope, receive, send):
             await self._app(scope, receive, send)
-            return
+
+    async def _is_let_in(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Whether a websocket is served here; else it is answered."""
+        if not self._is_at_its_port(scope):
+            await send({"type": "websocket.close", "code": 1000, "reason": ""})
+            return False
+        try:
+            self._origins.check(scope, is_open=False)
+        except ServiceError as error:
+            self._count(error)
+            answer = error_response(error, request_id_of(Headers(scope=scope)), scope["path"])
+            await answer(scope, receive, send)
+            return False
+        return True
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith("//"):  # the server's address was written with a slash
             scope["path"] = "/" + scope["path"].lstrip("/")
-        record = self._record(scope)
+        path, record = scope["path"], self._record(scope)
         extra = {REQUEST_ID_HEADER: record.request_id}
         state = scope.setdefault("state", {})
         state.update(record=record, request_id=record.request_id, response_headers=extra)
+        caller: Caller | None = None
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -75,38 +132,63 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            app = self._app_or_refusal(scope, record)
-            await app(scope, receive, send_with_headers)
+            self._check(scope)
+            if not self._paths.is_open(path):
+                caller = state["caller"] = self._state.access.caller(scope)
+                may_have_key_in_body = self._paths.may_have_key_in_body(scope["method"], path)
+                await caller.enter(scope, may_have_key_in_body=may_have_key_in_body)
+            await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
             record.status = None
         except Exception as failure:
-            error = error_of(failure)
-            try:
-                if record.status is None:
-                    answer = error_response(error, record.request_id, scope["path"])
-                    await answer(scope, receive, send_with_headers)
-            finally:
-                self._log(failure, error, record)
-            record.status = error.status
+            await self._answer_failure(failure, record, scope, receive, send_with_headers)
         finally:
+            if caller is not None:
+                await caller.leave(record.status, has_delivered=record.has_delivered)
             if record.status is None:
                 record.status = ClientGone.status
-            self._request_log.enter(record)
+            self._state.request_log.enter(record)
 
     def _record(self, scope: Scope) -> RequestRecord:
-        headers, endpoint = Headers(scope=scope), self._endpoints.label(scope["path"])
+        headers, endpoint = Headers(scope=scope), self._paths.label(scope["path"])
         traceparent = headers.get("traceparent")
         return RequestRecord(request_id_of(headers), scope["method"], endpoint, traceparent)
 
-    def _log(self, failure: Exception, error: ServiceError, record: RequestRecord) -> None:
-        if error.is_rejection:
-            self._metrics.count_rejected(error.code)
-        _logger.error("request failed", exc_info=failure, extra={"request_id": record.request_id})
+    def _check(self, scope: Scope) -> None:
+        """The checks that cost a client nothing of its limits. Raises a ServiceError."""
+        path = scope["path"]
+        if scope["method"] == "POST" and path in self._paths.work:
+            refusal = self._state.dispatcher.refusal()
+            if refusal is not None:
+                raise refusal
+        if not self._is_at_its_port(scope):
+            raise NotFound("not found on this port")
+        is_for_pages = self._paths.is_open(path) or path.startswith(self._paths.linked_below)
+        self._origins.check(scope, is_open=is_for_pages)
 
-    def _app_or_refusal(self, scope: Scope, record: RequestRecord) -> ASGIApp:
-        is_work = scope["method"] == "POST" and scope["path"] in self._endpoints.work
-        error = self._refusal() if is_work else None
-        if error is None:
-            return self._app
-        self._metrics.count_rejected(error.code)
-        return error_response(error, record.request_id, scope["path"])
+    async def _answer_failure(
+        self, failure: Exception, record: RequestRecord, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer an error, unless the answer has begun; log it if no code foresaw it."""
+        if isinstance(failure, ServiceError) and record.status is None:
+            error, is_foreseen = failure, True
+        else:
+            error, is_foreseen = unforeseen(failure, record.request_id), False
+        if record.status is None:
+            self._count(error)
+            answer = error_response(error, record.request_id, scope["path"])
+            await answer(scope, receive, send)
+        if not is_foreseen:
+            record.status = error.status
+
+    def _count(self, error: ServiceError) -> None:
+        if error.is_rejection:
+            self._state.metrics.count_rejected(error.code)
+
+    def _is_at_its_port(self, scope: Scope) -> bool:
+        if self._metrics_port is None:
+            return True
+        path: str = scope["path"]
+        if scope["server"][1] == self._metrics_port:
+            return path == _METRICS or path.startswith(_PROBES)
+        return path != _METRICS

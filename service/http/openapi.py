@@ -1,11 +1,11 @@
-"""OpenAPI description of keys, of errors, and of POST /translate, whose body FastAPI does not
-parse: fields with this server's limits, languages and models, content types, the body of every
-status."""
+"""OpenAPI description of what FastAPI does not parse: bodies with this server's limits, languages
+and models, the keys, and the errors."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from service.errors import (
@@ -24,22 +24,16 @@ from service.errors import (
     UnknownFile,
     UnsupportedMediaType,
 )
-from service.http.access.credentials import GOOGLE_HEADER, KEY_FIELDS
-from service.http.answers import TranslateResponse
-from service.http.error_formats import ErrorBody
-from service.http.fields import value_schema
-from service.http.glossary_field import NAME_SCHEMA
-from service.http.ignored_fields import IGNORED_FIELDS_HEADER
-from service.http.request_body import FORM, JSON, MULTIPART, PLAIN
-from service.http.schemas import TranslateRequest
-from service.http.server_sent_events import EVENT_STREAM
-from service.http.state import Limits
+from service.http.access.caller import GOOGLE_HEADER
+from service.http.bodies import FORM, JSON, MULTIPART
+from service.http.error_answers import ErrorBody
+from service.http.limits import Limits
+from service.http.models import KEY_FIELDS, NAME_SCHEMA, RequestModel, value_schema
+from service.translation.job import AUTO
 
 Schema = dict[str, Any]
-EXAMPLE = {"q": "图书馆在哪里？", "source": "zh", "target": "en"}
-EXAMPLE_TRANSLATION = "Where is the library?"
-_AUTO = "auto"
 _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
+_TEXTS = ("q", "target_prefix")
 _MEANINGS: dict[int, str] = {
     InvalidJson.status: "The body cannot be parsed, a field is missing, or the languages or the "
     "format are not served.",
@@ -58,26 +52,130 @@ _MEANINGS: dict[int, str] = {
     "little memory or disk.",
     DeadlineExceeded.status: "The deadline has passed.",
 }
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_AUTHENTICATE = {"WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}}}
+_HEADERS: dict[int, Schema] = {
+    KeyRequired.status: _AUTHENTICATE,
+    **dict.fromkeys((LimitExceeded.status, ReplicaLost.status, NotReady.status), _RETRY_AFTER),
+}
+ANYWHERE = (HeadTooLarge.status, ServiceError.status, NotReady.status)
+"""What any request can get."""
+WITH_ACCESS = (KeyRequired.status, InvalidKey.status, LimitExceeded.status)
+"""What requests can get that need a key or count for a limit."""
+WITH_ENGINE = (ReplicaLost.status, DeadlineExceeded.status)
+"""What requests can get that need an engine."""
+WITH_BODY = (
+    *(InvalidJson.status, BodyTooLarge.status),
+    *(UnsupportedMediaType.status, InvalidField.status),
+)
+"""What requests can get that have a body."""
 
 
-def describe_translate(
-    limits: Limits, languages: Sequence[str], models: Sequence[str]
-) -> dict[str, Any]:
-    """The value of FastAPI's `openapi_extra`."""
-    fields = _fields(limits, languages, models)
+@dataclass(frozen=True)
+class Offer:
+    """What this server offers, as the descriptions name it."""
+
+    limits: Limits
+    languages: Sequence[str]
+    models: Sequence[str]
+
+
+def describe_errors(*statuses: int) -> dict[int | str, Schema]:
+    """The value of FastAPI's `responses`."""
     return {
-        "requestBody": {
-            "required": True,
-            "content": {
-                JSON: {"schema": _object(_with_null(fields)), "example": EXAMPLE},
-                FORM: {"schema": _object(_spelled(fields)), "example": EXAMPLE},
-                MULTIPART: {"schema": _object(_spelled(fields)), "example": EXAMPLE},
-                PLAIN: {"schema": _text(limits), "example": EXAMPLE["q"]},
-            },
-        },
-        "parameters": [*_query(fields), _PREFER],
-        "responses": _responses(),
+        status: {"model": ErrorBody, "description": _MEANINGS[status]}
+        | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
+        for status in statuses
     }
+
+
+def describe_body(
+    model: type[RequestModel],
+    offer: Offer,
+    example: Schema,
+    changed: Mapping[str, Schema] | None = None,
+) -> Schema:
+    """The value of FastAPI's `openapi_extra` for a model's fields as JSON and as a form.
+
+    `changed`: schemas that replace those of the model.
+    """
+    fields = describe_fields(model, offer) | dict(changed or {})
+    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    kinds = {
+        JSON: _object(_with_null(fields, required), required),
+        **dict.fromkeys((FORM, MULTIPART), _object(spelled(fields), required)),
+    }
+    content = {kind: {"schema": schema, "example": example} for kind, schema in kinds.items()}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema]:
+    """The non-null schema of each field, with this server's limits, languages and models."""
+    written = copy.deepcopy(model.model_json_schema()["properties"])
+    fields = {name: _not_null(schema) for name, schema in written.items()}
+    limits, texts = offer.limits, text_schema(offer.limits)
+    for name in fields.keys() & {*_TEXTS, "prefix"}:
+        if "anyOf" in fields[name]:
+            items = {"type": "array", "items": texts, "maxItems": limits.max_texts}
+            fields[name] |= {"anyOf": [texts, items]}
+        else:
+            fields[name] = texts | fields[name]
+    for name, values in (("source", [AUTO, *offer.languages]), ("target", offer.languages)):
+        if name in fields:
+            fields[name] = _choice(fields[name], values, _SPELLINGS)
+    if "model" in fields:
+        fields["model"] = _choice(fields["model"], offer.models)
+    beam_size = limits.max_beam_size
+    for name, most in {"beam_size": beam_size, "alternatives": beam_size - 1}.items():
+        if name in fields:
+            fields[name]["maximum"] = min(fields[name]["maximum"], most)
+    return fields
+
+
+def text_schema(limits: Limits) -> Schema:
+    return {"type": "string", "maxLength": limits.max_characters}
+
+
+def spelled(fields: Mapping[str, Schema]) -> dict[str, Schema]:
+    """The fields of a form. There a repeated field is a list, so a list has at least two items."""
+    found = copy.deepcopy(dict(fields))
+    for name in found.keys() & set(_TEXTS):
+        if "anyOf" in found[name]:
+            found[name]["anyOf"][1]["minItems"] = 2
+    if "glossary" in found:
+        remark = f"{found['glossary']['description']} A list is spelled in JSON."
+        found["glossary"] = {**NAME_SCHEMA, "description": remark}
+    return found
+
+
+def _not_null(schema: Schema) -> Schema:
+    """Without its null alternative, and without its title, which is the name again."""
+    described = {name: schema[name] for name in ("description",) if name in schema}
+    found = {**value_schema(schema), **described}
+    found.pop("title", None)
+    return found
+
+
+def _choice(schema: Schema, values: Sequence[str], remark: str = "") -> Schema:
+    description = f"{schema.get('description', '')} {remark}".strip()
+    return {"type": "string", "description": description, "enum": list(values)}
+
+
+def _object(fields: Mapping[str, Schema], required: Sequence[str]) -> Schema:
+    return {"type": "object", "required": list(required), "properties": dict(fields)}
+
+
+def _with_null(fields: Mapping[str, Schema], required: Sequence[str]) -> dict[str, Schema]:
+    """Allow null for optional fields, which means absent."""
+    return {
+        name: schema if name in required else _or_null(schema) for name, schema in fields.items()
+    }
+
+
+def _or_null(schema: Schema) -> Schema:
+    described = {name: schema[name] for name in ("description",) if name in schema}
+    value = {name: one for name, one in schema.items() if name not in described}
+    return {**described, "anyOf": [value, {"type": "null"}]}
 
 
 KEY_SCHEMES: dict[str, Schema] = {
@@ -112,146 +210,3 @@ def describe_keys(document: Schema, is_open: Callable[[str], bool], *, is_requir
     for path, operations in document["paths"].items():
         for operation in operations.values() if not is_open(path) else ():
             operation["security"] = ways if is_required else [*ways, {}]
-
-
-ANYWHERE = (HeadTooLarge.status, ServiceError.status, NotReady.status)
-"""What any request can get."""
-WITH_ACCESS = (KeyRequired.status, InvalidKey.status, LimitExceeded.status)
-"""What requests can get that need a key or count for a limit."""
-WITH_ENGINE = (ReplicaLost.status, DeadlineExceeded.status)
-"""What requests can get that need an engine."""
-
-
-def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The value of FastAPI's `responses`."""
-    return {
-        status: {"model": ErrorBody, "description": _MEANINGS[status]}
-        | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
-        for status in statuses
-    }
-
-
-def _fields(limits: Limits, languages: Sequence[str], models: Sequence[str]) -> dict[str, Schema]:
-    """The non-null schema of each field, with this server's limits, languages and models."""
-    written = TranslateRequest.model_json_schema()["properties"]
-    fields = {name: _not_null(schema) for name, schema in copy.deepcopy(written).items()}
-    texts: Schema = {
-        "anyOf": [
-            _text(limits),
-            {"type": "array", "items": _text(limits), "maxItems": limits.max_texts},
-        ]
-    }
-    for name in ("q", "target_prefix"):
-        fields[name] = {"description": fields[name]["description"], **texts}
-    fields["source"] = _choice(fields["source"], [_AUTO, *languages], _SPELLINGS)
-    fields["target"] = _choice(fields["target"], languages, _SPELLINGS)
-    fields["model"] = _choice(fields["model"], models)
-    fields["beam_size"]["maximum"] = limits.max_beam_size
-    fields["alternatives"]["maximum"] = min(
-        fields["alternatives"]["maximum"], limits.max_beam_size - 1
-    )
-    return fields
-
-
-def _not_null(schema: Schema) -> Schema:
-    described = {"description": schema["description"]}
-    return {**value_schema(schema), **described}
-
-
-def _choice(schema: Schema, values: Sequence[str], remark: str = "") -> Schema:
-    description = f"{schema['description']} {remark}".strip()
-    return {"type": "string", "description": description, "enum": list(values)}
-
-
-def _text(limits: Limits) -> Schema:
-    return {"type": "string", "maxLength": limits.max_characters}
-
-
-def _object(fields: Mapping[str, Schema]) -> Schema:
-    required = ["q", "source", "target"]
-    return {"type": "object", "required": required, "properties": dict(fields)}
-
-
-def _with_null(fields: Mapping[str, Schema]) -> dict[str, Schema]:
-    """Allow null for optional fields, which means absent."""
-    return {
-        name: schema
-        if name in EXAMPLE
-        else {
-            "description": schema["description"],
-            "anyOf": [
-                {key: value for key, value in schema.items() if key != "description"},
-                {"type": "null"},
-            ],
-        }
-        for name, schema in fields.items()
-    }
-
-
-def _spelled(fields: Mapping[str, Schema]) -> dict[str, Schema]:
-    """In a form a repeated field is a list, so a list has at least two items."""
-    spelled = copy.deepcopy(dict(fields))
-    for name in ("q", "target_prefix"):
-        spelled[name]["anyOf"][1]["minItems"] = 2
-    spelled["glossary"] = {
-        **NAME_SCHEMA,
-        "description": f"{spelled['glossary']['description']} A list is spelled in JSON.",
-    }
-    return spelled
-
-
-def _query(fields: Mapping[str, Schema]) -> list[Schema]:
-    return [
-        {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "description": f"With a text/plain body: {schema['description']}",
-            "schema": schema,
-            **({"example": EXAMPLE[name]} if name in EXAMPLE else {}),
-        }
-        for name, schema in _spelled(fields).items()
-        if name != "q"
-    ]
-
-
-def _responses() -> dict[str, Any]:
-    events = "Events `token`, then `final` with the whole answer, or `error`; with Accept."
-    answer = {"$ref": f"#/components/schemas/{TranslateResponse.__name__}"}
-    return {
-        "200": {
-            "description": "The translation: JSON for JSON and forms, plain text for plain text.",
-            "headers": _IGNORED_FIELDS,
-            "content": {
-                JSON: {"schema": answer, "example": {"translatedText": EXAMPLE_TRANSLATION}},
-                PLAIN: {"schema": {"type": "string"}, "example": EXAMPLE_TRANSLATION},
-                EVENT_STREAM: {"schema": {"type": "string", "description": events}},
-            },
-        }
-    }
-
-
-_RETRY_AFTER: Schema = {
-    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}
-}
-_AUTHENTICATE: Schema = {
-    "WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}}
-}
-_HEADERS = {
-    KeyRequired.status: _AUTHENTICATE,
-    **dict.fromkeys((LimitExceeded.status, ReplicaLost.status, NotReady.status), _RETRY_AFTER),
-}
-_IGNORED_FIELDS: Schema = {
-    IGNORED_FIELDS_HEADER: {
-        "description": "Names of unknown fields, percent-encoded, as many as fit.",
-        "schema": {"type": "string", "maxLength": 256},
-    }
-}
-_PREFER: Schema = {
-    "name": "Prefer",
-    "in": "header",
-    "required": False,
-    "description": "`handling=strict` refuses unknown fields instead of naming them.",
-    "schema": {"type": "string"},  # unknown preferences are ignored
-    "example": "handling=lenient",
-}

@@ -2,89 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
-from service.http.access.middleware import AccessPaths
-from service.http.middleware import Endpoints
+from service.http.middleware import Paths
 from service.http.openapi import (
     ANYWHERE,
     WITH_ACCESS,
     WITH_ENGINE,
+    Offer,
     describe_errors,
     describe_keys,
-    describe_translate,
 )
 from service.http.routes import (
-    api_reference,
-    deeplx,
-    detect,
+    deepl,
     files,
-    frontend,
     glossaries,
-    health,
-    immersive,
-    languages,
-    metrics,
+    google,
+    libretranslate,
     next_words,
-    page,
-    suggest,
+    operation,
+    pages,
+    small_apis,
     translate,
     websocket,
 )
-from service.http.routes.deepl import documents
-from service.http.routes.deepl import glossaries as deepl_glossaries
-from service.http.routes.deepl import languages as deepl_languages
-from service.http.routes.deepl import translate as deepl_translate
-from service.http.routes.google import routes as google
-from service.http.state import ServerState, direct_pairs
+from service.http.state import ServerState
 
 _WORK = frozenset(
     {
-        *(translate.PATH, next_words.PATH, files.PATH, deepl_translate.PATH, documents.PATH),
-        *(google.PATH, deeplx.PATH, immersive.PATH),
+        *(translate.PATH, next_words.PATH, files.PATH, deepl.TRANSLATE, deepl.DOCUMENT),
+        *(google.PATH, small_apis.DEEPLX, small_apis.IMMERSIVE),
     }
 )
-ENDPOINTS = Endpoints(
-    paths=_WORK
+_OPEN = frozenset(
+    {
+        *(libretranslate.LANGUAGES, libretranslate.SETTINGS, libretranslate.SPEC),
+        *("/openapi.json", "/health", "/health/live", "/health/ready", "/metrics"),
+        *(pages.REFERENCE, pages.ROOT),
+    }
+)
+PATHS = Paths(
+    named=_WORK
+    | _OPEN
     | {
-        *("/detect", "/languages", "/frontend/settings", "/spec", "/suggest", glossaries.PATH),
-        *("/v2/languages", "/v2/usage", deepl_glossaries.PATH, deepl_glossaries.PAIRS),
+        *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH),
+        *(deepl.LANGUAGES, deepl.USAGE, deepl.GLOSSARIES, deepl.PAIRS),
         *(google.DETECT, google.LANGUAGES),
-        *("/health", "/health/live", "/health/ready", "/metrics", "/openapi.json"),
-        *(api_reference.PATH, page.ROOT),
     },
-    prefixes=(
-        *(page.FOLDER, api_reference.FOLDER, files.DOWNLOADS, documents.PATH + "/"),
-        *(glossaries.PATH + "/", deepl_glossaries.PATH + "/"),
+    named_below=(
+        *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
+        *(glossaries.PATH + "/", deepl.GLOSSARIES + "/"),
     ),
     work=_WORK,
+    open=_OPEN,
+    open_below=(pages.FOLDER, pages.REFERENCE_FOLDER),
+    linked_below=(files.DOWNLOADS,),
+    keyed=_WORK | {libretranslate.DETECT, libretranslate.SUGGEST, google.DETECT, google.LANGUAGES},
+    keyed_below=(deepl.DOCUMENT + "/",),
 )
-ACCESS_PATHS = AccessPaths(
-    open=frozenset(
-        {
-            *("/languages", "/frontend/settings", "/spec", "/openapi.json"),
-            *("/health", "/health/live", "/health/ready", "/metrics"),
-            *(api_reference.PATH, page.ROOT),
-        }
-    ),
-    open_prefixes=(page.FOLDER, api_reference.FOLDER),
-    key_in_body=_WORK | {"/detect", "/suggest", google.DETECT, google.LANGUAGES},
-    key_in_body_prefixes=(documents.PATH + "/",),
-)
-"""All other paths need a key if one is required, also those that do not exist."""
-OPEN_TO_PAGES = replace(ACCESS_PATHS, open_prefixes=(*ACCESS_PATHS.open_prefixes, files.DOWNLOADS))
-"""The paths that pages of other origins may ask for. A download's link is opened from chats and
-from pages that show it; its name is a secret, and a key may stand in its query."""
-_ROUTERS = (
-    *(websocket.router, files.router, immersive.router, deeplx.router),
-    *(deepl_translate.router, deepl_languages.router, deepl_glossaries.router),
-    *(documents.router, google.router),
-)
-"""The routes that stand outside the OpenAPI document: of other APIs, and the websocket."""
+"""All paths that are not open need a key if one is required, also those that do not exist. A
+download's link is opened from chats and from pages that show it; its name is a secret, and a key
+may stand in its query."""
 
 
 class DescribedApp(FastAPI):
@@ -95,7 +76,7 @@ class DescribedApp(FastAPI):
             access = self.state.server.access
             document = super().openapi()
             if access.ring is not None:
-                describe_keys(document, ACCESS_PATHS.is_open, is_required=access.is_key_required)
+                describe_keys(document, PATHS.is_open, is_required=access.is_key_required)
         assert self.openapi_schema is not None
         return self.openapi_schema
 
@@ -105,26 +86,27 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
 
     `has_metrics`: whether /metrics has no port of its own.
     """
-    codes = state.dispatcher.languages
-    description = describe_translate(state.limits, codes, list(state.engines))
+    offer = Offer(state.limits, state.dispatcher.languages, list(state.engines))
     groups: dict[str | None, list[APIRouter]] = {
         "Translation": [
-            translate.make_router(description),
-            next_words.make_router(state.limits, codes),
-            detect.make_router(state.limits.max_characters),
-            languages.router,
+            translate.make_router(offer),
+            next_words.make_router(offer),
+            libretranslate.make_detect_router(offer),
+            libretranslate.make_languages_router(),
         ],
         "Glossaries": [
-            glossaries.make_router(direct_pairs(state), is_on=state.glossaries is not None)
+            glossaries.make_router(state.direct_pairs(), is_on=state.glossaries is not None)
         ],
         "LibreTranslate": [
-            suggest.make_router(codes, is_on=state.suggested.store is not None),
-            frontend.router,
-            *([frontend.spec_router] if app.openapi_url is not None else []),
+            libretranslate.make_suggest_router(offer, is_on=state.suggested.store is not None),
+            libretranslate.make_page_router(has_spec=app.openapi_url is not None),
         ],
-        "Operation": [health.router, metrics.make_router(is_described=has_metrics)],
-        None: list(_ROUTERS),
-    }
+        "Operation": [
+            operation.health_router,
+            operation.make_metrics_router(is_described=has_metrics),
+        ],
+        None: [websocket.router, files.router, small_apis.router, deepl.router, google.router],
+    }  # those of None stand outside the document
     for tag, routers in groups.items():
         for router in routers:
             responses = describe_errors(*_common_statuses(router))
@@ -134,7 +116,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
 def _common_statuses(router: APIRouter) -> list[int]:
     """The statuses of the errors that all routes of a router have."""
     paths = {route.path for route in router.routes if isinstance(route, APIRoute)}
-    has_access = not any(map(ACCESS_PATHS.is_open, paths))
+    has_access = not any(map(PATHS.is_open, paths))
     has_engine = paths <= _WORK
     return [
         *ANYWHERE,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, get_args
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from model.decoding.options import BOUNDS
-from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import InvalidField
-from service.http.fields import NO_SPACE
-from service.http.glossary_field import GlossaryField
-from service.http.preferred_languages import PreferredLanguages, listed
-from service.http.request_model import RequestModel
+from service.http.models import (
+    NO_SPACE,
+    Code,
+    GlossaryField,
+    PreferredLanguages,
+    RequestModel,
+    Texts,
+    listed,
+)
 from service.translation.glossary import MAX_TERMS, Glossary
 from service.translation.job import Inspection, SplitSentences, TextFormat, TranslationJob
 from service.translation.options import SAMPLING_OPTIONS
@@ -41,37 +44,6 @@ def _option(name: str, description: str) -> Any:
     return Field(None, ge=bounds.low, le=bounds.high, description=description)
 
 
-def check_texts(value: object) -> object:
-    """The validator of a field that holds a text or a list of texts."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(text, str) for text in value):
-        return value
-    raise PydanticCustomError("texts", "must be a string or a list of strings")
-
-
-def _check_kept(value: object) -> object:
-    strings = [value] if isinstance(value, str) else value
-    if strings is None or _are_kept_strings(strings):
-        return value
-    raise PydanticCustomError(
-        "kept",
-        f"must be a string or a list of at most {_MAX_KEPT} strings, each of at most "
-        f"{_MAX_KEPT_CHARACTERS} characters and not only spaces",
-    )
-
-
-def _are_kept_strings(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) <= _MAX_KEPT
-        and all(
-            isinstance(text, str) and text.strip() and len(text) <= _MAX_KEPT_CHARACTERS
-            for text in value
-        )
-    )
-
-
 class TranslateRequest(RequestModel):
     """A translation request.
 
@@ -81,25 +53,15 @@ class TranslateRequest(RequestModel):
 
     spelled_in_json = frozenset({"alternatives"})  # which LibreTranslate's clients spell
 
-    q: Annotated[str | list[str], BeforeValidator(check_texts)] = Field(
-        description="A text, or a list of texts."
-    )
-    source: str = Field(
-        max_length=MAX_CODE_CHARACTERS,
-        description='Language code of the text, or "auto" to detect it.',
-    )
-    target: str = Field(
-        max_length=MAX_CODE_CHARACTERS, description="Language code to translate into."
-    )
+    q: Texts = Field(description="A text, or a list of texts.")
+    source: Code = Field(description='Language code of the text, or "auto" to detect it.')
+    target: Code = Field(description="Language code to translate into.")
     preferred_languages: PreferredLanguages = None
     format: TextFormat = Field(
         "text",
         description='"text", "html" (also XML), or "auto": html if the text has HTML elements.',
     )
-    keep: Annotated[
-        _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None,
-        BeforeValidator(_check_kept),
-    ] = Field(
+    keep: _Kept | Annotated[list[_Kept], Field(max_length=_MAX_KEPT)] | None = Field(
         None,
         description=f"Strings that must stay as they are: at most {_MAX_KEPT}, of at most "
         f"{_MAX_KEPT_CHARACTERS} characters each.",
@@ -145,7 +107,7 @@ class TranslateRequest(RequestModel):
     no_repeat_ngram_size: int | None = _option(
         "no_repeat_ngram_size", "Forbid that a sequence of this many tokens repeats; 0: allow."
     )
-    target_prefix: Annotated[str | list[str] | None, BeforeValidator(check_texts)] = Field(
+    target_prefix: Texts | None = Field(
         None,
         description="Beginning of the translation, shorter than max_length; a list has one "
         "beginning for each of the first sentences of q.",
@@ -169,16 +131,14 @@ class TranslateRequest(RequestModel):
 
     @property
     def texts(self) -> list[str]:
-        return [self.q] if isinstance(self.q, str) else self.q
+        return listed(self.q)
 
     @property
     def prefixes(self) -> list[str]:
         """Target prefixes of the first sentences. Raises InvalidField if q is a list."""
-        if self.target_prefix is None:
-            return []
-        if isinstance(self.q, list):
+        if self.target_prefix is not None and isinstance(self.q, list):
             raise InvalidField("target_prefix goes with one text, but q is a list")
-        return [self.target_prefix] if isinstance(self.target_prefix, str) else self.target_prefix
+        return listed(self.target_prefix)
 
     def weight(self, default_beam_size: int) -> float:
         """How many times the hypotheses of a usual request it asks for, at least 1."""

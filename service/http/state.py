@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,11 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from service.engine.engine import Engine
-from service.errors import InvalidField, TextTooLong, TooManyTexts, UnknownGlossary
-from service.http.access.access import Access
-from service.http.access.caller import Caller
-from service.http.body_budget import BodyBudget
+from service.errors import InvalidField, UnknownGlossary
+from service.http.access.caller import Access, Caller
+from service.http.bodies import BodyBudget
 from service.http.file_store import FileStore
+from service.http.limits import Limits
 from service.http.request_log import RequestLog
 from service.http.schemas import TranslateRequest
 from service.observability.metrics import Metrics
@@ -27,47 +27,6 @@ from service.translation.glossary import Glossary
 from service.translation.job import TranslationJob
 
 _NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting database)"
-OVER_LIMIT = "request exceeds text limit"
-"""LibreTranslate's words, which clients look for in the message."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of one request, and of the streams of one connection."""
-
-    max_body_bytes: int
-    max_characters: int
-    max_texts: int
-    max_beam_size: int
-    max_streams: int
-    stream_idle_seconds: float
-    deadline_seconds: float | None
-    max_document_bytes: int = 10_485_760
-
-
-def check_limits(wanted: TranslateRequest, limits: Limits) -> None:
-    """Raises TooManyTexts or TextTooLong."""
-    check_texts("q", wanted.texts, limits)
-    check_length("target_prefix", wanted.prefixes, limits)
-
-
-def check_texts(field: str, texts: Sequence[str], limits: Limits) -> None:
-    """Raises TooManyTexts or TextTooLong."""
-    if len(texts) > limits.max_texts:
-        raise TooManyTexts(
-            f"{OVER_LIMIT}: {field} has {len(texts)} texts, at most {limits.max_texts} are allowed"
-        )
-    check_length(field, texts, limits)
-
-
-def check_length(field: str, texts: Sequence[str], limits: Limits) -> None:
-    """Raises TextTooLong."""
-    num_characters = sum(map(len, texts))
-    if num_characters > limits.max_characters:
-        raise TextTooLong(
-            f"{OVER_LIMIT}: {field} has {num_characters} characters, "
-            f"at most {limits.max_characters} are allowed"
-        )
 
 
 @dataclass(frozen=True)
@@ -86,19 +45,33 @@ class ServerState:
     bodies: BodyBudget
     glossaries: GlossaryStore | None = None
 
-    async def admit(
-        self, caller: Caller, wanted: TranslateRequest, num_characters: int | None = None
-    ) -> TranslationJob:
-        """Check the server's limits and the caller's, and make the job.
+    @property
+    def glossary_store(self) -> GlossaryStore:
+        """Raises UnknownGlossary if the server has no database."""
+        if self.glossaries is None:
+            raise UnknownGlossary(_NEEDS_DATABASE)
+        return self.glossaries
 
-        `num_characters`: what the caller is charged, by default the characters of its texts.
-        Raises a ServiceError.
+    async def admit(
+        self,
+        caller: Caller,
+        wanted: TranslateRequest,
+        num_characters: int | None = None,
+        weight: float | None = None,
+    ) -> TranslationJob:
+        """Check the request's limits and the caller's, and make the job.
+
+        `num_characters`: what the caller is charged, by default the characters of its texts;
+        `weight`: how many times each counts, by default the request's own. Raises a ServiceError.
         """
         limits = self.limits
-        check_limits(wanted, limits)
+        limits.check_texts("q", wanted.texts)
+        limits.check_length("target_prefix", wanted.prefixes)
         if num_characters is None:
             num_characters = sum(map(len, wanted.texts))
-        await caller.charge(num_characters, wanted.weight(self.dispatcher.default_beam_size))
+        if weight is None:
+            weight = wanted.weight(self.dispatcher.default_beam_size)
+        await caller.charge(num_characters, weight)
         return wanted.job(limits.deadline_seconds, await self._stored_glossary(caller, wanted))
 
     async def _stored_glossary(self, caller: Caller, wanted: TranslateRequest) -> Glossary | None:
@@ -109,33 +82,24 @@ class ServerState:
             raise UnknownGlossary(f"there is no such glossary: {_NEEDS_DATABASE}")
         return await run_in_threadpool(self.glossaries.load, wanted.glossary, caller.owner)
 
+    def direct_pair(self, source: str, target: str) -> tuple[str, str]:
+        """The server's codes of a pair that one model has. Raises UnsupportedLanguage or
+        InvalidField."""
+        route = self.dispatcher.route(source, target)
+        if len(route) > 1 or route[0].source == route[0].target:
+            raise InvalidField(
+                f"a glossary needs a model from {source} to {target}, and this server has none"
+            )
+        return route[0].source, route[0].target
 
-def glossary_store(state: ServerState) -> GlossaryStore:
-    """Raises UnknownGlossary if the server has no database."""
-    if state.glossaries is None:
-        raise UnknownGlossary(_NEEDS_DATABASE)
-    return state.glossaries
-
-
-def direct_pair(state: ServerState, source: str, target: str) -> tuple[str, str]:
-    """The server's codes of a pair that one model has. Raises UnsupportedLanguage or
-    InvalidField."""
-    route = state.dispatcher.route(source, target)
-    if len(route) > 1 or route[0].source == route[0].target:
-        raise InvalidField(
-            f"a glossary needs a model from {source} to {target}, and this server has none"
-        )
-    return route[0].source, route[0].target
-
-
-def direct_pairs(state: ServerState) -> list[tuple[str, str]]:
-    """The pairs of languages that one model has."""
-    return [
-        (source, target)
-        for source, targets in state.dispatcher.targets.items()
-        for target in targets
-        if len(state.dispatcher.route(source, target)) == 1
-    ]
+    def direct_pairs(self) -> list[tuple[str, str]]:
+        """The pairs of languages that one model has."""
+        return [
+            (source, target)
+            for source, targets in self.dispatcher.targets.items()
+            for target in targets
+            if len(self.dispatcher.route(source, target)) == 1
+        ]
 
 
 def server_state(connection: HTTPConnection) -> ServerState:

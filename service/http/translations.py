@@ -1,24 +1,119 @@
-"""Translate a request's texts for a route."""
+"""Translate a request's texts or its file for a route."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
 from fastapi import Request
 
-from service.http.request_body import until_disconnected
+from service.errors import ClientGone, DocumentTooLarge, MissingField
+from service.http.bodies import MULTIPART, SentFile
+from service.http.file_store import StoredFile
+from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
-from service.http.state import server_state
+from service.http.state import ServerState
+from service.translation.documents.formats import format_of
+from service.translation.files import FileJob
 from service.translation.results import TranslationResult
+
+_FORM_BYTES = 65_536
+"""What a form with a file may have beside the file."""
+_NAME_CHARACTERS = 80
+_T = TypeVar("_T")
 
 
 async def translate_texts(
-    request: Request, wanted: TranslateRequest, num_characters: int | None = None
+    request: Request,
+    state: ServerState,
+    wanted: TranslateRequest,
+    num_characters: int | None = None,
 ) -> list[TranslationResult]:
     """Translate unless the client disconnects; store the results in the request's record.
 
     `num_characters`: see `ServerState.admit`. Raises a ServiceError.
     """
-    state = server_state(request)
     job = await state.admit(request.state.caller, wanted, num_characters)
     translations = await until_disconnected(request, state.suggested.translate(job))
     request.state.record.translations = translations
     return translations
+
+
+async def read_upload(request: Request, state: ServerState) -> RequestFields:
+    """The fields of a multipart form whose file may be larger than other bodies."""
+    limits = state.limits
+    most = max(limits.max_body_bytes, limits.max_document_bytes + _FORM_BYTES)
+    return await read_fields(request, limits, (MULTIPART,), most)
+
+
+def sent_file(state: ServerState, fields: RequestFields, given_name: str | None = None) -> SentFile:
+    """The file in the field `file`; `given_name` replaces its own name.
+
+    Raises MissingField, UnsupportedFile or DocumentTooLarge.
+    """
+    file = fields.files.get("file")
+    if file is None:
+        raise MissingField("Invalid request: missing file parameter")
+    file = SentFile(given_name or file.name, file.content)
+    format_of(file.name)
+    most = state.limits.max_document_bytes
+    if len(file.content) > most:
+        raise DocumentTooLarge(
+            f"the file has {len(file.content)} bytes, at most {most} are allowed"
+        )
+    return file
+
+
+async def translate_upload(
+    request: Request,
+    state: ServerState,
+    file: SentFile,
+    wanted: TranslateRequest,
+    *,
+    replaces: bool = False,
+) -> tuple[str, StoredFile]:
+    """Translate a file unless the client disconnects, and store it -> (its stored name, the file).
+
+    `wanted`: languages and options, without texts. The caller is charged for the texts of the file.
+    Raises a ServiceError.
+    """
+    caller = request.state.caller
+    job = await state.admit(caller, wanted, num_characters=0)
+    work = FileJob(file.name, file.content, job, replaces, caller.name)
+    translation = state.file_translator.translate(work, on_counted=caller.charge)
+    done = await until_disconnected(request, translation)
+    name = _download_name(file.name, job.target, done.format.suffix)
+    media_type, owner = done.format.media_type, caller.owner.id
+    return state.files.add(done.content, done.num_characters, name, media_type, owner)
+
+
+def _download_name(name: str, target: str, suffix: str) -> str:
+    """The file's own name with the language, without path and control characters."""
+    own = name.replace("\\", "/").rpartition("/")[2]
+    stem = "".join(char for char in own.rpartition(".")[0] if char.isprintable() and char != '"')
+    return f"{stem[:_NAME_CHARACTERS] or 'translated'}_{target}{suffix}"
+
+
+async def until_disconnected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """Await `work`; if the client disconnects first, cancel it and raise ClientGone."""
+    task = asyncio.current_task()
+    assert task is not None
+    leaving = asyncio.ensure_future(_cancel_on_disconnect(task, request))
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if leaving.done() and not task.uncancel():
+            raise ClientGone("the client disconnected") from None
+        raise
+    finally:
+        leaving.cancel()
+
+
+async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> None:
+    """Cancel `task` on disconnect; a failing `receive` counts as one."""
+    with contextlib.suppress(Exception):
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+    task.cancel()

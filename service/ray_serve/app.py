@@ -19,7 +19,7 @@ from ray.serve.exceptions import RayServeException
 
 from service.app import build_document, create_app
 from service.errors import Overloaded
-from service.http.routes.metrics import own_metrics
+from service.http.routes.operation import own_metrics
 from service.loading import load_models
 from service.observability.logs import configure_logs
 from service.ray_serve.draining import DrainingWebsockets

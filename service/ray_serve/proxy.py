@@ -14,11 +14,11 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import DeadlineExceeded, NotReady, Overloaded, ReplicaLost, ServiceError
-from service.http.answers import ErrorMessage
-from service.http.error_handlers import error_response
+from service.http.answers import ErrorMessage, render
+from service.http.error_answers import error_response
 from service.http.request_log import REQUEST_ID_HEADER, request_id_of
+from service.http.routes.translate import EVENT_STREAM
 from service.http.routes.websocket import LEAVING
-from service.http.server_sent_events import EVENT_STREAM, render
 
 _RAYS_OWN_PATHS = "/-/"
 

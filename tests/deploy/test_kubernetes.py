@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from service import __version__
-from service.http.routes import health, metrics
+from service.http.routes import operation
 from service.observability.metrics import Metrics
 from service.server import _SHUTDOWN_SECONDS
 from service.settings import Settings
@@ -129,7 +129,7 @@ def test_a_pod_is_killed_only_after_it_could_drain(
 
 
 def test_the_probes_ask_the_routes_that_are_made_for_them(manifests: Manifests) -> None:
-    paths = {route.name: route.path for route in health.router.routes}
+    paths = {route.name: route.path for route in operation.health_router.routes}
     container = container_of(manifests)
     for probe, route in (("startup", "ready"), ("readiness", "ready"), ("liveness", "live")):
         assert container[f"{probe}Probe"]["httpGet"] == {"path": paths[route], "port": "http"}
@@ -148,7 +148,7 @@ def test_everything_speaks_to_the_port_of_the_image(everything: Manifests) -> No
     assert service["targetPort"] == port["name"]
     (endpoint,) = everything["ServiceMonitor"]["spec"]["endpoints"]
     assert endpoint["port"] == service["name"]
-    described = metrics.make_router(is_described=True)
+    described = operation.make_metrics_router(is_described=True)
     assert endpoint["path"] in [route.path for route in described.routes]
     assert everything["NetworkPolicy"]["spec"]["ingress"][0]["ports"] == [{"port": port["name"]}]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.http.route_table import ENDPOINTS
+from service.http.route_table import PATHS
 from service.http.routes import websocket
 from service.observability.metrics import Metrics
 
@@ -80,7 +80,7 @@ def test_no_panel_lies_on_another() -> None:
 def test_a_query_about_translating_covers_every_api_and_nothing_else(
     where: str, expression: str
 ) -> None:
-    translating = {*ENDPOINTS.work, websocket.PATH}
+    translating = {*PATHS.work, websocket.PATH}
     for pattern in re.findall(r'endpoint=~"([^"]*)"', expression):
-        matched = {path for path in ENDPOINTS.paths | translating if re.fullmatch(pattern, path)}
+        matched = {path for path in PATHS.named | translating if re.fullmatch(pattern, path)}
         assert matched == translating

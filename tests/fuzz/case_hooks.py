@@ -22,7 +22,7 @@ from typing import Any
 import schemathesis
 from schemathesis.generation.meta import TestPhase
 
-from service.http.request_body import JSON
+from service.http.bodies import JSON
 from service.translation.documents.formats import FORMATS
 from tests.fuzz.links import Reached, sound_fields
 from tests.fuzz.mutations import mutated, mutated_archive

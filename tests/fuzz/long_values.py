@@ -26,18 +26,14 @@ from urllib.parse import urlencode
 import httpx
 
 import service
-from service.http.request_body import FORM, JSON, MULTIPART
-from service.http.request_model import RequestModel
-from service.http.routes import glossaries
-from service.http.routes.deepl import fields as deepl
-from service.http.routes.deepl.glossaries import GlossaryRequest
-from service.http.routes.deeplx import DeepLXRequest
-from service.http.routes.detect import DetectRequest
+from service.http.bodies import FORM, JSON, MULTIPART
+from service.http.models import RequestModel
+from service.http.routes import deepl, glossaries, google
+from service.http.routes.deepl import GlossaryRequest
 from service.http.routes.files import FileRequest
-from service.http.routes.google import fields as google
-from service.http.routes.immersive import ImmersiveRequest
+from service.http.routes.libretranslate import DetectRequest, SuggestRequest
 from service.http.routes.next_words import NextWordsRequest
-from service.http.routes.suggest import SuggestRequest
+from service.http.routes.small_apis import DeepLXRequest, ImmersiveRequest
 from service.http.schemas import TranslateRequest
 from tests.fuzz.tiny_server import tiny_server
 from tests.service.served import Served

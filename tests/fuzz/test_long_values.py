@@ -12,10 +12,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from service.http.access.credentials import KEY_FIELDS
-from service.http.request_body import JSON
-from service.http.request_model import RequestModel
-from service.http.routes.deepl.fields import DeepLRequest
+from service.http.bodies import JSON
+from service.http.models import KEY_FIELDS, RequestModel
+from service.http.routes.deepl import DeepLRequest
 from service.http.routes.websocket import PATH as STREAM
 from service.http.schemas import TranslateRequest
 from tests.fuzz.long_values import (

@@ -1,11 +1,19 @@
-"""One request's client: identified, limited and counted once."""
+"""Who sends a request, and how much of the server it may use: keys, addresses, limits, quotas."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import ipaddress
 import math
-from collections.abc import AsyncGenerator
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote_plus
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from service.errors import (
     InvalidKey,
@@ -13,20 +21,134 @@ from service.errors import (
     LimitExceeded,
     ServiceError,
     TextTooLong,
+    TooManyAtOnce,
     TooManyCharacters,
     TooManyRequests,
     outcome_of,
 )
-from service.http.access.access import Access, Client
-from service.stores.api_key import EVERYBODY, Owner
+from service.http.access.key_ring import KeyRing
+from service.http.access.windows import MinuteWindows
+from service.http.error_answers import GOOGLE
+from service.http.models import KEY_FIELDS
+from service.stores.api_key import EVERYBODY, ApiKey, ClientLimits, Owner
 from service.stores.keys import Used
 
+GOOGLE_HEADER, _GOOGLE_FIELD = "X-Goog-Api-Key", "key"
+_SCHEMES = ("bearer", "deepl-auth-key")
+_IPV6_PREFIX = 64
+UNKNOWN = "unknown"
+_AT_ONCE_RETRY_SECONDS = 1
 _NO_KEY = "Please contact the server operator to get an API key"
 """LibreTranslate's words."""
 _REFUSAL_SECONDS = 0.1
 """A client that asks again at once is slowed down to ten refusals a second for each connection."""
 _USED = ("ok", "cancelled")
 """Outcomes of requests whose characters count: answered ones, and those that the client gave up."""
+
+
+def key_of_head(scope: Scope) -> str | None:
+    """The key in `Authorization`, in Google's header or in the query; None: there is none."""
+    headers = Headers(scope=scope)
+    scheme, _, given = headers.get("authorization", "").strip().partition(" ")
+    if scheme.lower() in _SCHEMES and given.strip():
+        return given.strip()
+    return headers.get(GOOGLE_HEADER) or _key_of_query(scope)
+
+
+def _key_of_query(scope: Scope) -> str | None:
+    query: bytes = scope["query_string"]
+    if b"key=" not in query:
+        return None
+    names = (*KEY_FIELDS, _GOOGLE_FIELD) if scope["path"].startswith(GOOGLE) else KEY_FIELDS
+    for field in query.decode("latin-1").split("&"):
+        name, _, value = field.partition("=")
+        if name in names and value:
+            return unquote_plus(value)
+    return None
+
+
+@functools.lru_cache(4096)
+def client_address(host: str | None) -> str:
+    """An IPv4 address, or the network of an IPv6 address: one customer has 2^64 addresses.
+
+    UNKNOWN for anything else, which a proxy may have forwarded.
+    """
+    try:
+        address = ipaddress.ip_address((host or "").partition("%")[0])
+    except ValueError:
+        return UNKNOWN
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, _IPV6_PREFIX), strict=False))
+
+
+@dataclass(frozen=True)
+class Client:
+    """Whom limits hold for: a key, or an address without one."""
+
+    name: str
+    kind: str
+    limits: ClientLimits
+    key: ApiKey | None = None
+
+
+class Access:
+    """Keys, limits and counters. `ring` is None if keys are off; `is_open`: anybody may do
+    anything."""
+
+    def __init__(
+        self,
+        ring: KeyRing | None,
+        windows: MinuteWindows,
+        limits: ClientLimits,
+        *,
+        is_key_required: bool,
+    ) -> None:
+        self.ring, self.is_key_required = ring, is_key_required
+        self.windows, self._limits = windows, limits
+        self.is_open = ring is None and limits == ClientLimits()
+        self._num_at_once: Counter[str] = Counter()
+
+    def caller(self, scope: Scope) -> Caller:
+        """The caller of a request or a websocket, by its address."""
+        host, _ = scope.get("client") or (None, 0)
+        client = Client(f"address/{client_address(host)}", "address", self._limits)
+        return Caller(self, client)
+
+    def client_of_key(self, written: str) -> Client | None:
+        """None if keys are off. Raises InvalidKey."""
+        if self.ring is None:
+            return None
+        key = self.ring.find(written)
+        return Client(f"key/{key.id}", "key", key.limits(self._limits), key)
+
+    @contextlib.contextmanager
+    def at_once(self, client: Client) -> Iterator[None]:
+        """Count a request as in progress inside the block. Raises TooManyAtOnce."""
+        limit = client.limits.concurrent_requests
+        if limit and self._num_at_once[client.name] >= limit:
+            raise TooManyAtOnce(
+                f"Slowdown: {limit} requests at the same time are allowed for this {client.kind}",
+                _AT_ONCE_RETRY_SECONDS,
+            )
+        self._num_at_once[client.name] += 1
+        try:
+            yield
+        finally:
+            self._num_at_once[client.name] -= 1
+            if not self._num_at_once[client.name]:
+                del self._num_at_once[client.name]
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Keep the keys current inside the block."""
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(self.windows.close)
+            if self.ring is not None:
+                await stack.enter_async_context(self.ring.kept_current())
+            yield
 
 
 class Caller:
@@ -36,10 +158,9 @@ class Caller:
     the client's places until `leave`.
     """
 
-    def __init__(self, access: Access, address: str) -> None:
-        """`address`: see `client_address`."""
-        self._access = access
-        self._client = access.client_of_address(address)
+    def __init__(self, access: Access, client: Client) -> None:
+        """`client`: that of its address."""
+        self._access, self._client = access, client
         self._is_identified = access.is_open
         self._num_characters = 0
         self._place = contextlib.ExitStack()
@@ -52,7 +173,8 @@ class Caller:
     @property
     def used(self) -> Used:
         """What the client's key has used this month."""
-        return self._access.used(self._client)
+        ring, key = self._access.ring, self._client.key
+        return Used() if ring is None or key is None else ring.usage.used(key)
 
     @property
     def owner(self) -> Owner:
@@ -68,20 +190,18 @@ class Caller:
         key = self._client.key
         return key.options.characters_per_month if key else 0
 
-    async def enter(self, written: str | None, *, may_have_key_in_body: bool) -> None:
-        """Check the request before its body is read. `written`: the key in its head.
-
-        Raises a ServiceError.
-        """
+    async def enter(self, scope: Scope, *, may_have_key_in_body: bool) -> None:
+        """Check the request before its body is read. Raises a ServiceError."""
         if self._is_identified:
             return
+        written = key_of_head(scope)
         if written is not None or not may_have_key_in_body:
             await self.identify(written)
             return
         limit = self._client.limits.requests_per_minute
         async with _refusing_slowly():
-            self._take_place(self._client)
-            await self._access.test(self._client, TooManyRequests, "requests", limit)
+            self._take_place()
+            await self._take(TooManyRequests, "requests", limit, is_test=True)
 
     async def identify(self, written: str | None) -> None:
         """Count the request for its key, or without one for its address, unless that is done.
@@ -93,9 +213,9 @@ class Caller:
         self._is_identified = True
         error = self._find_client(written)
         async with _refusing_slowly():
-            self._take_place(self._client)
+            self._take_place()
             limit = self._client.limits.requests_per_minute
-            await self._access.take(self._client, TooManyRequests, "requests", limit)
+            await self._take(TooManyRequests, "requests", limit)
             if error is not None:
                 raise error
 
@@ -112,12 +232,12 @@ class Caller:
                 f"the request counts as {num_weighted} characters, "
                 f"at most {limit} per minute are allowed for this {client.kind}"
             )
-        access = self._access
+        ring = self._access.ring
         async with _refusing_slowly():
             if num_weighted:
-                await access.take(client, TooManyCharacters, "characters", limit, num_weighted)
-            if access.ring is not None and client.key is not None:
-                access.ring.usage.reserve(client.key, num_characters)
+                await self._take(TooManyCharacters, "characters", limit, num_weighted)
+            if ring is not None and client.key is not None:
+                ring.usage.reserve(client.key, num_characters)
                 self._num_characters += num_characters
 
     async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
@@ -129,6 +249,23 @@ class Caller:
             with contextlib.suppress(ServiceError):
                 await self.identify(None)
             self._place.close()
+
+    async def _take(
+        self,
+        error: type[LimitExceeded],
+        what: str,
+        limit: int,
+        amount: int = 1,
+        *,
+        is_test: bool = False,
+    ) -> None:
+        """Count `amount` of the client's minute, or only test whether it has room. Raises `error`,
+        with LibreTranslate's word first."""
+        name, kind = f"{what}/{self._client.name}", self._client.kind
+        if not limit:
+            return
+        if seconds := await self._access.windows.take(name, limit, amount, is_test=is_test):
+            raise error(f"Slowdown: {limit} {what} per minute are allowed for this {kind}", seconds)
 
     def _settle(self, *, is_used: bool) -> None:
         ring, key = self._access.ring, self._client.key
@@ -146,9 +283,9 @@ class Caller:
             return error
         return None
 
-    def _take_place(self, client: Client) -> None:
+    def _take_place(self) -> None:
         self._place.close()
-        self._place.enter_context(self._access.at_once(client))
+        self._place.enter_context(self._access.at_once(self._client))
 
 
 @contextlib.asynccontextmanager

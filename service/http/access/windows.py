@@ -12,12 +12,13 @@ from limits.aio.storage import MemoryStorage
 from limits.errors import StorageError
 
 if TYPE_CHECKING:
-    from service.http.access.redis_storage import RedisCounters
+    from redis.asyncio import ConnectionPool
 
 _SECONDS = 60
 _MAX_COUNTERS = 100_000
 _REDIS_SECONDS = 0.25
 _MEMORY_SECONDS = 5.0
+_MAX_CONNECTIONS = 64
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 _logger = logging.getLogger(__name__)
 
@@ -65,26 +66,18 @@ class MinuteWindows:
     def __init__(self, redis_url: str | None = None) -> None:
         """Raises ValueError for what is no URL of Redis, and without the package redis."""
         self._memory: WindowStorage = BoundedMemory()
-        self._redis = None if redis_url is None else _connect(redis_url)
+        self._redis: WindowStorage | None = None
+        if redis_url is not None:
+            self._redis, self._pool = _connect(redis_url)
         self._memory_until_seconds = 0.0
 
-    async def take(self, client: str, what: str, limit: int, amount: int = 1) -> int | None:
-        """Count `amount`, at most `limit`, unless it would exceed the limit.
+    async def take(
+        self, name: str, limit: int, amount: int = 1, *, is_test: bool = False
+    ) -> int | None:
+        """Count `amount`, at most `limit`, under a name, unless it would exceed the limit.
 
-        Returns None, or after how many seconds it would not.
+        Returns None, or after how many seconds it would not. `is_test`: count nothing.
         """
-        return await self._counted(f"{what}/{client}", limit, amount, is_test=False)
-
-    async def test(self, client: str, what: str, limit: int, amount: int = 1) -> int | None:
-        """As `take`, but count nothing."""
-        return await self._counted(f"{what}/{client}", limit, amount, is_test=True)
-
-    async def close(self) -> None:
-        """Close the connections to Redis."""
-        if self._redis is not None:
-            await self._redis.close()
-
-    async def _counted(self, name: str, limit: int, amount: int, *, is_test: bool) -> int | None:
         if self._redis is not None and time.monotonic() >= self._memory_until_seconds:
             try:
                 async with asyncio.timeout(_REDIS_SECONDS):
@@ -93,6 +86,11 @@ class MinuteWindows:
                 self._memory_until_seconds = time.monotonic() + _MEMORY_SECONDS
                 _logger.warning("Redis does not answer: limits are counted in memory")
         return await _count(self._memory, name, limit, amount, is_test=is_test)
+
+    async def close(self) -> None:
+        """Close the connections to Redis."""
+        if self._redis is not None:
+            await self._pool.disconnect()
 
 
 async def _count(
@@ -123,11 +121,26 @@ def _seconds_to_wait(window: tuple[int, float, int, float], limit: int, amount: 
     return math.ceil(current_seconds - room * _SECONDS / current + 0.001)
 
 
-def _connect(url: str) -> RedisCounters:
+def _connect(url: str) -> tuple[WindowStorage, ConnectionPool]:
+    """Its failures are raised as StorageError. Raises ValueError."""
     if not url.startswith(_REDIS_SCHEMES):
         raise ValueError(f"the URL must begin with {' or '.join(_REDIS_SCHEMES)}")
     try:
-        from service.http.access.redis_storage import RedisCounters
+        from limits.aio.storage import RedisStorage
+        from redis.asyncio import ConnectionPool
     except ImportError as error:
         raise ValueError("it needs dragoman[redis]") from error
-    return RedisCounters(url, _REDIS_SECONDS)
+    pool = ConnectionPool.from_url(
+        url,
+        max_connections=_MAX_CONNECTIONS,
+        socket_timeout=_REDIS_SECONDS,
+        socket_connect_timeout=_REDIS_SECONDS,
+    )
+    storage = RedisStorage(
+        "async+redis://",
+        wrap_exceptions=True,
+        implementation="redispy",
+        key_prefix="dragoman",
+        connection_pool=pool,  # type: ignore[arg-type]
+    )
+    return storage, pool

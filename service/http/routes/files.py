@@ -14,14 +14,13 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from service.http.file_store import StoredFile
-from service.http.request_model import RequestModel
+from service.http.models import RequestModel
 from service.http.schemas import TranslateRequest
-from service.http.state import StateDep
-from service.http.uploads import read_upload, sent_file, translate_upload
+from service.http.state import StateDep, server_state
+from service.http.translations import read_upload, sent_file, translate_upload
 
 PATH = "/translate_file"
 DOWNLOADS = "/download_file/"
-_QUIET = ("file", "api_key", "secret", "format")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
 router = APIRouter(include_in_schema=False)
@@ -30,6 +29,8 @@ router = APIRouter(include_in_schema=False)
 class FileRequest(RequestModel):
     """The languages of an uploaded file. `replace`: also translate what is translated in it;
     `keep`: strings that stay."""
+
+    quiet = ("file", "api_key", "secret", "format")
 
     source: str
     target: str
@@ -40,13 +41,13 @@ class FileRequest(RequestModel):
 @router.post(PATH)
 async def translate_uploaded(request: Request) -> dict[str, str]:
     """Translate a file -> the address of its translation."""
-    fields = await read_upload(request)
-    file = sent_file(request, fields)
-    wanted = fields.parse(request, FileRequest, _QUIET)
-    languages = {"source": wanted.source, "target": wanted.target}
-    given = {"q": "", **languages, "keep": wanted.keep}
-    upload = TranslateRequest.from_json(given)
-    name, stored = await translate_upload(request, file, upload, replaces=wanted.replace)
+    state = server_state(request)
+    fields = await read_upload(request, state)
+    file = sent_file(state, fields)
+    asked = fields.parse(request, FileRequest)
+    given = {"q": "", "source": asked.source, "target": asked.target, "keep": asked.keep}
+    wanted = TranslateRequest.from_json(given)
+    name, stored = await translate_upload(request, state, file, wanted, replaces=asked.replace)
     suffix = posixpath.splitext(stored.download_name)[1]
     return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"}
 

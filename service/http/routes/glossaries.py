@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from codecs import BOM_UTF8
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field, PlainValidator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import MissingField
 from service.glossary_files import CSV, TSV, read_entries, write_entries
-from service.http.glossary_field import NAME_SCHEMA, parse_terms, terms_schema
-from service.http.openapi import describe_errors
-from service.http.request_body import (
+from service.http.bodies import (
     JSON,
     decode_text,
     media_type_of,
@@ -26,8 +22,10 @@ from service.http.request_body import (
     parse_json,
     read_body,
 )
-from service.http.request_model import RequestModel
-from service.http.state import Limits, ServerState, StateDep, direct_pair, glossary_store
+from service.http.limits import Limits
+from service.http.models import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
+from service.http.openapi import WITH_BODY, describe_errors
+from service.http.state import ServerState, StateDep
 from service.stores.glossaries import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 
@@ -36,7 +34,7 @@ _ONE = PATH + "/{name}"
 _FORMATS = (JSON, CSV, TSV)
 _MOST_VALUES = 4 * MAX_ENTRIES + 1000
 """Of a glossary as JSON: each term is an object of two strings and a flag."""
-_ERRORS = describe_errors(400, 404, 409, 413, 415, 422)
+_ERRORS = describe_errors(404, 409, *WITH_BODY)
 
 
 def _parse_entries(value: object) -> list[GlossaryEntry]:
@@ -47,8 +45,8 @@ class _Description(RequestModel):
     """A glossary's name and languages."""
 
     name: str = ""
-    source: str = Field(max_length=MAX_CODE_CHARACTERS)
-    target: str = Field(max_length=MAX_CODE_CHARACTERS)
+    source: Code
+    target: Code
 
 
 class _Whole(_Description):
@@ -60,23 +58,13 @@ class _Whole(_Description):
 class GlossaryDescription(BaseModel):
     """A stored glossary. `created` is in ISO 8601."""
 
+    model_config = ConfigDict(from_attributes=True)
     id: str
     name: str
     source: str
     target: str
     created: str
-    entry_count: int
-
-    @classmethod
-    def of(cls, found: StoredGlossary) -> GlossaryDescription:
-        return cls(
-            id=found.id,
-            name=found.name,
-            source=found.source,
-            target=found.target,
-            created=found.created,
-            entry_count=found.num_entries,
-        )
+    entry_count: int = Field(validation_alias="num_entries")
 
 
 _NEW: dict[str, Any] = {"model": GlossaryDescription, "description": "Stored under a new name"}
@@ -102,26 +90,26 @@ async def list_glossaries(
     request: Request, state: StateDep
 ) -> dict[str, list[GlossaryDescription]]:
     """All stored glossaries that the caller may read, by name."""
-    found = await run_in_threadpool(glossary_store(state).all, request.state.caller.owner)
-    return {"glossaries": [GlossaryDescription.of(one) for one in found]}
+    found = await run_in_threadpool(state.glossary_store.all, request.state.caller.owner)
+    return {"glossaries": [GlossaryDescription.model_validate(one) for one in found]}
 
 
 async def create_glossary(request: Request, state: StateDep) -> GlossaryDescription:
     """Store a glossary: JSON, or a CSV or TSV file with name, source and target in the query."""
-    store = glossary_store(state)
+    store = state.glossary_store
     description, entries = await _read(request, state)
     if not description.name:
         raise MissingField("Invalid request: missing name parameter")
-    source, target = direct_pair(state, description.source, description.target)
+    source, target = state.direct_pair(description.source, description.target)
     owner = request.state.caller.owner
-    return GlossaryDescription.of(
+    return GlossaryDescription.model_validate(
         await asyncio.to_thread(store.add, description.name, source, target, entries, owner)
     )
 
 
 async def get_glossary(name: str, request: Request, state: StateDep) -> Response:
     """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
-    store, owner = glossary_store(state), request.state.caller.owner
+    store, owner = state.glossary_store, request.state.caller.owner
     found = await run_in_threadpool(store.get, name, owner)
     entries = await run_in_threadpool(store.entries, name, owner)
     accept = request.headers.get("accept", "")
@@ -136,23 +124,23 @@ async def put_glossary(
     name: str, request: Request, response: Response, state: StateDep
 ) -> GlossaryDescription:
     """Store a glossary under this name, in place of one that there is."""
-    store = glossary_store(state)
+    store = state.glossary_store
     description, entries = await _read(request, state)
-    source, target = direct_pair(state, description.source, description.target)
+    source, target = state.direct_pair(description.source, description.target)
     owner = request.state.caller.owner
     found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries, owner)
     response.status_code = 201 if is_new else 200
-    return GlossaryDescription.of(found)
+    return GlossaryDescription.model_validate(found)
 
 
 async def remove_glossary(name: str, request: Request, state: StateDep) -> None:
     """Remove a glossary."""
-    await asyncio.to_thread(glossary_store(state).remove, name, request.state.caller.owner)
+    await asyncio.to_thread(state.glossary_store.remove, name, request.state.caller.owner)
 
 
 async def _read(request: Request, state: ServerState) -> tuple[_Description, list[GlossaryEntry]]:
     media_type = media_type_of(request, _FORMATS)
-    body = (await read_body(request, state.limits.max_body_bytes)).removeprefix(BOM_UTF8)
+    body = await read_body(request, state.limits.max_body_bytes)
     if media_type == JSON:
         whole = await asyncio.to_thread(_parse_whole, body, state.limits)
         return whole, whole.entries
@@ -168,7 +156,7 @@ def _parse_whole(body: bytes, limits: Limits) -> _Whole:
 
 
 def _rendered(found: StoredGlossary, entries: list[GlossaryEntry]) -> bytes:
-    description = GlossaryDescription.of(found).model_dump()
+    description = GlossaryDescription.model_validate(found).model_dump()
     return to_json({**description, "entries": [entry._asdict() for entry in entries]})
 
 

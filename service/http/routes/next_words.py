@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from model.text.languages import MAX_CODE_CHARACTERS
-from service.http.openapi import describe_errors
-from service.http.request_body import FORM, JSON, until_disconnected
-from service.http.request_fields import read_fields
-from service.http.request_model import RequestModel
-from service.http.state import Limits, check_length, server_state
-from service.translation.job import AUTO, TranslationJob
+from service.http.models import Code, RequestModel
+from service.http.openapi import WITH_BODY, Offer, describe_body, describe_errors
+from service.http.requests import read_request
+from service.http.schemas import TranslateRequest
+from service.http.state import server_state
+from service.http.translations import until_disconnected
 from service.translation.next_words import MAX_WORDS
 
 PATH = "/translate/next"
-_KEYS = ("api_key", "secret")
 _EXAMPLE = {"q": "The house is big.", "source": "en", "target": "de", "prefix": "Das", "k": 3}
 
 
 class NextWordsRequest(RequestModel):
     """A text, the beginning of its translation, and how many words to give."""
 
+    quiet = ("api_key", "secret")
+
     q: str
-    source: str = Field(max_length=MAX_CODE_CHARACTERS)
-    target: str = Field(max_length=MAX_CODE_CHARACTERS)
+    source: Code
+    target: Code
     prefix: str = ""
     k: int = Field(5, ge=1, le=MAX_WORDS)
 
@@ -49,16 +46,16 @@ class NextWordsAnswer(BaseModel):
     sentence: int
 
 
-def make_router(limits: Limits, languages: Sequence[str]) -> APIRouter:
-    """Make the route; the limits and languages are those that its description names."""
+def make_router(offer: Offer) -> APIRouter:
+    """Make the route, whose description names what the server offers."""
     router = APIRouter()
     router.add_api_route(
         PATH,
         next_words,
         methods=["POST"],
         response_model=NextWordsAnswer,
-        responses=describe_errors(400, 413, 415, 422),
-        openapi_extra=_describe(limits, languages),
+        responses=describe_errors(*WITH_BODY),
+        openapi_extra=describe_body(NextWordsRequest, offer, _EXAMPLE),
     )
     return router
 
@@ -66,38 +63,13 @@ def make_router(limits: Limits, languages: Sequence[str]) -> APIRouter:
 async def next_words(request: Request) -> NextWordsAnswer:
     """The likeliest next words of a translation that begins with `prefix`."""
     state = server_state(request)
-    fields = await read_fields(request, state.limits)
-    wanted = fields.parse(request, NextWordsRequest, quiet=_KEYS)
-    check_length("q", [wanted.q], state.limits)
-    check_length("prefix", [wanted.prefix], state.limits)
-    await request.state.caller.charge(len(wanted.q), weight=wanted.k)
-    job = TranslationJob(
-        [wanted.q], wanted.source, wanted.target, deadline_seconds=state.limits.deadline_seconds
-    )
-    found = await until_disconnected(
-        request, state.dispatcher.next_words(job, wanted.prefix, wanted.k)
-    )
+    asked = await read_request(request, state.limits, NextWordsRequest)
+    state.limits.check_length("q", [asked.q])
+    state.limits.check_length("prefix", [asked.prefix])
+    given = {"q": asked.q, "source": asked.source, "target": asked.target}
+    wanted = TranslateRequest.from_json(given)
+    job = await state.admit(request.state.caller, wanted, weight=asked.k)
+    work = state.dispatcher.next_words(job, asked.prefix, asked.k)
+    found = await until_disconnected(request, work)
     answers = [NextWordAnswer(**word._asdict()) for word in found.words]
     return NextWordsAnswer(words=answers, end=found.end, sentence=found.sentence)
-
-
-def _describe(limits: Limits, languages: Sequence[str]) -> dict[str, Any]:
-    text = {"type": "string", "maxLength": limits.max_characters}
-    source = {"type": "string", "enum": [AUTO, *languages]}
-    target = {"type": "string", "enum": list(languages)}
-    count = {"type": "integer", "minimum": 1, "maximum": MAX_WORDS, "default": 5}
-    required = {"q": text, "source": source, "target": target}
-    optional: dict[str, Any] = {"prefix": text, "k": count}
-    with_null = {name: {"anyOf": [one, {"type": "null"}]} for name, one in optional.items()}
-    content = {
-        kind: {
-            "schema": {
-                "type": "object",
-                "required": list(required),
-                "properties": required | fields,
-            },
-            "example": _EXAMPLE,
-        }
-        for kind, fields in ((JSON, with_null), (FORM, optional))
-    }
-    return {"requestBody": {"required": True, "content": content}}

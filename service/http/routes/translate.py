@@ -1,45 +1,75 @@
-"""POST /translate."""
+"""POST /translate, answered at once or as server-sent events: token, token, ..., final or error."""
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import PlainTextResponse
-from starlette.responses import Response
+from fastapi.sse import format_sse_event
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from service.http.answers import TranslateResponse
-from service.http.openapi import describe_errors
-from service.http.request_body import (
-    JSON,
-    PLAIN,
-    decode_text,
-    media_type_of,
-    parse_form,
-    read_body,
+from service.errors import ServiceError
+from service.http.answers import (
+    ErrorMessage,
+    TranslateResponse,
+    render,
+    render_answer,
+    render_piece,
 )
-from service.http.request_fields import FIELD_TYPES, RequestFields, read_fields
+from service.http.bodies import JSON, PLAIN
+from service.http.error_answers import unforeseen
+from service.http.openapi import (
+    WITH_BODY,
+    Offer,
+    describe_body,
+    describe_errors,
+    describe_fields,
+    spelled,
+    text_schema,
+)
+from service.http.request_log import RequestRecord
+from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, OwnRoute, read_fields
 from service.http.schemas import TranslateRequest
-from service.http.server_sent_events import EVENT_STREAM, event_stream, render_answer
-from service.http.state import Limits, server_state
+from service.http.state import ServerState, server_state
 from service.http.translations import translate_texts
+from service.translation.job import TranslationJob
+from service.translation.results import TextPiece
+from service.translation.translator import Pieces
 
 PATH = "/translate"
-_MEDIA_TYPES = (*FIELD_TYPES, PLAIN)
+EVENT_STREAM = "text/event-stream"
+_EXAMPLE = {"q": "图书馆在哪里？", "source": "zh", "target": "en"}
+_EXAMPLE_TRANSLATION = "Where is the library?"
+_IGNORED_FIELDS = {
+    IGNORED_FIELDS_HEADER: {
+        "description": "Names of unknown fields, percent-encoded, as many as fit.",
+        "schema": {"type": "string", "maxLength": 256},
+    }
+}
+_PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`handling=strict` refuses unknown fields instead of naming them.",
+    "schema": {"type": "string"},  # unknown preferences are ignored
+    "example": "handling=lenient",
+}
 
 
-def make_router(description: dict[str, Any]) -> APIRouter:
-    """Make the route; `description` is its `openapi_extra`."""
-    router = APIRouter()
-    errors = describe_errors(400, 404, 413, 415, 422)
+def make_router(offer: Offer) -> APIRouter:
+    """Make the route, whose description names what the server offers."""
+    router = APIRouter(route_class=OwnRoute)
     router.add_api_route(
         PATH,
         translate,
         methods=["POST"],
         response_model=TranslateResponse,
-        responses=errors,
-        openapi_extra=description,
+        responses=describe_errors(404, *WITH_BODY),
+        openapi_extra=_describe(offer),
     )
     return router
 
@@ -51,26 +81,97 @@ async def translate(request: Request) -> Response:
     `Accept: text/event-stream` the answer is a stream of events: token, then final or error.
     """
     state = server_state(request)
-    limits = state.limits
-    is_plain = media_type_of(request, _MEDIA_TYPES) == PLAIN
-    if is_plain:
-        fields = await _read_plain(request, limits)
-    else:
-        fields = await read_fields(request, limits)
+    fields = await read_fields(request, state.limits, (*FIELD_TYPES, PLAIN))
     wanted = fields.parse(request, TranslateRequest)
     if EVENT_STREAM in request.headers.get("accept", ""):
         job = await state.admit(request.state.caller, wanted)
-        return await event_stream(wanted, job, state, request.state.record)
-    translations = await translate_texts(request, wanted)
-    if is_plain:
+        return await _event_stream(wanted, job, state, request.state.record)
+    translations = await translate_texts(request, state, wanted)
+    if fields.media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     answer = await render_answer(wanted, translations)
     return Response(answer, media_type=JSON)
 
 
-async def _read_plain(request: Request, limits: Limits) -> RequestFields:
-    """The body as q, and the other fields from the query. Raises a ServiceError."""
-    query = parse_form(request.scope["query_string"], limits)
-    body = (await read_body(request, limits.max_body_bytes)).removeprefix(BOM_UTF8)
-    unused = query.keys() & {"q"}  # the body is the text
-    return RequestFields(strings={**query, "q": decode_text(body)}, unused=unused)
+class _EventStream(StreamingResponse):
+    """A streaming response that always closes `work` at its end, and detects a disconnect even
+    while there is nothing to send."""
+
+    media_type = EVENT_STREAM
+
+    def __init__(
+        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: RequestRecord
+    ) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-store"})
+        self._work, self._record = work, record
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._work:
+            sending = asyncio.ensure_future(self.stream_response(send))
+            leaving = asyncio.ensure_future(self.listen_for_disconnect(receive))
+            try:
+                await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if not sending.done():
+                    self._record.status = None
+            finally:
+                sending.cancel()
+                leaving.cancel()
+                await asyncio.gather(sending, leaving, return_exceptions=True)
+            if not sending.cancelled():
+                sending.result()
+
+
+async def _event_stream(
+    wanted: TranslateRequest, job: TranslationJob, state: ServerState, record: RequestRecord
+) -> _EventStream:
+    """Start the job before the response, so early errors are ordinary error answers."""
+    work = contextlib.AsyncExitStack()
+    pieces = await work.enter_async_context(state.suggested.stream(job))
+    return _EventStream(_events(wanted, pieces, record), work, record)
+
+
+async def _events(
+    wanted: TranslateRequest, pieces: Pieces, record: RequestRecord
+) -> AsyncGenerator[bytes]:
+    own_id = record.request_id
+    try:
+        async for piece in pieces:
+            kind = "token" if isinstance(piece, TextPiece) else "final"
+            message = await render_piece(wanted, piece, record)
+            yield format_sse_event(data_str=message, event=kind)
+    except Exception as failure:
+        error = failure if isinstance(failure, ServiceError) else unforeseen(failure, own_id)
+        record.status = error.status
+        message = render(ErrorMessage.of(error, None))
+        yield format_sse_event(data_str=message, event="error")
+
+
+def _describe(offer: Offer) -> dict[str, Any]:
+    """What FastAPI cannot know: bodies, the query's fields, and the kinds of answers."""
+    described = describe_body(TranslateRequest, offer, _EXAMPLE)
+    plain = {"schema": text_schema(offer.limits), "example": _EXAMPLE["q"]}
+    described["requestBody"]["content"][PLAIN] = plain
+    query = [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "description": f"With a text/plain body: {schema['description']}",
+            "schema": schema,
+            **({"example": _EXAMPLE[name]} if name in _EXAMPLE else {}),
+        }
+        for name, schema in spelled(describe_fields(TranslateRequest, offer)).items()
+        if name != "q"
+    ]
+    events = "Events `token`, then `final` with the whole answer, or `error`; with Accept."
+    answer = {"$ref": f"#/components/schemas/{TranslateResponse.__name__}"}
+    done = {
+        "description": "The translation: JSON for JSON and forms, plain text for plain text.",
+        "headers": _IGNORED_FIELDS,
+        "content": {
+            JSON: {"schema": answer, "example": {"translatedText": _EXAMPLE_TRANSLATION}},
+            PLAIN: {"schema": {"type": "string"}, "example": _EXAMPLE_TRANSLATION},
+            EVENT_STREAM: {"schema": {"type": "string", "description": events}},
+        },
+    }
+    return {**described, "parameters": [*query, _PREFER], "responses": {"200": done}}

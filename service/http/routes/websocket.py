@@ -22,23 +22,21 @@ from service.errors import (
     UnknownId,
     shown,
 )
-from service.http.access.caller import Caller
-from service.http.access.credentials import key_of_fields, key_of_head
-from service.http.access.middleware import caller_of
-from service.http.answers import ErrorMessage
-from service.http.error_handlers import error_response
-from service.http.request_body import parse_json
+from service.http.access.caller import Caller, key_of_head
+from service.http.answers import ErrorMessage, RequestId, render, render_piece
+from service.http.bodies import parse_json
+from service.http.error_answers import error_response, unforeseen
+from service.http.limits import Limits
 from service.http.request_log import RequestRecord, request_id_of
+from service.http.requests import key_of_fields
 from service.http.schemas import TranslateRequest
-from service.http.server_sent_events import render, render_piece, unforeseen
-from service.http.state import Limits, ServerState, StateDep
+from service.http.state import ServerState, StateDep
 from service.translation.job import TranslationJob
 
 router = APIRouter()
 _logger = logging.getLogger(__name__)
 
 PATH = "/translate/stream"
-RequestId = str | int
 _MAX_ID_CHARACTERS, _MAX_ID_NUMBER = 128, 2**63 - 1
 LEAVING = 1012
 _IDLE, _TOO_LARGE, _BROKEN = 1001, 1009, 1011
@@ -57,9 +55,9 @@ async def translate_stream(socket: WebSocket, state: StateDep) -> None:
 
     A wrong API key gets 403. Without a key the messages may have one.
     """
-    caller = caller_of(socket.scope, state.access)
+    caller = state.access.caller(socket.scope)
     try:
-        await caller.enter(key_of_head(socket.scope), may_have_key_in_body=True)
+        await caller.enter(socket.scope, may_have_key_in_body=True)
     except ServiceError as error:
         state.metrics.count_rejected(error.code)
         await socket.send_denial_response(
@@ -173,7 +171,7 @@ class Connection:
 
     async def _count_invalid(self, error: ServiceError) -> None:
         """Count an invalid message as a request. Raises a ServiceError if it is one too many."""
-        caller = caller_of(self._socket.scope, self._state.access)
+        caller = self._state.access.caller(self._socket.scope)
         try:
             await caller.identify(self._key)
         finally:
@@ -195,7 +193,7 @@ class Connection:
             )
         fields = {name: value for name, value in values.items() if name not in ("id", "cancel")}
         self._key = key_of_fields(fields) or self._key
-        caller = caller_of(self._socket.scope, self._state.access)
+        caller = self._state.access.caller(self._socket.scope)
         try:
             await caller.identify(self._key)
             wanted = TranslateRequest.from_json(fields)

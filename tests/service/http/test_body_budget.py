@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.errors import Overloaded
-from service.http.body_budget import BodyBudget
+from service.http.bodies import BodyBudget
 from tests.service.fakes import until
 from tests.service.http.wire_client import ServerProcess, answer_of, read_to_end
 

@@ -14,8 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.error_formats import ErrorBody
-from service.http.route_table import ACCESS_PATHS
+from service.http.error_answers import ErrorBody
+from service.http.route_table import PATHS
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 
@@ -33,7 +33,7 @@ class Operation(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        return ACCESS_PATHS.is_open(self.path)
+        return PATHS.is_open(self.path)
 
     def ask(self, client: TestClient, **headers: str) -> httpx2.Response:
         """Ask it; the status must be described, and errors have the body that is described."""

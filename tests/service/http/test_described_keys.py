@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.route_table import ACCESS_PATHS
+from service.http.route_table import PATHS
 from service.settings import Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
@@ -60,7 +60,7 @@ def test_each_way_that_is_described_is_taken_by_each_route_that_names_it(
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             ways = [name for way in operation.get("security", []) for name in way]
-            assert ways == ([] if ACCESS_PATHS.is_open(path) else list(schemes))
+            assert ways == ([] if PATHS.is_open(path) else list(schemes))
             for name in ways:
                 statuses = [
                     client.request(

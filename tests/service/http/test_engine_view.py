@@ -6,7 +6,7 @@ import json
 
 from service.engine.batch_loop import BatchEntry
 from service.engine.engine import Engine, EngineLimits
-from service.http.engine_view import EngineView
+from service.http.routes.pages import EngineView
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner
 

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.error_handlers import error_of
+from service.http.error_answers import error_of
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import ModuleType
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http import server_sent_events as events
+from service.http import answers
+from service.http.routes import translate
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
 from tests.service.http.routes.injection import break_once, break_stream
@@ -86,9 +88,13 @@ class Injected(Exception):
 
 
 @pytest.mark.parametrize("error", [Injected(), RuntimeError(), KeyError()], ids=repr)
-@pytest.mark.parametrize("name", ["render_piece", "render", "format_sse_event"])
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(translate, "render_piece"), (answers, "render"), (translate, "format_sse_event")],
+)
 @pytest.mark.parametrize("after", [0, 2])
 def test_an_error_that_nobody_foresaw_ends_the_stream_with_an_error_event(
+    owner: ModuleType,
     name: str,
     error: Exception,
     after: int,
@@ -97,7 +103,7 @@ def test_an_error_that_nobody_foresaw_ends_the_stream_with_an_error_event(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    break_once(monkeypatch, events, name, error=error, after=after)
+    break_once(monkeypatch, owner, name, error=error, after=after)
     given = {"q": "one", "source": "en", "target": "de", "beam_size": 1}
     response = client.post("/translate", json=given, headers=HEADERS)
     *tokens, (last, data) = events_of(response.text)

@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from service.commands.group import dragoman
-from service.http.route_table import ACCESS_PATHS
+from service.http.route_table import PATHS
 from service.stores.api_key import read_key
 from service.stores.keys import KeyStore
 from tests.service.fakes import until
@@ -162,7 +162,7 @@ def test_nothing_but_what_is_meant_to_be_open_is_answered_without_a_key(serve: S
     bodies: list[dict[str, Any]] = [{"json": {**FIELDS, **DEEPL}}, {"data": FIELDS}, {}]
     refused = 0
     for method, path in paths(server.app.routes):
-        if ACCESS_PATHS.is_open(path):
+        if PATHS.is_open(path):
             continue
         for body in bodies:
             answer = httpx.request(method, server.url + path, timeout=60, **body)

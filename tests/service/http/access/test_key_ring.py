@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.errors import InvalidKey, QuotaExceeded, StorageFailed
-from service.http.access.addresses import UNKNOWN, client_address
+from service.http.access.caller import UNKNOWN, client_address
 from service.http.access.key_ring import REFRESH_SECONDS, KeyRing
 from service.stores.api_key import ApiKey, KeyOptions, read_key
 from service.stores.database import WAIT_SECONDS

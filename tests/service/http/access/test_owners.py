@@ -13,8 +13,8 @@ import pytest
 from starlette.routing import BaseRoute
 from websockets.sync.client import connect
 
-from service.http.request_model import RequestModel
-from service.http.routes.deepl.fields import DeepLRequest, DocumentRequest, TextRequest
+from service.http.models import RequestModel
+from service.http.routes.deepl import DeepLRequest, DocumentRequest, TextRequest
 from service.http.schemas import TranslateRequest
 from service.stores.api_key import EVERYBODY, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore

@@ -29,14 +29,14 @@ def test_after_the_time_that_is_told_the_amount_is_taken(
     async def run() -> None:
         windows = MinuteWindows()
         for _ in range(10):
-            while await windows.take("a", "requests", 10) is None:
+            while await windows.take("a", 10) is None:
                 clock.seconds += gap_seconds / 10
-            waits = await windows.take("a", "requests", 10, amount)
+            waits = await windows.take("a", 10, amount)
             if waits is None:
                 continue
             assert 1 <= waits <= 120
             clock.seconds += waits
-            assert await windows.take("a", "requests", 10, amount) is None
+            assert await windows.take("a", 10, amount) is None
 
     anyio.run(run)
 
@@ -44,10 +44,10 @@ def test_after_the_time_that_is_told_the_amount_is_taken(
 def test_a_test_counts_nothing(clock: Clock) -> None:
     async def run() -> None:
         windows = MinuteWindows()
-        assert [await windows.test("a", "requests", 1) for _ in range(3)] == [None] * 3
-        assert await windows.take("a", "requests", 1) is None
-        assert await windows.test("a", "requests", 1) is not None
-        assert await windows.test("b", "requests", 1) is None
+        assert [await windows.take("a", 1, is_test=True) for _ in range(3)] == [None] * 3
+        assert await windows.take("a", 1) is None
+        assert await windows.take("a", 1, is_test=True) is not None
+        assert await windows.take("b", 1, is_test=True) is None
 
     anyio.run(run)
 
@@ -56,11 +56,11 @@ def test_a_test_counts_nothing(clock: Clock) -> None:
 def test_a_clock_that_is_moved_locks_nobody_out(clock: Clock, jump_seconds: float) -> None:
     async def run() -> None:
         windows = MinuteWindows()
-        while await windows.take("a", "requests", 5) is None:
+        while await windows.take("a", 5) is None:
             pass
         clock.seconds += jump_seconds
-        assert [await windows.take("a", "requests", 5) for _ in range(5)] == [None] * 5
-        waits = await windows.take("a", "requests", 5)
+        assert [await windows.take("a", 5) for _ in range(5)] == [None] * 5
+        waits = await windows.take("a", 5)
         assert waits is not None
         assert waits <= 120
 

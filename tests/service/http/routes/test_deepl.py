@@ -11,8 +11,7 @@ from httpx2 import Response
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.http.routes.deepl.fields import TextRequest
-from service.http.routes.deepl.ignored_tags import IgnoredTags, parse_tags
+from service.http.routes.deepl import IgnoredTags, TextRequest, parse_tags
 from tests.service.fakes import FakeRunner
 from tests.service.translation.documents.samples import SAMPLES, pdf
 

@@ -12,7 +12,7 @@ from fastapi import Request
 
 from service.app import create_app
 from service.errors import ClientGone
-from service.http.request_body import until_disconnected
+from service.http.translations import until_disconnected
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 

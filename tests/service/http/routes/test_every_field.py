@@ -16,15 +16,12 @@ from httpx2 import Response
 
 from model.decoding.sentence import SourceSentence
 from service.app import create_app
-from service.http.request_model import RequestModel
-from service.http.routes.deepl import fields as deepl
-from service.http.routes.deepl.glossaries import GlossaryRequest
-from service.http.routes.deeplx import DeepLXRequest
-from service.http.routes.detect import DetectRequest
+from service.http.models import RequestModel
+from service.http.routes import deepl, google
+from service.http.routes.deepl import GlossaryRequest
 from service.http.routes.files import FileRequest
-from service.http.routes.google import fields as google
-from service.http.routes.immersive import ImmersiveRequest
-from service.http.routes.suggest import SuggestRequest
+from service.http.routes.libretranslate import DetectRequest, SuggestRequest
+from service.http.routes.small_apis import DeepLXRequest, ImmersiveRequest
 from service.http.schemas import TranslateRequest
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model

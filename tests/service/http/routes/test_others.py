@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
-from service.http.languages import language_name
+from service.http.language_names import language_name
 from service.translation.dispatcher import Dispatcher
 
 

@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http.route_table import ENDPOINTS
+from service.http.route_table import PATHS
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.served import Served, served
@@ -42,7 +42,7 @@ def error_of(answer: Any) -> str:
     return str(error["message"] if isinstance(error, dict) else error)
 
 
-@pytest.mark.parametrize("path", sorted(ENDPOINTS.paths - set(OURS)))
+@pytest.mark.parametrize("path", sorted(PATHS.named - set(OURS)))
 def test_a_method_that_is_not_allowed_gets_those_that_are(client: TestClient, path: str) -> None:
     answers = {method: client.request(method, path) for method in METHODS}
     taken = {method for method, answer in answers.items() if answer.status_code != 405}

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket
 
 from service.app import create_app
 from service.errors import Overloaded
-from service.http import server_sent_events
+from service.http import answers
 from service.http.request_log import RequestLog
 from service.http.routes import websocket as stream
 from service.http.routes.websocket import LEAVING, SERVER_LEAVES, Connection
@@ -234,9 +234,7 @@ def test_an_error_that_nobody_foresaw_is_told_logged_and_frees_the_id(
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [type(error)]
 
 
-@pytest.mark.parametrize(
-    ("owner", "name"), [(stream, "render_piece"), (server_sent_events, "render")]
-)
+@pytest.mark.parametrize(("owner", "name"), [(stream, "render_piece"), (answers, "render")])
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_message_that_cannot_be_written_is_an_error_for_its_request(
     owner: Any,

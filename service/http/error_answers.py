@@ -1,0 +1,177 @@
+"""Error answers: our own format, or that of the API which the path belongs to."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Callable, Mapping
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
+
+from service.errors import (
+    Exhausted,
+    InvalidField,
+    InvalidJson,
+    InvalidKey,
+    KeyRequired,
+    LimitExceeded,
+    MethodNotAllowed,
+    NotFound,
+    QuotaExceeded,
+    ServiceError,
+    UnsupportedLanguage,
+    printable,
+    shown,
+)
+
+DEEPL, DEEPLX, GOOGLE = "/v2/", "/v1/", "/language/translate/v2"
+"""Path prefixes of the other APIs."""
+_NO_ID = "none"
+"""The id of a request that failed before it got one."""
+_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+_EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
+_logger = logging.getLogger(__name__)
+
+
+class ErrorBody(BaseModel):
+    """A message for people, a code for programs, and the request's id in the server's log.
+
+    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out.
+    """
+
+    error: str
+    code: str
+    request_id: str
+    detail: str | None = None
+
+
+def error_response(error: ServiceError, request_id: str, path: str) -> Response:
+    """The response to a failed request for `path`."""
+    headers = {"WWW-Authenticate": "Bearer"} if error.status == KeyRequired.status else {}
+    if error.retry_after_seconds is not None:
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    status, body = _render(path, error, request_id)
+    return Response(to_json(body), status, headers, "application/json")
+
+
+def error_of(failure: Exception) -> ServiceError:
+    """What the client is told of an error that no code foresaw."""
+    if _is_exhaustion(failure):
+        return Exhausted("the server has too little memory or too few threads for this now")
+    return ServiceError("something went wrong here; the request may be tried again")
+
+
+def unforeseen(error: Exception, request_id: str) -> ServiceError:
+    """Log an unexpected exception; return the error for the client."""
+    _logger.error("request failed", exc_info=error, extra={"request_id": request_id})
+    return error_of(error)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Answer the errors of the router and of the middlewares; RequestMiddleware answers others."""
+
+    async def on_unrouted(request: Request, failure: Exception) -> Response:
+        assert isinstance(failure, HTTPException)
+        path, error = request.scope["path"], _unrouted(request, failure)
+        response = error_response(error, request.state.request_id, path)
+        if isinstance(error, MethodNotAllowed):  # the router names the methods of one route only
+            response.headers["Allow"] = ", ".join(_methods_of(app, request.scope))
+        return response
+
+    async def on_escaped(request: Request, failure: Exception) -> Response:
+        request_id = request.scope.get("state", {}).get("request_id", _NO_ID)
+        return error_response(error_of(failure), request_id, request.scope["path"])
+
+    app.add_exception_handler(HTTPException, on_unrouted)
+    app.add_exception_handler(Exception, on_escaped)
+
+
+def _unrouted(request: Request, failure: HTTPException) -> ServiceError:
+    what = f"{request.method} {shown(request.scope['path'])}"
+    if failure.status_code == MethodNotAllowed.status:
+        return MethodNotAllowed(f"{what}: method not allowed")
+    return NotFound(f"{what}: not found")
+
+
+def _methods_of(app: FastAPI, scope: Scope) -> list[str]:
+    """The methods that the path of the request has."""
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.routes)
+    ]
+
+
+def _is_exhaustion(failure: Exception) -> bool:
+    """Python raises a plain RuntimeError when the system gives it no thread."""
+    if isinstance(failure, OSError):
+        return failure.errno in _EXHAUSTED
+    return isinstance(failure, MemoryError) or "can't start new thread" in str(failure)
+
+
+def _render(path: str, error: ServiceError, request_id: str) -> tuple[int, dict[str, object]]:
+    """The status and the JSON body. None of the other APIs knows a 422."""
+    message = printable(str(error))
+    for prefix, (render, statuses) in _FORMATS.items():
+        if path.startswith(prefix):
+            status = statuses.get(error.code, error.status)
+            status = InvalidJson.status if status == InvalidField.status else status
+            return status, render(status, error, message)
+    body: dict[str, object] = {"error": message, "code": error.code, "request_id": request_id}
+    if isinstance(error, UnsupportedLanguage) and error.language is not None:
+        body["error"] = f"{printable(error.language)} is not supported"  # LibreTranslate's words
+        body["detail"] = message
+    return error.status, body
+
+
+def _deepl(_: int, error: ServiceError, message: str) -> dict[str, object]:
+    return {"message": message}
+
+
+def _deeplx(status: int, error: ServiceError, message: str) -> dict[str, object]:
+    return {"code": status, "message": message}
+
+
+def _google(status: int, error: ServiceError, message: str) -> dict[str, object]:
+    """Google's client fails on an `error` that is no object."""
+    reason = error.code
+    more: dict[str, object] = {}
+    if error.code in _GOOGLE_REFUSALS:
+        name, reason, info, words = _GOOGLE_REFUSALS[error.code]
+        message = words or message
+        more = {"status": name, "details": [{**_GOOGLE_ERROR_INFO, "reason": info}]}
+    elif error.status == LimitExceeded.status:
+        reason, more = "rateLimitExceeded", {"status": "RESOURCE_EXHAUSTED"}
+    errors = [{"message": message, "domain": "global", "reason": reason}]
+    return {"error": {"code": status, "message": message, "errors": errors, **more}}
+
+
+_GOOGLE_ERROR_INFO = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    "domain": "googleapis.com",
+}
+_GOOGLE_REFUSALS = {
+    InvalidKey.code: (
+        *("INVALID_ARGUMENT", "badRequest", "API_KEY_INVALID"),
+        "API key not valid. Please pass a valid API key.",
+    ),
+    KeyRequired.code: (
+        *("PERMISSION_DENIED", "forbidden", "API_KEY_MISSING"),
+        "The request is missing a valid API key.",
+    ),
+    QuotaExceeded.code: ("RESOURCE_EXHAUSTED", "dailyLimitExceeded", "RATE_LIMIT_EXCEEDED", ""),
+}
+"""By code: Google's status, reason, reason in the details, and words if they are not ours."""
+_Format = Callable[[int, ServiceError, str], dict[str, object]]
+_FORMATS: Mapping[str, tuple[_Format, Mapping[str, int]]] = {
+    DEEPL: (_deepl, {KeyRequired.code: InvalidKey.status, QuotaExceeded.code: 456}),
+    DEEPLX: (_deeplx, {}),
+    GOOGLE: (_google, {KeyRequired.code: InvalidKey.status, InvalidKey.code: 400}),
+}
+"""By prefix: the body's format, and the statuses that differ from ours."""

@@ -1,0 +1,43 @@
+"""Limits of one request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.errors import TextTooLong, TooManyTexts
+
+OVER_LIMIT = "request exceeds text limit"
+"""LibreTranslate's words, which clients look for in the message."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one request, and of the streams of one connection."""
+
+    max_body_bytes: int
+    max_characters: int
+    max_texts: int
+    max_beam_size: int
+    max_streams: int
+    stream_idle_seconds: float
+    deadline_seconds: float | None
+    max_document_bytes: int = 10_485_760
+
+    def check_texts(self, field: str, texts: Sequence[str]) -> None:
+        """Raises TooManyTexts or TextTooLong."""
+        if len(texts) > self.max_texts:
+            raise TooManyTexts(
+                f"{OVER_LIMIT}: {field} has {len(texts)} texts, "
+                f"at most {self.max_texts} are allowed"
+            )
+        self.check_length(field, texts)
+
+    def check_length(self, field: str, texts: Sequence[str]) -> None:
+        """Raises TextTooLong."""
+        num_characters = sum(map(len, texts))
+        if num_characters > self.max_characters:
+            raise TextTooLong(
+                f"{OVER_LIMIT}: {field} has {num_characters} characters, "
+                f"at most {self.max_characters} are allowed"
+            )

@@ -1,0 +1,173 @@
+"""The fields of a request in any of the ways that clients send them, as a model of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from service.errors import InvalidField, shown
+from service.http.bodies import (
+    FORM,
+    JSON,
+    MULTIPART,
+    NO_BODY,
+    PLAIN,
+    SentFile,
+    Strings,
+    decode_text,
+    media_type_of,
+    parse_form,
+    parse_json,
+    read_body,
+    read_multipart,
+)
+from service.http.limits import Limits
+from service.http.models import KEY_FIELDS, RequestModel
+
+_Model = TypeVar("_Model", bound=RequestModel)
+FIELD_TYPES = (JSON, FORM, MULTIPART)
+IGNORED_FIELDS_HEADER = "X-Ignored-Fields"
+_MAX_HEADER_CHARACTERS = 256
+_AND_MORE = "..."
+
+
+class OwnRoute(APIRoute):
+    """A described route whose endpoint reads the request and makes the response itself."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        return self.endpoint
+
+
+@dataclass(frozen=True)
+class RequestFields:
+    """Fields as JSON or as strings, files, and names of query parameters that are not used."""
+
+    media_type: str
+    json: object = None
+    strings: Strings | None = None
+    unused: Iterable[str] = ()
+    files: Mapping[str, SentFile] = field(default_factory=dict)
+
+    def parse(self, request: Request, model: type[_Model]) -> _Model:
+        """The model of the fields. Unknown fields are reported before known ones are checked.
+
+        Raises MissingField or InvalidField.
+        """
+        _report_ignored(request, self._unknown(model), model.model_fields)
+        if self.strings is None:
+            wanted = model.from_json(self.json)
+        else:
+            wanted = model.from_strings(self.strings)
+        if idle := wanted.without_effect():
+            effective = (name for name in model.model_fields if name not in idle)
+            names = itertools.chain(idle, self._unknown(model))
+            _report_ignored(request, names, effective)
+        return wanted
+
+    def _unknown(self, model: type[RequestModel]) -> Iterator[str]:
+        values = self.json if self.strings is None else self.strings
+        names = itertools.chain(model.unknown_fields(values), self.unused, self.files)
+        return (name for name in names if name not in model.quiet)
+
+
+async def read_request(
+    request: Request,
+    limits: Limits,
+    model: type[_Model],
+    allowed: Collection[str] = FIELD_TYPES,
+) -> _Model:
+    """Read the request as a model, as `read_fields` and `RequestFields.parse` do."""
+    fields = await read_fields(request, limits, allowed)
+    return fields.parse(request, model)
+
+
+async def read_fields(
+    request: Request,
+    limits: Limits,
+    allowed: Collection[str] = FIELD_TYPES,
+    max_form_bytes: int | None = None,
+) -> RequestFields:
+    """Read JSON, a form, a multipart form, a plain text as `q`, or the query string if these have
+    no field, and identify the request's caller.
+
+    `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
+    a ServiceError.
+    """
+    fields = await _read(request, limits, allowed, max_form_bytes or limits.max_body_bytes)
+    values = fields.json if fields.strings is None else fields.strings
+    await request.state.caller.identify(key_of_fields(values))
+    return fields
+
+
+def key_of_fields(values: object) -> str | None:
+    """The API key among the fields of a body or a message. An empty one stands for none."""
+    if not isinstance(values, Mapping):
+        return None
+    given = (values.get(name) for name in KEY_FIELDS)
+    return next((key for key in given if isinstance(key, str) and key), None)
+
+
+async def _read(
+    request: Request, limits: Limits, allowed: Collection[str], max_form_bytes: int
+) -> RequestFields:
+    media_type = media_type_of(request, allowed)
+    query = parse_form(request.scope["query_string"], limits)
+    if media_type == NO_BODY:
+        return RequestFields(media_type, strings=query)
+    if media_type == MULTIPART:
+        form = await read_multipart(request, limits, max_form_bytes)
+        if not form.fields and not form.files:
+            return RequestFields(media_type, strings=query)
+        return RequestFields(media_type, strings=form.fields, unused=query, files=form.files)
+    body = await read_body(request, limits.max_body_bytes)
+    if media_type == JSON:
+        return RequestFields(media_type, parse_json(body, limits), unused=query)
+    if media_type == PLAIN:
+        unused = query.keys() & {"q"}  # the body is the text
+        return RequestFields(media_type, strings={**query, "q": decode_text(body)}, unused=unused)
+    fields = parse_form(body, limits)
+    if not fields:
+        return RequestFields(media_type, strings=query)
+    return RequestFields(media_type, strings=fields, unused=query)
+
+
+def _report_ignored(request: Request, names: Iterator[str], known: Iterable[str]) -> None:
+    """List the fields in the header. Raises InvalidField with `Prefer: handling=strict`.
+
+    Error answers have the header too, because the field may be a misspelt required field.
+    """
+    first = next(names, None)
+    if first is None:
+        return
+    if _wants_strict_handling(request):
+        raise InvalidField(f"unknown field {shown(first)}; known fields: {', '.join(known)}")
+    request.state.response_headers[IGNORED_FIELDS_HEADER] = _listed(first, names)
+
+
+def _listed(first: str, others: Iterable[str]) -> str:
+    """As many percent-encoded names as fit, separated by commas; "..." if names are left out."""
+    listed: list[str] = []
+    room = _MAX_HEADER_CHARACTERS - len(_AND_MORE)
+    for name in itertools.chain([first], others):
+        encoded = quote(name[:room], safe="")
+        room -= len(encoded) + len(", ")
+        if room < 0 or not encoded:
+            return ", ".join([*listed, _AND_MORE])
+        listed.append(encoded)
+    return ", ".join(listed)
+
+
+def _wants_strict_handling(request: Request) -> bool:
+    """Parse the Prefer header (RFC 7240)."""
+    preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
+    return any(
+        preference.partition(";")[0].replace(" ", "").replace('"', "") == "handling=strict"
+        for preference in preferences
+    )

@@ -1,0 +1,397 @@
+"""DeepL's API, version 2, below /v2: texts, languages, usage, documents and glossaries.
+
+It stands outside the OpenAPI document: its shapes are DeepL's, and docs/deepl.md describes what
+becomes of each field.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import posixpath
+import re
+import secrets
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BeforeValidator
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
+from service.glossary_files import CSV, TSV, read_entries, write_entries
+from service.http.bodies import FORM, JSON
+from service.http.file_store import StoredFile
+from service.http.language_names import language_name
+from service.http.models import Code, RequestModel, Texts, listed
+from service.http.requests import read_request
+from service.http.schemas import TranslateRequest
+from service.http.state import ServerState, StateDep, server_state
+from service.http.translations import (
+    read_upload,
+    sent_file,
+    translate_texts,
+    translate_upload,
+)
+from service.stores.glossaries import StoredGlossary
+from service.translation.documents.formats import format_of
+from service.translation.job import AUTO, SplitSentences
+from service.translation.results import TranslationResult
+
+TRANSLATE, LANGUAGES, USAGE = "/v2/translate", "/v2/languages", "/v2/usage"
+DOCUMENT = "/v2/document"
+GLOSSARIES, PAIRS = "/v2/glossaries", "/v2/glossary-language-pairs"
+_WITHOUT_EFFECT = {"context", "outline_detection", "splitting_tags", "non_splitting_tags"}
+_SPLIT: dict[str, SplitSentences] = {"0": False, "1": True, "nonewlines": "nonewlines"}
+_LATENCY, _QUALITY = "latency_optimized", "quality_optimized"
+_GLOSSARY_FORMATS = {"csv": CSV, "tsv": TSV}
+_MOST_CHARACTERS = 10**12
+"""DeepL's own limit of accounts without a limit."""
+_NO_MARK = ' translate="no"'
+_TAG_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
+_MAX_TAGS = 100
+router = APIRouter(include_in_schema=False)
+
+
+class IgnoredTags:
+    """DeepL's ignore_tags: elements whose content stays, marked for the server as HTML marks them.
+    With no names, texts stay as they are."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Raises InvalidField for what is no name of an element, or too many names."""
+        if len(names) > _MAX_TAGS:
+            raise InvalidField(
+                f"ignore_tags has {len(names)} tags, at most {_MAX_TAGS} are allowed"
+            )
+        for name in names:
+            if not _TAG_NAME.fullmatch(name):
+                raise InvalidField(f"ignore_tags must name elements, got {shown(name)}")
+        self._names = "|".join(map(re.escape, names))
+
+    def mark(self, text: str) -> str:
+        """Add the attribute translate="no" to the elements' start tags."""
+        if not self._names:
+            return text
+        return re.sub(rf"(<(?:{self._names}))(?=[\s/>])", rf"\1{_NO_MARK}", text)
+
+    def unmark(self, text: str) -> str:
+        """Remove what `mark` added."""
+        if not self._names:
+            return text
+        return re.sub(rf"(<(?:{self._names})){_NO_MARK}", r"\1", text)
+
+
+def parse_tags(given: str | list[str]) -> list[str]:
+    """The names in a list, or in a string that separates them by commas."""
+    names = (name.strip() for string in listed(given) for name in string.split(","))
+    return [name for name in names if name]
+
+
+def _flag(value: object) -> object:
+    """Forms and older clients write flags as 1 and 0."""
+    return bool(value) if value in (0, 1) else value
+
+
+def _spelled(value: object) -> object:
+    """Clients write the digits of split_sentences as a number, a flag or a string."""
+    return str(int(value)) if isinstance(value, int) and value in (0, 1) else value
+
+
+Flag = Annotated[bool, BeforeValidator(_flag)]
+
+
+class DeepLRequest(RequestModel):
+    """What translating texts and documents has in common."""
+
+    target_lang: Code
+    source_lang: Code | None = None
+    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
+    glossary_id: str | None = None
+    auth_key: str | None = None
+
+    def require_offered(self) -> None:
+        """Raises NotOffered or InvalidField if the answer would not be what is asked for."""
+        if self.formality in ("more", "less"):
+            raise NotOffered(
+                f"formality {self.formality} is not supported for target_lang {self.target_lang}; "
+                f"prefer_{self.formality} is accepted and has no effect"
+            )
+        if self.glossary_id and self.source_lang is None:
+            raise InvalidField("source_lang must be given with glossary_id")
+
+    def wanted(self, q: str | list[str], options: dict[str, object]) -> TranslateRequest:
+        """The same as a translation request. Raises InvalidField."""
+        target, glossary = self.target_lang, self.glossary_id
+        given = {"q": q, "source": self.source, "target": target, "glossary": glossary}
+        return TranslateRequest.from_json(given | options)
+
+    @property
+    def source(self) -> str:
+        return (self.source_lang or AUTO).lower()
+
+
+class TextRequest(DeepLRequest):
+    """The fields of POST /v2/translate."""
+
+    text: Texts
+    context: str | None = None
+    split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_spelled)] = "1"
+    preserve_formatting: Flag = False
+    tag_handling: Literal["xml", "html"] | None = None
+    ignore_tags: Texts = ""
+    splitting_tags: Texts = ""
+    non_splitting_tags: Texts = ""
+    outline_detection: Flag = True
+    model_type: (
+        Literal["latency_optimized", "quality_optimized", "prefer_quality_optimized"] | None
+    ) = None
+    show_billed_characters: Flag = False
+
+    @property
+    def texts(self) -> list[str]:
+        return listed(self.text)
+
+    @property
+    def model_type_used(self) -> str | None:
+        """None unless a type was asked for."""
+        if self.model_type is None:
+            return None
+        return _LATENCY if self.model_type == _LATENCY else _QUALITY
+
+    def without_effect(self) -> list[str]:
+        return sorted(self.model_fields_set & _WITHOUT_EFFECT)
+
+    def require_offered(self) -> None:
+        super().require_offered()
+        if not self.texts:
+            raise MissingField("Parameter 'text' not specified.")
+        if self.tag_handling is None and (
+            self.ignore_tags or self.splitting_tags or self.non_splitting_tags
+        ):
+            raise InvalidField(
+                "ignore_tags, splitting_tags and non_splitting_tags need tag_handling"
+            )
+
+    @functools.cached_property
+    def ignored_tags(self) -> IgnoredTags:
+        """Raises InvalidField."""
+        return IgnoredTags(parse_tags(self.ignore_tags))
+
+    def wanted_texts(self) -> TranslateRequest:
+        """The same as a translation request. Raises InvalidField."""
+        options: dict[str, object] = {
+            "format": "html" if self.tag_handling else "text",
+            "split_sentences": _SPLIT[self.split_sentences],
+            "beam_size": 1 if self.model_type == _LATENCY else None,
+        }
+        return self.wanted([self.ignored_tags.mark(text) for text in self.texts], options)
+
+
+class DocumentRequest(DeepLRequest):
+    """The fields of POST /v2/document beside its file."""
+
+    quiet = ("file",)
+
+    filename: str | None = None
+    output_format: str | None = None
+
+    def require_same_format(self, name: str) -> None:
+        """Raises NotOffered if a file of this name does not give the format that is asked for."""
+        given = format_of(name).suffix.removeprefix(".")
+        own = name.rpartition(".")[2].lower()
+        if (self.output_format or own).lower() != given:
+            raise NotOffered(f"output_format must be {given} for a .{own} file")
+
+
+class LanguagesRequest(RequestModel):
+    """Which languages are asked for."""
+
+    quiet = ("auth_key",)
+
+    type: Literal["source", "target"] = "source"
+
+
+class DocumentKey(RequestModel):
+    """The secret that belongs to a document."""
+
+    quiet = ("auth_key",)
+
+    document_key: str
+
+
+class GlossaryRequest(RequestModel):
+    """The fields of POST /v2/glossaries."""
+
+    name: str
+    source_lang: Code
+    target_lang: Code
+    entries: str
+    entries_format: Literal["tsv", "csv"] = "tsv"
+    auth_key: str | None = None
+
+
+@router.post(TRANSLATE)
+async def translate(request: Request) -> Response:
+    """Translate texts that are sent as JSON or as a form."""
+    state = server_state(request)
+    asked = await read_request(request, state.limits, TextRequest, (JSON, FORM))
+    asked.require_offered()
+    num_characters = sum(map(len, asked.texts))  # without the marks of ignored tags
+    translations = await translate_texts(request, state, asked.wanted_texts(), num_characters)
+    answer = {"translations": [_rendered(asked, *one) for one in enumerate(translations)]}
+    return Response(to_json(answer), media_type=JSON)
+
+
+def _rendered(asked: TextRequest, index: int, translation: TranslationResult) -> dict[str, Any]:
+    found = translation.detection
+    code = found.language if found else asked.source
+    rendered: dict[str, Any] = {
+        "detected_source_language": code.replace("_", "-").partition("-")[0].upper(),
+        "text": asked.ignored_tags.unmark(translation.text),
+    }
+    if asked.show_billed_characters:
+        rendered["billed_characters"] = len(asked.texts[index])
+    if asked.model_type_used:
+        rendered["model_type_used"] = asked.model_type_used
+    return rendered
+
+
+@router.get(LANGUAGES)
+@router.head(LANGUAGES)
+async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
+    """The source languages, or with type=target the target languages."""
+    asked = await read_request(request, state.limits, LanguagesRequest)
+    targets = state.dispatcher.targets
+    if asked.type == "source":
+        return [_language(code) for code, reached in targets.items() if reached]
+    reachable = {code for reached in targets.values() for code in reached}
+    codes = [code for code in state.dispatcher.languages if code in reachable]
+    return [{**_language(code), "supports_formality": False} for code in codes]
+
+
+def _language(code: str) -> dict[str, Any]:
+    return {"language": code.upper(), "name": language_name(code)}
+
+
+@router.get(USAGE)
+@router.head(USAGE)
+async def usage(request: Request) -> dict[str, int]:
+    """What the caller's key has used this month, and its quota."""
+    caller = request.state.caller
+    return {
+        "character_count": caller.used.characters,
+        "character_limit": caller.quota or _MOST_CHARACTERS,
+    }
+
+
+@router.post(DOCUMENT)
+async def upload_document(request: Request) -> dict[str, str]:
+    """Translate a file -> the id and the key of its translation, which waits for its download."""
+    state = server_state(request)
+    fields = await read_upload(request, state)
+    asked = fields.parse(request, DocumentRequest)
+    asked.require_offered()
+    sent = sent_file(state, fields, asked.filename)
+    asked.require_same_format(sent.name)
+    name, file = await translate_upload(request, state, sent, asked.wanted("", {}))
+    return {"document_id": name, "document_key": file.key}
+
+
+@router.post(DOCUMENT + "/{document_id}")
+async def document_status(document_id: str, request: Request) -> dict[str, Any]:
+    """Always done: the upload is answered when the translation is."""
+    file = await _find_document(document_id, request, server_state(request))
+    return {
+        "document_id": document_id,
+        "status": "done",
+        "seconds_remaining": 0,
+        "billed_characters": file.num_characters,
+    }
+
+
+@router.post(DOCUMENT + "/{document_id}/result")
+async def document_result(document_id: str, request: Request) -> Response:
+    """The translation. As DeepL does, the server forgets it afterwards."""
+    state = server_state(request)
+    file = await _find_document(document_id, request, state)
+    state.files.remove(document_id)
+    suffix = posixpath.splitext(file.download_name)[1]
+    headers = {"Content-Disposition": f'attachment; filename="translated{suffix}"'}
+    return Response(file.content, headers=headers, media_type="application/octet-stream")
+
+
+async def _find_document(document_id: str, request: Request, state: ServerState) -> StoredFile:
+    """The document, if the request has its key. Raises a ServiceError."""
+    given = await read_request(request, state.limits, DocumentKey)
+    file = state.files.get(document_id, request.state.caller.owner.id)
+    if not secrets.compare_digest(file.key.encode(), given.document_key.encode()):
+        raise UnknownFile("there is no such file, or it has expired")
+    return file
+
+
+@router.get(PAIRS)
+@router.head(PAIRS)
+async def glossary_language_pairs(state: StateDep) -> dict[str, list[dict[str, str]]]:
+    """The pairs that one model has."""
+    pairs = state.direct_pairs() if state.glossaries else []
+    found = [{"source_lang": source, "target_lang": target} for source, target in pairs]
+    return {"supported_languages": found}
+
+
+@router.get(GLOSSARIES)
+@router.head(GLOSSARIES)
+async def list_glossaries(request: Request, state: StateDep) -> dict[str, list[dict[str, Any]]]:
+    """All glossaries that the caller may read; none without a database."""
+    if state.glossaries is None:
+        return {"glossaries": []}
+    found = await run_in_threadpool(state.glossaries.all, request.state.caller.owner)
+    return {"glossaries": [_rendered_glossary(one) for one in found]}
+
+
+@router.post(GLOSSARIES, status_code=201)
+async def create_glossary(request: Request, state: StateDep) -> dict[str, Any]:
+    """Without a database 404, because clients repeat a request that gets 501."""
+    store = state.glossary_store
+    asked = await read_request(request, state.limits, GlossaryRequest, (JSON, FORM))
+    pair = state.direct_pair(asked.source_lang.lower(), asked.target_lang.lower())
+    owner = request.state.caller.owner
+    text, media_type = asked.entries, _GLOSSARY_FORMATS[asked.entries_format]
+    entries = await asyncio.to_thread(read_entries, text, media_type)
+    return _rendered_glossary(await asyncio.to_thread(store.add, asked.name, *pair, entries, owner))
+
+
+@router.get(GLOSSARIES + "/{glossary_id}")
+@router.head(GLOSSARIES + "/{glossary_id}")
+async def get_glossary(glossary_id: str, request: Request, state: StateDep) -> dict[str, Any]:
+    owner = request.state.caller.owner
+    return _rendered_glossary(await run_in_threadpool(state.glossary_store.get, glossary_id, owner))
+
+
+@router.get(GLOSSARIES + "/{glossary_id}/entries")
+@router.head(GLOSSARIES + "/{glossary_id}/entries")
+async def glossary_entries(glossary_id: str, request: Request, state: StateDep) -> Response:
+    store, owner = state.glossary_store, request.state.caller.owner
+    found = await run_in_threadpool(store.get, glossary_id, owner)
+    entries = await run_in_threadpool(store.entries, found.id, owner)
+    return Response(write_entries(entries, TSV), media_type=f"{TSV}; charset=utf-8")
+
+
+@router.delete(GLOSSARIES + "/{glossary_id}", status_code=204)
+async def remove_glossary(glossary_id: str, request: Request, state: StateDep) -> None:
+    store, owner = state.glossary_store, request.state.caller.owner
+    found = await run_in_threadpool(store.get, glossary_id, owner)
+    await asyncio.to_thread(store.remove, found.id, owner)
+
+
+def _rendered_glossary(found: StoredGlossary) -> dict[str, Any]:
+    return {
+        "glossary_id": found.id,
+        "name": found.name,
+        "ready": True,
+        "source_lang": found.source,
+        "target_lang": found.target,
+        "creation_time": found.created,
+        "entry_count": found.num_entries,
+    }

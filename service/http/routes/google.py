@@ -1,0 +1,131 @@
+"""Google's Cloud Translation API, Basic edition (v2), below /language/translate/v2.
+
+It stands outside the OpenAPI document: its shapes are Google's, and docs/google.md describes what
+becomes of each field.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from service.http.bodies import JSON
+from service.http.language_names import language_name
+from service.http.models import Code, RequestModel, Texts, listed
+from service.http.requests import read_request
+from service.http.schemas import TranslateRequest
+from service.http.state import server_state
+from service.http.translations import translate_texts
+from service.translation.job import AUTO
+from service.translation.results import TranslationResult
+
+PATH = "/language/translate/v2"
+DETECT, LANGUAGES = PATH + "/detect", PATH + "/languages"
+_SYSTEM_PARAMETERS = ("key", "alt", "prettyPrint", "quotaUser", "access_token", "oauth_token")
+router = APIRouter(include_in_schema=False)
+
+
+class TextRequest(RequestModel):
+    """The fields of translating. An empty source means to detect it, as null does."""
+
+    quiet = _SYSTEM_PARAMETERS
+
+    q: Texts
+    target: Code
+    source: Code | None = None
+    format: Literal["text", "html"] | None = None
+    model: str | None = None
+    cid: Texts = ""
+
+    def without_effect(self) -> list[str]:
+        given = {"model": self.model, "cid": self.cid}
+        return [name for name, value in given.items() if value]
+
+    def wanted(self) -> TranslateRequest:
+        """The same as a translation request. Raises InvalidField."""
+        source, written = self.source or AUTO, self.format or "auto"
+        given = {"q": listed(self.q), "source": source, "target": self.target, "format": written}
+        return TranslateRequest.from_json(given)
+
+
+class DetectRequest(RequestModel):
+    """The texts whose languages are asked for."""
+
+    quiet = _SYSTEM_PARAMETERS
+
+    q: Texts
+
+
+class LanguagesRequest(RequestModel):
+    """`target`: the language of the names; without it there are none. A language that the server
+    does not know stands for English."""
+
+    quiet = _SYSTEM_PARAMETERS
+
+    target: Code | None = None
+    model: str | None = None
+
+    def without_effect(self) -> list[str]:
+        return ["model"] if self.model else []
+
+
+@router.get(PATH)
+@router.head(PATH)
+@router.post(PATH)
+async def translate(request: Request) -> Response:
+    """Translate one text or several."""
+    state = server_state(request)
+    asked = await read_request(request, state.limits, TextRequest)
+    translations = await translate_texts(request, state, asked.wanted())
+    return _data({"translations": [_rendered(translation) for translation in translations]})
+
+
+@router.get(DETECT)
+@router.head(DETECT)
+@router.post(DETECT)
+async def detect(request: Request) -> Response:
+    """The language of each text."""
+    state = server_state(request)
+    asked = await read_request(request, state.limits, DetectRequest)
+    texts = listed(asked.q)
+    state.limits.check_texts("q", texts)
+    detections = [
+        [{"language": one.language, "isReliable": False, "confidence": one.confidence / 100}]
+        for one in await state.dispatcher.detect(texts)
+    ]
+    return _data({"detections": detections})
+
+
+@router.get(LANGUAGES)
+@router.head(LANGUAGES)
+@router.post(LANGUAGES)
+async def languages(request: Request) -> Response:
+    """The languages, with names if the request says in which language."""
+    state = server_state(request)
+    asked = await read_request(request, state.limits, LanguagesRequest)
+    codes = state.dispatcher.languages
+    if asked.target is None:
+        return _data({"languages": [{"language": code} for code in codes]})
+    display = asked.target if asked.target in codes else "en"
+    # Babel reads a file for every new language that names are given in
+    names = await to_thread.run_sync(lambda: [_named(code, display) for code in codes])
+    return _data({"languages": names})
+
+
+def _named(code: str, display_code: str) -> dict[str, str]:
+    return {"language": code, "name": language_name(code, display_code)}
+
+
+def _rendered(translation: TranslationResult) -> dict[str, Any]:
+    rendered = {"translatedText": translation.text}
+    if translation.detection:
+        rendered["detectedSourceLanguage"] = translation.detection.language
+    return rendered
+
+
+def _data(content: dict[str, Any]) -> Response:
+    return Response(to_json({"data": content}), media_type=JSON)

@@ -1,0 +1,207 @@
+"""LibreTranslate's other routes: /detect, /languages, /frontend/settings, /spec and /suggest."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from service.errors import InvalidField, SuggestionsOff
+from service.http.answers import DetectedLanguage
+from service.http.bodies import JSON
+from service.http.language_names import language_name
+from service.http.models import NO_SPACE, Code, PreferredLanguages, RequestModel, listed
+from service.http.openapi import WITH_BODY, Offer, Schema, describe_body, describe_errors
+from service.http.requests import read_request
+from service.http.state import StateDep, server_state
+from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
+from service.translation.documents.formats import FORMATS
+from service.translation.job import AUTO, TextFormat
+
+DETECT, SUGGEST = "/detect", "/suggest"
+LANGUAGES, SETTINGS, SPEC = "/languages", "/frontend/settings", "/spec"
+_KEYS = ("api_key", "secret")
+"""Fields that any of LibreTranslate's requests may have."""
+_TITLE = "LibreTranslate"
+_FRONTEND_TIMEOUT_MILLISECONDS = 500
+_ANY_JSON: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {"schema": {"type": "object"}}}}
+}
+
+
+class DetectRequest(RequestModel):
+    """The text whose language is asked for."""
+
+    quiet = _KEYS
+
+    q: str = Field(description="A text.")
+    preferred_languages: PreferredLanguages = None
+
+
+class Language(BaseModel):
+    """A source language and its target languages, without itself."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class NamedLanguage(BaseModel):
+    code: str
+    name: str
+
+
+class DefaultLanguages(BaseModel):
+    """The languages that a page shows first."""
+
+    source: NamedLanguage
+    target: NamedLanguage
+
+
+class FrontendSettings(BaseModel):
+    """LibreTranslate's settings of its page; `frontendTimeout` is in milliseconds."""
+
+    charLimit: int
+    frontendTimeout: int
+    apiKeys: bool
+    keyRequired: bool
+    suggestions: bool
+    filesTranslation: bool
+    supportedFilesFormat: list[str]
+    language: DefaultLanguages
+
+
+_Suggested = Annotated[str, Field(max_length=MAX_CHARACTERS)]
+
+
+class SuggestRequest(RequestModel):
+    """A text `q`, and `s`, which it should be translated to."""
+
+    quiet = _KEYS
+
+    q: _Suggested
+    s: _Suggested
+    source: Code
+    target: Code
+    format: TextFormat = "text"
+
+
+def make_detect_router(offer: Offer) -> APIRouter:
+    router = APIRouter()
+    router.add_api_route(
+        DETECT,
+        detect,
+        methods=["POST"],
+        response_model=list[DetectedLanguage],
+        responses=describe_errors(*WITH_BODY),
+        openapi_extra=describe_body(DetectRequest, offer, {"q": "Wie geht es dir?"}),
+    )
+    return router
+
+
+def make_languages_router() -> APIRouter:
+    router = APIRouter()
+    for method in (router.get, router.head):
+        method(LANGUAGES)(languages)
+    return router
+
+
+def make_page_router(*, has_spec: bool) -> APIRouter:
+    """Make the routes that LibreTranslate's clients ask for first."""
+    router = APIRouter()
+    for method in (router.get, router.head):
+        method(SETTINGS)(frontend_settings)
+        if has_spec:
+            method(SPEC, response_class=Response, responses=_ANY_JSON)(spec)
+    return router
+
+
+def make_suggest_router(offer: Offer, *, is_on: bool) -> APIRouter:
+    """Make the route; where suggestions are off, it is not described and refuses all, as
+    LibreTranslate's does."""
+    router = APIRouter()
+    if not is_on:
+        router.add_api_route(SUGGEST, refuse, methods=["POST"], include_in_schema=False)
+        return router
+    example = {"q": "Hi.", "s": "Servus.", "source": "en", "target": "de"}
+    text: Schema = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": NO_SPACE}
+    source: Schema = {"type": "string", "enum": list(offer.languages)}
+    changed = {"q": text, "s": text, "source": source}
+    described = describe_body(SuggestRequest, offer, example, changed)
+    errors = describe_errors(*WITH_BODY)
+    router.add_api_route(
+        SUGGEST, suggest, methods=["POST"], responses=errors, openapi_extra=described
+    )
+    return router
+
+
+async def detect(request: Request) -> list[DetectedLanguage]:
+    """The likeliest of the server's languages, in a list of one.
+
+    The text is sent as JSON, as a form, or in the query.
+    """
+    state = server_state(request)
+    wanted = await read_request(request, state.limits, DetectRequest)
+    state.limits.check_length("q", [wanted.q])
+    preferred = listed(wanted.preferred_languages)
+    (found,) = await state.dispatcher.detect([wanted.q], preferred=preferred)
+    return [DetectedLanguage(language=found.language, confidence=found.confidence)]
+
+
+async def languages(state: StateDep) -> list[Language]:
+    """All source languages. A target is reached directly or by a pivot through English."""
+    return [
+        Language(code=code, name=language_name(code), targets=targets)
+        for code, targets in state.dispatcher.targets.items()
+    ]
+
+
+async def frontend_settings(state: StateDep) -> FrontendSettings:
+    """The server's limits and abilities, for LibreTranslate's page and clients."""
+    targets = state.dispatcher.targets
+    target = next((codes[0] for codes in targets.values() if codes), "en")
+    return FrontendSettings(
+        charLimit=state.limits.max_characters,
+        frontendTimeout=_FRONTEND_TIMEOUT_MILLISECONDS,
+        apiKeys=state.access.ring is not None,
+        keyRequired=state.access.is_key_required,
+        suggestions=state.suggested.store is not None,
+        filesTranslation=True,
+        supportedFilesFormat=list(FORMATS),
+        language=DefaultLanguages(
+            source=NamedLanguage(code=AUTO, name="Auto Detect"),
+            target=NamedLanguage(code=target, name=language_name(target)),
+        ),
+    )
+
+
+async def spec(request: Request) -> Response:
+    """The OpenAPI document with LibreTranslate's title, by which clients know its API."""
+    document = request.app.openapi()
+    titled = {**document, "info": {**document["info"], "title": _TITLE}}
+    return Response(to_json(titled), media_type=JSON)
+
+
+async def refuse() -> None:
+    """Always 403: this server does not store suggestions."""
+    raise SuggestionsOff("Suggestions are disabled on this server.")
+
+
+async def suggest(request: Request) -> dict[str, bool]:
+    """Store a suggestion, which is used once the operator has approved it."""
+    state = server_state(request)
+    store = state.suggested.store
+    assert store is not None  # the router has the route only then
+    asked = await read_request(request, state.limits, SuggestRequest)
+    source = state.dispatcher.known_language("source", asked.source)
+    target = state.dispatcher.known_language("target", asked.target)
+    if not asked.q.strip() or not asked.s.strip():
+        raise InvalidField("q and s must have more than spaces")
+    pair = SuggestedPair(source, target, asked.format, asked.q)
+    if not await asyncio.to_thread(store.add, pair, asked.s):
+        raise SuggestionsOff("No more suggestions can be stored.")
+    return {"success": True}
