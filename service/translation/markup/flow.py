@@ -196,7 +196,7 @@ class FlowBuilder:
             if all(tag.partner in numbers for tag in inner):
                 yield span
                 continue
-            cuts = [span.start, *dict.fromkeys(tag.offset for tag in inner), span.end]
+            cuts = list(dict.fromkeys([span.start, *(tag.offset for tag in inner), span.end]))
             yield from map(Span, cuts, cuts[1:])
 
     def _inner_tags(self, span: Span) -> Sequence[Tag]:
