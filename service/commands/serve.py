@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import socket
@@ -80,6 +81,8 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     served = ", ".join(map(_described, models))
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     shared = listeners[0] if settings.share_port else None
+    gc.collect()
+    gc.freeze()  # to scan what start-up made would stop every thread for 120 ms
     Server(config, lambda: drain(app, settings.drain_seconds), shared).run(sockets=listeners)
 
 

@@ -1,133 +1,254 @@
-"""Assemble the translations of texts from the readings of their sentences."""
+"""Read the translations of a job's sentences, see what they lost, and assemble its texts.
+
+A sentence is decoded with carriers for its kept strings. If its translation lost one of them or a
+number, the sentence is decoded once more, with carriers that the translation must have, and the
+better of the two translations counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from model.confidence import Calibration
-from service.engine.interfaces import Tokenizer
+from model.decoding.sentence import Hypothesis, SourceSentence
+from model.text.words import words
+from service.engine.sentence_task import SentenceOutcome
+from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
 from service.translation.checks.differences import (
     Check,
     CheckedSentence,
     check_sentence,
     check_terms,
 )
+from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.confidence import SentenceConfidence, rate
-from service.translation.job import ModelJob
-from service.translation.results import SentenceResult, TranslationResult
-from service.translation.text.carriers import MarkedTranslation
-from service.translation.text.document import Document, MarkedSentence
-from service.translation.text.reading import Reading
+from service.translation.language.segmentation import has_digits
+from service.translation.placeholders import occurs
+from service.translation.preparation import Preparation
+from service.translation.results import Faults, SentenceResult, TranslationResult
+from service.translation.text.carriers import MarkedText
+from service.translation.text.document import Document, Sentence
 from service.translation.text.rendering import read, read_links, render
 
 
 class Assembly:
-    """Joins the translated sentences of the model `name`. Any thread may call it."""
+    """The texts of one job, and the results of their sentences as they come. One thread at a time
+    may call it."""
 
     def __init__(
         self,
-        name: str,
-        tokenizer: Tokenizer,
-        confidence: Mapping[tuple[str, str], Calibration],
+        preparation: Preparation,
+        documents: Sequence[Document],
+        model: str,
+        calibration: Calibration | None,
     ) -> None:
-        """`confidence`: how to rate the translations of each pair that was measured."""
-        self._name, self._tokenizer, self._confidence = name, tokenizer, confidence
+        """`calibration`: how to rate translations, if the pair was measured."""
+        self.work, self.documents = preparation.work, documents
+        self.sentences = [sentence for document in documents for sentence in document.sentences]
+        self.lost: list[Sentence] = []
+        """Sentences to be translated once more."""
+        self._preparation, self._tokenizer = preparation, preparation.tokenizer
+        self._model, self._calibration = model, calibration
+        self._results: dict[Sentence, SentenceResult] = {}
 
-    def results(
-        self, work: ModelJob, documents: Sequence[Document], readings: Sequence[Reading]
-    ) -> list[TranslationResult]:
-        """One result per document; `readings` are those of all sentences, in order."""
-        remaining = iter(readings)
-        return [
-            self._result(work, index, document, [next(remaining) for _ in document.sentences])
-            for index, document in enumerate(documents)
-        ]
+    @property
+    def sources(self) -> list[SourceSentence]:
+        """What the engine gets, in the order of the sentences."""
+        return [source for sentence in self.sentences if (source := sentence.source)]
 
-    def _result(
-        self, work: ModelJob, index: int, document: Document, readings: Sequence[Reading]
-    ) -> TranslationResult:
-        num_versions = max((len(reading.versions) for reading in readings), default=1)
-        versions = [_joined(document, readings, rank) for rank in range(num_versions)]
+    def read(self, sentences: Sequence[Sentence], outcomes: Sequence[SentenceOutcome]) -> None:
+        """Read the sentences, and prepare those that `lost` something once more. Raises the error
+        of a failed sentence."""
+        for sentence, outcome in zip(sentences, outcomes, strict=True):
+            result = self._results[sentence] = self._read(sentence, outcome)
+            if any(result.faults) and self._preparation.prepare_again(sentence, result.faults):
+                self.lost.append(sentence)
+
+    def read_again(self, outcomes: Sequence[SentenceOutcome]) -> None:
+        """Read those that lost something, and keep the better translation of each."""
+        for sentence, outcome in zip(self.lost, outcomes, strict=True):
+            results = self._results[sentence], self._read(sentence, outcome, is_again=True)
+            self._results[sentence] = min(results, key=lambda result: result.faults)
+        self.lost = []
+
+    def results(self) -> list[TranslationResult]:
+        """One result for each text, when all sentences are read."""
+        return [self._result(document) for document in self.documents]
+
+    def is_complete(self, unit: Sentence) -> bool:
+        """Whether a unit and the sentences in attributes of its tags are read."""
+        return all(needed in self._results for needed in (unit, *unit.attributes))
+
+    def rendered(self, unit: Sentence, rank: int = 0) -> str:
+        """The translation of a complete unit as it is written: the version of this rank, or the
+        last that a sentence has."""
+        attributes = {
+            sentence: render(sentence, self._version(sentence, rank), {})
+            for sentence in unit.attributes
+        }
+        return render(unit, self._version(unit, rank), attributes)
+
+    def _version(self, sentence: Sentence, rank: int) -> MarkedText:
+        versions = self._results[sentence].versions
+        return versions[min(rank, len(versions) - 1)]
+
+    def _result(self, document: Document) -> TranslationResult:
+        results = [self._results[sentence] for sentence in document.sentences]
+        num_versions = max((len(result.versions) for result in results), default=1)
+        versions = (
+            document.join([self.rendered(unit, rank) for unit in document.units])
+            for rank in range(num_versions)
+        )
         best, *others = dict.fromkeys(versions)
-        sentences = [self._sentence(work, reading) for reading in readings]
-        return TranslationResult(
-            best, others, sentences, self._name, work.detections[index], work.pivots[index]
-        )
+        return TranslationResult(best, others, results, self._model)
 
-    def _sentence(self, work: ModelJob, reading: Reading) -> SentenceResult:
-        sentence, best = reading.sentence, reading.versions[0]
-        is_as_decoded = sentence.is_as_decoded and not reading.has_amounts
-        is_rated = work.is_aligned and is_as_decoded
+    def _read(
+        self, sentence: Sentence, outcome: SentenceOutcome, *, is_again: bool = False
+    ) -> SentenceResult:
+        """The result of a sentence; of one that is translated again the hypothesis that lost
+        least comes first."""
+        if outcome.error is not None:
+            raise outcome.error
+        hypotheses = outcome.hypotheses
+        versions = list(self._versions(sentence, hypotheses))
+        ranks = list(range(len(hypotheses)))
+        if is_again:
+            ranks.sort(key=lambda rank: _faults(sentence, versions[rank]))
+        first, job = ranks[0], self.work.job
+        best, version = hypotheses[first], versions[first]
+        faults = _faults(sentence, version)
+        version = version or self._completed(sentence, best)
+        others = (versions[rank] for rank in ranks[1 : self.work.options.n_best])
         return SentenceResult(
+            sentence,
+            [version, *(one for one in others if one is not None)],
+            faults,
             sentence.read(),
-            read(sentence, best),
-            self._tokenizer.pieces(reading.best.ids),
-            reading.best,
-            reading.times,
-            read_links(sentence, best) if work.is_aligned else None,
-            self._confidence_of(work, reading) if is_rated else None,
-            checks=_checks(work, reading) if work.is_checked else (),
+            read(sentence, version),
+            self._tokenizer.pieces(best.ids),
+            best,
+            outcome,
+            read_links(sentence, version) if job.is_aligned else None,
+            self._confidence(sentence, version, best) if job.is_aligned else None,
+            self._checks(sentence, version, best) if job.is_checked else (),
         )
 
-    def _confidence_of(self, work: ModelJob, reading: Reading) -> SentenceConfidence | None:
+    def _versions(
+        self, sentence: Sentence, hypotheses: Sequence[Hypothesis]
+    ) -> Iterator[MarkedText | None]:
+        """The hypotheses, None for those that lost or doubled a kept string. Only the best is
+        aligned: the others take over its links."""
+        best = hypotheses[0]
+        best_links: Sequence[AlignmentLink] = ()
+        for hypothesis in hypotheses:
+            target = self._tokenizer.decode(hypothesis.ids)
+            if hypothesis is best:
+                links = best_links = self._links(sentence.carried, target, best)
+            else:
+                links = self._moved(best, best_links, hypothesis) if best_links else ()
+            version = self._restored(sentence, target, links)
+            yield None if version is None or _has_more(sentence, version.text) else version
+
+    def _restored(
+        self, sentence: Sentence, target: str, links: Sequence[AlignmentLink]
+    ) -> MarkedText | None:
+        if sentence.carriers is None:
+            return MarkedText(target, (), links)
+        return sentence.carriers.restore(target, links, self.work.source, self.work.target)
+
+    def _completed(self, sentence: Sentence, best: Hypothesis) -> MarkedText:
+        """The translation with each kept string once."""
+        target = self._tokenizer.decode(best.ids)
+        completed = target if sentence.carriers is None else sentence.carriers.completed(target)
+        links = self._links(sentence.carried, target, best) if completed == target else ()
+        return self._restored(sentence, completed, links) or _untranslated(sentence)
+
+    def _links(self, text: str, target: str, hypothesis: Hypothesis) -> Sequence[AlignmentLink]:
+        """The words that translate each other, if the sentence was aligned."""
+        if hypothesis.attention is None:
+            return ()
+        return link_words(
+            text,
+            target,
+            self._tokenizer.source_spans(text, self.work.target, self.work.source),
+            self._tokenizer.target_spans(hypothesis.ids),
+            hypothesis.attention,
+        )
+
+    def _moved(
+        self, best: Hypothesis, links: Sequence[AlignmentLink], other: Hypothesis
+    ) -> Sequence[AlignmentLink]:
+        """The links of another hypothesis, taken from those of the best."""
+        texts = [self._tokenizer.decode(one.ids) for one in (best, other)]
+        spans = [self._tokenizer.target_spans(one.ids) for one in (best, other)]
+        (text, other_text), (known, others) = texts, list(map(words, texts, spans))
+        return links_of_alternative(text, known, links, other_text, others)
+
+    def _confidence(
+        self, sentence: Sentence, version: MarkedText, best: Hypothesis
+    ) -> SentenceConfidence | None:
         """The confidence of a sentence that reads as the network wrote it; None if the pair is not
         calibrated."""
-        calibration = self._confidence.get((work.source, work.target))
-        if calibration is None:
+        if self._calibration is None or sentence.carriers or sentence.is_in_capitals:
             return None
-        text = reading.sentence.text
         return rate(
-            calibration,
-            reading.versions[0].text,
-            self._tokenizer.target_spans(reading.best.ids),
-            reading.best.log_probs,
-            len(self._tokenizer.source_spans(text, work.target, work.source)),
+            self._calibration,
+            version.text,
+            self._tokenizer.target_spans(best.ids),
+            best.log_probs,
+            len(self._tokenizer.source_spans(sentence.text, self.work.target, self.work.source)),
         )
 
-
-def _checks(work: ModelJob, reading: Reading) -> list[Check]:
-    sentence, best = reading.sentence, reading.versions[0]
-    tags = [item for items in sentence.tag_items for item in items if isinstance(item, str)]
-    attributes = {unit: "" for unit in sentence.attributes}
-    target = read(sentence, best)
-    found = check_sentence(
-        CheckedSentence(
-            sentence.read(),
-            target,
-            work.source,
-            work.target,
-            source_tags="".join(tags),
-            target_tags=render(sentence, best, attributes) if tags else "",
-            is_complete=reading.best.finish_reason == "stop",
+    def _checks(self, sentence: Sentence, version: MarkedText, best: Hypothesis) -> list[Check]:
+        tags = [item for items in sentence.tag_items for item in items if isinstance(item, str)]
+        attributes = {unit: "" for unit in sentence.attributes}
+        target = read(sentence, version)
+        found = check_sentence(
+            CheckedSentence(
+                sentence.read(),
+                target,
+                self.work.source,
+                self.work.target,
+                source_tags="".join(tags),
+                target_tags=render(sentence, version, attributes) if tags else "",
+                is_complete=best.finish_reason == "stop",
+            )
         )
+        return [*found, *self._lost_terms(sentence, target)]
+
+    def _lost_terms(self, sentence: Sentence, target: str) -> list[Check]:
+        """One check if the translation lacks terms of the glossary that stand in the sentence."""
+        glossary = self.work.job.glossary
+        if glossary is None:
+            return []
+        matcher = glossary.matcher(self.work.source)
+        matches = matcher.find(sentence.text, ignores_case=sentence.is_in_capitals)
+        entries = [match.entry for match in matches]
+        sources, targets = [one.source for one in entries], [one.target for one in entries]
+        lost = check_terms(sources, targets, target)
+        return [lost] if lost else []
+
+
+def _untranslated(sentence: Sentence) -> MarkedText:
+    return MarkedText(sentence.text, range(len(sentence.kept)))
+
+
+def _faults(sentence: Sentence, version: MarkedText | None) -> Faults:
+    if version is None:
+        return Faults(True, 0)
+    return Faults(False, _num_wrong(sentence.text, version.text))
+
+
+def _num_wrong(source: str, target: str) -> int:
+    """How many numbers one has and the other has not, if the source has any in digits."""
+    if not has_digits(source):
+        return 0
+    lost, added = unmatched(find_numbers(source), find_numbers(target))
+    return 2 * len(lost) + len(added)
+
+
+def _has_more(sentence: Sentence, text: str) -> bool:
+    """Whether a kept string stands in the translation besides its marks, and not in the source."""
+    return any(
+        occurs(kept.text, text) and not occurs(kept.text, sentence.text) for kept in sentence.kept
     )
-    return [*found, *_lost_terms(work, sentence, target)]
-
-
-def _lost_terms(work: ModelJob, sentence: MarkedSentence, target: str) -> list[Check]:
-    """One check if the translation lacks terms of the glossary that stand in the sentence."""
-    if work.glossary is None:
-        return []
-    matcher = work.glossary.matcher(work.source)
-    matches = matcher.find(sentence.text, ignores_case=sentence.is_in_capitals)
-    entries = [match.entry for match in matches]
-    sources, targets = [one.source for one in entries], [one.target for one in entries]
-    lost = check_terms(sources, targets, target)
-    return [lost] if lost else []
-
-
-def _joined(document: Document, readings: Sequence[Reading], rank: int) -> str:
-    """The document with the versions of this rank, or the last that a sentence has."""
-    translations = {
-        reading.sentence: reading.versions[min(rank, len(reading.versions) - 1)]
-        for reading in readings
-    }
-    return document.join([rendered(unit, translations) for unit in document.units])
-
-
-def rendered(unit: MarkedSentence, translations: Mapping[MarkedSentence, MarkedTranslation]) -> str:
-    """A unit's translation as it is written, with the attributes of its tags."""
-    attributes = {
-        sentence: render(sentence, translations[sentence], {}) for sentence in unit.attributes
-    }
-    return render(unit, translations[unit], attributes)

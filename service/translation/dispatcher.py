@@ -7,29 +7,40 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from service.errors import ServiceError
-from service.translation.glossary_choice import with_glossary
+from service.translation.assembly import Assembly
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
 from service.translation.next_words import NextWords
 from service.translation.options import final_options, pivot_options
+from service.translation.preparation import sample_of
 from service.translation.results import PivotTranslation, TextPiece, TranslationResult
 from service.translation.routing import (
     Route,
     distinct,
     find_route,
     named,
+    require_glossary,
     require_known,
     require_route,
 )
-from service.translation.text.parsing import sample_of
 from service.translation.text_work import num_characters, text_work
 from service.translation.translator import Pieces, Translator
 
 _RoutedJob = tuple[Route, ModelJob]
 """A route, and the job of its last model; with two hops, that job still has the source texts."""
+_Detections = Sequence[Detection | None]
+
+
+class _Prepared(NamedTuple):
+    """The texts of a job that share a route, prepared for its first model."""
+
+    route: Route
+    work: ModelJob
+    assembly: Assembly
 
 
 class Dispatcher:
@@ -84,32 +95,32 @@ class Dispatcher:
         `preferred`: codes in any spelling that the caller expects; unknown ones are ignored.
         """
         codes = candidates or self.languages
-        expected = [own for code in preferred if (own := self._find(code))]
-        samples = (sample_of(text, text_format) for text in texts)
-        return await text_work(
-            num_characters(texts), lambda: self._detector.detect_all(samples, codes, expected)
-        )
+        detect = functools.partial(self._detect, texts, codes, text_format, preferred)
+        return await text_work(num_characters(texts), detect)
 
     async def detect_source(self, job: TranslationJob) -> str:
         """The language of the job's only text, among those that have a route to its target."""
-        (found,) = await self._detect_sources(job)
+        detect = functools.partial(self._detect_sources, job)
+        (found,) = await text_work(num_characters(job.texts), detect)
         return job.source if found is None else found.language
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
         with self.in_progress():
-            routed = await self._route_all(job)
+            detections, prepared = await self._prepare(job)
             placed: dict[int, TranslationResult] = {}
-            for (_, work), results in zip(routed, await self._run_all(job, routed), strict=True):
-                placed |= zip(work.places, results, strict=True)
-        return [placed[place] for place in range(len(job.texts))]
+            for one, results in zip(prepared, await self._run_all(prepared), strict=True):
+                placed |= zip(one.work.places, results, strict=True)
+        return _in_order(placed, detections)
 
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
         with self.in_progress():
-            ((route, work),) = await self._route_all(job)
+            size = num_characters([*job.texts, prefix])
+            _, ((route, work),) = await text_work(size, functools.partial(self._route_all, job))
             if len(route) > 1:
-                work = await self._translate_to_pivot(job, route, work)
+                assembly = await text_work(size, lambda: self._prepare_first(route, work))
+                work, _ = await _translate_to_pivot(_Prepared(route, work, assembly))
             return await route[-1].translator.next_words(work, prefix, count)
 
     @contextlib.asynccontextmanager
@@ -119,10 +130,15 @@ class Dispatcher:
         A text's joined pieces are its translation. Raises as `translate`.
         """
         with self.in_progress():
-            routed = await self._route_all(job)
+            detections, prepared = await self._prepare(job, is_streamed=True)
             async with contextlib.AsyncExitStack() as streams:
-                begun = [await self._begin(route, work, streams) for route, work in routed]
-                yield self._follow(job, routed, begun, streams)
+                begun = [
+                    await streams.enter_async_context(route[0].translator.stream(assembly))
+                    if len(route) == 1
+                    else None
+                    for route, _, assembly in prepared
+                ]
+                yield self._follow(detections, prepared, begun, streams)
 
     @contextlib.contextmanager
     def in_progress(self) -> Iterator[None]:
@@ -133,139 +149,122 @@ class Dispatcher:
         finally:
             self.num_in_progress -= 1
 
-    async def _run_all(
-        self, job: TranslationJob, routed: Sequence[_RoutedJob]
-    ) -> list[list[TranslationResult]]:
+    async def _run_all(self, prepared: Sequence[_Prepared]) -> list[list[TranslationResult]]:
         """Run the routes concurrently; the first failure cancels the others."""
-        if len(routed) == 1:
-            return [await self._run(job, *routed[0])]
+        if len(prepared) == 1:
+            return [await _run(prepared[0])]
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._run(job, *one)) for one in routed]
+                tasks = [group.create_task(_run(one)) for one in prepared]
         except* ServiceError as failed:
             error = failed.exceptions[0]
         else:
             return [task.result() for task in tasks]
         raise error
 
-    async def _run(
-        self, job: TranslationJob, route: Route, work: ModelJob
-    ) -> list[TranslationResult]:
-        if len(route) > 1:
-            if not work.is_admitted:
-                route[-1].translator.engine.require_room(1)
-            work = await self._translate_to_pivot(job, route, work)
-        return await route[-1].translator.translate(work)
-
-    async def _begin(
-        self, route: Route, work: ModelJob, streams: contextlib.AsyncExitStack
-    ) -> Pieces | None:
-        """Start the stream of a one-hop route; for two hops only check that both have room."""
-        if len(route) == 1:
-            return await streams.enter_async_context(route[0].translator.stream(work))
-        for hop in route:
-            hop.translator.engine.require_room(1)
-        return None
-
     async def _follow(
         self,
-        job: TranslationJob,
-        routed: Sequence[_RoutedJob],
+        detections: _Detections,
+        prepared: Sequence[_Prepared],
         begun: Sequence[Pieces | None],
         streams: contextlib.AsyncExitStack,
     ) -> Pieces:
         placed: dict[int, TranslationResult] = {}
-        for (route, work), pieces in zip(routed, begun, strict=True):
+        for one, pieces in zip(prepared, begun, strict=True):
+            pivots: Sequence[PivotTranslation | None] = [None] * len(one.work.texts)
             if pieces is None:
-                admitted = dataclasses.replace(work, is_admitted=True)
-                onward = await self._translate_to_pivot(job, route, admitted)
-                pieces = await streams.enter_async_context(route[-1].translator.stream(onward))
+                last, pivots = await _prepare_last(one, is_streamed=True)
+                translator = one.route[-1].translator
+                pieces = await streams.enter_async_context(translator.stream(last))
             async for piece in pieces:
                 if isinstance(piece, TextPiece):
                     yield piece
                 else:
-                    placed |= zip(work.places, piece, strict=True)
-        yield [placed[place] for place in range(len(job.texts))]
+                    placed |= zip(one.work.places, _with_pivots(piece, pivots), strict=True)
+        yield _in_order(placed, detections)
 
-    async def _translate_to_pivot(
-        self, job: TranslationJob, route: Route, work: ModelJob
-    ) -> ModelJob:
-        """Translate the texts with the first model -> the job of the second."""
-        first = route[0]
-        options = pivot_options(job, first.translator.decoding, self._max_beam_size)
-        to_pivot = dataclasses.replace(
-            work,
-            source=first.source,
-            target=first.target,
-            options=options,
+    async def _prepare(
+        self, job: TranslationJob, *, is_streamed: bool = False
+    ) -> tuple[_Detections, list[_Prepared]]:
+        """Detect, route, cut and tokenise the texts."""
+        terms = [entry.source for entry in job.glossary.entries] if job.glossary else []
+
+        def prepare() -> tuple[_Detections, list[_Prepared]]:
+            detections, routed = self._route_all(job)
+            return detections, [
+                _Prepared(route, work, self._prepare_first(route, work, is_streamed=is_streamed))
+                for route, work in routed
+            ]
+
+        return await text_work(num_characters([*job.texts, *job.prefixes, *terms]), prepare)
+
+    def _prepare_first(
+        self, route: Route, work: ModelJob, *, is_streamed: bool = False
+    ) -> Assembly:
+        """The texts, prepared for the first model of their route. With two, this checks that both
+        have room, since a stream begins the second late."""
+        first, last = route[0].translator, route[-1].translator
+        if len(route) == 1:
+            return first.prepare(work, is_streamed=is_streamed)
+        last.require_possible(work)
+        last.require_room(work)
+        first.require_room(work)
+        job = dataclasses.replace(
+            work.job,
             prefixes=(),
             is_aligned=False,
             inspection=None,
+            is_admitted=work.job.is_admitted or is_streamed,
         )
-        pivots = [
-            PivotTranslation(first.target, result.text, result.model, result.sentences)
-            for result in await first.translator.translate(to_pivot)
-        ]
-        return dataclasses.replace(
-            work, texts=[pivot.text for pivot in pivots], pivots=pivots, is_admitted=True
+        options = pivot_options(job, first.decoding, self._max_beam_size)
+        to_pivot = dataclasses.replace(
+            work, job=job, source=route[0].source, target=route[0].target, options=options
         )
+        return first.prepare(to_pivot)
 
-    async def _route_all(self, job: TranslationJob) -> list[_RoutedJob]:
+    def _route_all(self, job: TranslationJob) -> tuple[_Detections, list[_RoutedJob]]:
         """The job's texts by route; no routes for an empty job with source "auto"."""
         ends = None if job.deadline_seconds is None else time.monotonic() + job.deadline_seconds
-        detections = await self._detect_sources(job)
+        detections = self._detect_sources(job)
         sources = [job.source if d is None else d.language for d in detections]
         if job.source != AUTO:
             sources = sources or [job.source]
-        routed = [
-            self._routed(job, source, sources, detections, ends) for source in distinct(sources)
+        return detections, [
+            self._routed(job, source, sources, ends) for source in distinct(sources)
         ]
-        if job.glossary is not None:
-            routed = [(route, with_glossary(work, route, job.glossary)) for route, work in routed]
-        for route, work in routed:
-            if len(route) > 1:  # with one hop the model itself checks, with the texts
-                await route[-1].translator.require_possible(work)
-        return routed
 
     def _routed(
-        self,
-        job: TranslationJob,
-        source: str,
-        sources: Sequence[str],
-        detections: Sequence[Detection | None],
-        ends_seconds: float | None,
+        self, job: TranslationJob, source: str, sources: Sequence[str], ends: float | None
     ) -> _RoutedJob:
         """The texts whose language is `source`."""
         route = self.route(source, job.target, job.model)
+        if job.glossary is not None:
+            require_glossary(job.glossary, route)
         places = [place for place in range(len(job.texts)) if sources[place] == source]
         last = route[-1]
-        return route, ModelJob(
-            texts=[job.texts[place] for place in places],
-            source=last.source,
-            target=last.target,
-            options=final_options(job, last.translator.decoding, self._max_beam_size),
-            places=places,
-            detections=[detections[place] for place in places],
-            pivots=[None] * len(places),
-            ends_seconds=ends_seconds,
-            prefixes=job.prefixes,
-            is_aligned=job.is_aligned,
-            inspection=job.inspection,
-            is_checked=job.is_checked,
-            is_admitted=job.is_admitted,
-            format=job.format,
-            keep=job.keep,
-            split_sentences=job.split_sentences,
-        )
+        options = final_options(job, last.translator.decoding, self._max_beam_size)
+        texts = [job.texts[place] for place in places]
+        return route, ModelJob(job, texts, places, last.source, last.target, options, ends)
 
-    async def _detect_sources(self, job: TranslationJob) -> Sequence[Detection | None]:
+    def _detect_sources(self, job: TranslationJob) -> _Detections:
         """The language of each text if the source is "auto", else None."""
         if job.source != AUTO:
             return [None] * len(job.texts)
         translators = self._named(job.model)
         target = require_known("target", job.target, translators)
         candidates = distinct([*(code for t in translators for code in t.sources), target])
-        return await self.detect(job.texts, candidates, job.format, job.preferred_languages)
+        return self._detect(job.texts, candidates, job.format, job.preferred_languages)
+
+    def _detect(
+        self,
+        texts: Sequence[str],
+        candidates: Sequence[str],
+        text_format: TextFormat,
+        preferred: Sequence[str],
+    ) -> Sequence[Detection]:
+        expected = [own for code in preferred if (own := self._find(code))]
+        samples = (sample_of(text, text_format) for text in texts)
+        return self._detector.detect_all(samples, candidates, expected)
 
     def _find(self, code: str) -> str | None:
         """The first model's own code for the language."""
@@ -274,3 +273,53 @@ class Dispatcher:
     def _named(self, model: str | None) -> list[Translator]:
         """The model of that name, or all for None."""
         return self._translators if model is None else named(model, self._translators)
+
+
+async def _run(prepared: _Prepared) -> list[TranslationResult]:
+    if len(prepared.route) == 1:
+        return await prepared.route[0].translator.translate(prepared.assembly)
+    last, pivots = await _prepare_last(prepared)
+    return _with_pivots(await prepared.route[-1].translator.translate(last), pivots)
+
+
+async def _prepare_last(
+    prepared: _Prepared, *, is_streamed: bool = False
+) -> tuple[Assembly, Sequence[PivotTranslation]]:
+    """Translate the texts with the first model, and prepare the translations for the second."""
+    work, pivots = await _translate_to_pivot(prepared)
+    translator = prepared.route[-1].translator
+    prepare = functools.partial(translator.prepare, work, is_streamed=is_streamed)
+    return await text_work(num_characters(work.texts), prepare), pivots
+
+
+async def _translate_to_pivot(
+    prepared: _Prepared,
+) -> tuple[ModelJob, Sequence[PivotTranslation]]:
+    """Translate the texts with the first model -> the job of the second."""
+    first = prepared.route[0]
+    pivots = [
+        PivotTranslation(first.target, result.text, result.model, result.sentences)
+        for result in await first.translator.translate(prepared.assembly)
+    ]
+    job = dataclasses.replace(prepared.work.job, is_admitted=True)
+    texts = [pivot.text for pivot in pivots]
+    return dataclasses.replace(prepared.work, job=job, texts=texts), pivots
+
+
+def _with_pivots(
+    results: Sequence[TranslationResult], pivots: Sequence[PivotTranslation | None]
+) -> list[TranslationResult]:
+    return [
+        dataclasses.replace(result, pivot=pivot) if pivot else result
+        for result, pivot in zip(results, pivots, strict=True)
+    ]
+
+
+def _in_order(
+    placed: Mapping[int, TranslationResult], detections: _Detections
+) -> list[TranslationResult]:
+    """The results in the order of the texts, with their detections."""
+    return [
+        dataclasses.replace(placed[place], detection=found) if found else placed[place]
+        for place, found in enumerate(detections)
+    ]

@@ -55,14 +55,13 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Task:
-    """A document to read, or to write with its parts' translations, each a JSON list of texts."""
+class Document:
+    """A document to read and to write. `name`: its ending tells the format."""
 
     name: str
     content: bytes
     options: FileOptions
     bounds: Bounds | None = None
-    translations: Sequence[bytes] | None = None
 
 
 class Part(NamedTuple):
@@ -73,17 +72,6 @@ class Part(NamedTuple):
     texts: list[str]
 
 
-class ReadDocument(NamedTuple):
-    """`lines`: each a Part in JSON."""
-
-    num_characters: int
-    lines: Sequence[bytes]
-
-
-def part_of(line: bytes) -> Part:
-    return Part(*json.loads(line))
-
-
 class DocumentProcesses:
     """At most four processes at a time, and one of each client, whose documents take turns."""
 
@@ -91,35 +79,42 @@ class DocumentProcesses:
         self._places = asyncio.Semaphore(_MAX_PROCESSES)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def read(self, client: str, task: Task) -> ReadDocument:
-        """Raises InvalidDocument or DocumentTooLarge."""
-        num_characters, *lines = (await self.run(client, task)).split(b"\n")
-        return ReadDocument(int(num_characters), lines)
+    async def read(self, client: str, document: Document) -> Sequence[Part]:
+        """What is to be translated. Raises InvalidDocument or DocumentTooLarge."""
+        return [Part(*part) for part in json.loads(await self._run(client, document, None))]
 
-    async def run(self, client: str, task: Task) -> bytes:
-        """The written document, or its number of characters to translate and a line for each Part.
-        Raises InvalidDocument or DocumentTooLarge."""
+    async def write(self, client: str, document: Document, translations: Sequence[str]) -> bytes:
+        """The document with the translations of all texts of its parts. Raises InvalidDocument or
+        DocumentTooLarge."""
+        return await self._run(client, document, translations)
+
+    async def _run(
+        self, client: str, document: Document, translations: Sequence[str] | None
+    ) -> bytes:
         turn = self._turns.setdefault(client, asyncio.Lock())
         async with turn, self._places:
             ours, theirs = socket.socketpair()
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             try:
-                await asyncio.to_thread(_start, theirs, task)
+                await asyncio.to_thread(_start, theirs, document, translations)
                 answer = await reader.read()
             except ConnectionError:
                 answer = b""
             finally:
                 writer.transport.abort()
-        return _result(answer, task.bounds)
+        return _result(answer, document.bounds)
 
 
-def _start(connection: socket.socket, task: Task) -> None:
+def _start(
+    connection: socket.socket, document: Document, translations: Sequence[str] | None
+) -> None:
     """Start a process that answers over the connection."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["__main__", __name__])
     with connection:
         try:
-            context.Process(target=_serve, args=(connection, task), daemon=True).start()
+            arguments = connection, document, translations
+            context.Process(target=_serve, args=arguments, daemon=True).start()
         except EOFError:
             raise BlockingIOError(errno.EAGAIN, "no process could be started") from None
 
@@ -140,14 +135,16 @@ def _result(answer: bytes, bounds: Bounds | None) -> bytes:
     raise DocumentTooLarge(f"to read or write the file takes more {most}")
 
 
-def _serve(connection: socket.socket, task: Task) -> None:
+def _serve(
+    connection: socket.socket, document: Document, translations: Sequence[str] | None
+) -> None:
     """The process of a document."""
     _yield_to_the_server()
     threading.Thread(target=_exit_when_closed, args=(connection,), daemon=True).start()
     try:
-        if task.bounds is not None:
-            _limit(task.bounds)
-        answer = _DONE + b"\n".join(_done(task))
+        if document.bounds is not None:
+            _limit(document.bounds)
+        answer = _DONE + _done(document, translations)
     except (InvalidDocument, DocumentTooLarge) as error:
         answer = _REFUSED + json.dumps([error.code, str(error)]).encode()
     except MemoryError:
@@ -184,20 +181,18 @@ def _limit(bounds: Bounds) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _done(task: Task) -> Iterator[bytes]:
-    parsed = parse_file(task.content, task.name, task.options)
-    if task.translations is not None:
-        yield parsed.write([text for part in task.translations for text in json.loads(part)])
-        return
+def _done(document: Document, translations: Sequence[str] | None) -> bytes:
+    """The document with the translations, or its parts in JSON."""
+    parsed = parse_file(document.content, document.name, document.options)
+    if translations is not None:
+        return parsed.write(translations)
     num_characters = sum(len(segment.text) for segment in parsed.segments)
-    if task.bounds is not None and num_characters > task.bounds.max_characters:
+    if document.bounds is not None and num_characters > document.bounds.max_characters:
         raise DocumentTooLarge(
             f"the file has {num_characters} characters to translate, at most "
-            f"{task.bounds.max_characters} are allowed"
+            f"{document.bounds.max_characters} are allowed"
         )
-    yield b"%d" % num_characters
-    for part in parts(parsed.segments):
-        yield json.dumps(part, ensure_ascii=False).encode()
+    return json.dumps(list(parts(parsed.segments))).encode()
 
 
 def parts(segments: Sequence[Segment]) -> Iterator[Part]:

@@ -6,23 +6,14 @@ import asyncio
 import contextlib
 import dataclasses
 import itertools
-import json
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from service.errors import Overloaded, ServiceError, TooManyAtOnce
 from service.translation.dispatcher import Dispatcher
-from service.translation.document_processes import (
-    Bounds,
-    DocumentProcesses,
-    Part,
-    ReadDocument,
-    Task,
-    part_of,
-)
+from service.translation.document_processes import Bounds, Document, DocumentProcesses, Part
 from service.translation.documents.formats import FileFormat, format_of
 from service.translation.documents.segments import FileOptions
 from service.translation.job import AUTO, TextFormat, TranslationJob
@@ -77,15 +68,17 @@ class FileTranslator:
     ) -> TranslatedFile:
         """Raises a ServiceError. The deadline counts from the call."""
         file_format = format_of(work.name)
-        run = _FileRun(self._dispatcher, work.job, self._num_parts, on_progress)
+        seconds = work.job.deadline_seconds
+        ends_seconds = None if seconds is None else time.monotonic() + seconds
         with self._place(work.client), self._dispatcher.in_progress():
-            task = Task(work.name, work.content, self._options(work), self._bounds)
-            read = await self._processes.read(work.client, task)
+            document = Document(work.name, work.content, self._options(work), self._bounds)
+            parts = await self._processes.read(work.client, document)
+            run = _FileRun(self._dispatcher, work.job, ends_seconds, parts, on_progress)
             if on_counted is not None:
-                await on_counted(read.num_characters)
-            task = dataclasses.replace(task, translations=await run.translate(read))
-            content = await self._processes.run(work.client, task)
-        return TranslatedFile(content, file_format, read.num_characters)
+                await on_counted(run.num_characters)
+            translations = await run.translate(self._num_parts)
+            content = await self._processes.write(work.client, document, translations)
+        return TranslatedFile(content, file_format, run.num_characters)
 
     @contextlib.contextmanager
     def _place(self, client: str) -> Iterator[None]:
@@ -113,59 +106,46 @@ class FileTranslator:
 
 
 class _FileRun:
-    """The translation of one file's segments."""
+    """The translation of one file's parts."""
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         job: TranslationJob,
-        num_parts: int,
+        ends_seconds: float | None,
+        parts: Sequence[Part],
         on_progress: Progress | None,
     ) -> None:
-        self._dispatcher, self._job = dispatcher, job
-        self._num_parts, self._on_progress = num_parts, on_progress
-        seconds = job.deadline_seconds
-        self._ends_seconds = None if seconds is None else time.monotonic() + seconds
+        self._dispatcher, self._job, self._ends_seconds = dispatcher, job, ends_seconds
+        self._parts, self._on_progress = parts or [Part("text", True, [])], on_progress
+        self.num_characters = sum(map(_num_characters, parts))
+        self._num_done = 0
 
-    async def translate(self, read: ReadDocument) -> list[bytes]:
-        """The translations of each part in JSON. The first part asks for room; later ones go on
-        with it."""
-        job = dataclasses.replace(self._job, source=await self._source(read))
-        done: dict[int, bytes] = {}
-        parts = enumerate(map(part_of, read.lines))
-        num_done = 0
+    async def translate(self, num_at_once: int) -> Sequence[str]:
+        """The translations of all texts. The first part asks for room; later ones go on with it.
+        The first failure cancels the others."""
+        job = dataclasses.replace(self._job, source=await self._source())
+        places = asyncio.Semaphore(num_at_once)
 
-        async def translate_some(most: int | None, *, is_admitted: bool) -> None:
-            nonlocal num_done
-            for number, part in itertools.islice(parts, most):
-                one = self._part_job(job, part, is_admitted=is_admitted)
-                texts = [result.text for result in await self._dispatcher.translate(one)]
-                done[number] = json.dumps(texts).encode()
-                num_done += sum(map(len, one.texts))
-                if self._on_progress is not None:
-                    self._on_progress(num_done, read.num_characters)
+        async def translate_in_turn(part: Part) -> Sequence[str]:
+            async with places:
+                return await self._translated(job, part, is_admitted=True)
 
-        if not read.lines:
-            await self._dispatcher.translate(job)  # checks the languages
-        await translate_some(1, is_admitted=False)
-        await self._together(translate_some)
-        return [done[number] for number in range(len(done))]
-
-    async def _together(self, translate_some: Callable[..., Coroutine[Any, Any, None]]) -> None:
-        """Translate the other parts, some at a time; the first failure cancels the others."""
+        first = await self._translated(job, self._parts[0], is_admitted=False)
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(self._num_parts):
-                    group.create_task(translate_some(None, is_admitted=True))
+                others = [group.create_task(translate_in_turn(part)) for part in self._parts[1:]]
         except* ServiceError as failed:
             error = failed.exceptions[0]
         else:
-            return
+            return [*first, *itertools.chain.from_iterable(other.result() for other in others)]
         raise error
 
-    def _part_job(self, job: TranslationJob, part: Part, *, is_admitted: bool) -> TranslationJob:
+    async def _translated(
+        self, job: TranslationJob, part: Part, *, is_admitted: bool
+    ) -> Sequence[str]:
         ends = self._ends_seconds
-        return dataclasses.replace(
+        one = dataclasses.replace(
             job,
             texts=part.texts,
             format=part.format,
@@ -173,19 +153,23 @@ class _FileRun:
             deadline_seconds=None if ends is None else max(0.0, ends - time.monotonic()),
             is_admitted=is_admitted,
         )
+        translations = [result.text for result in await self._dispatcher.translate(one)]
+        self._num_done += _num_characters(part)
+        if self._on_progress is not None and part.texts:
+            self._on_progress(self._num_done, self.num_characters)
+        return translations
 
-    async def _source(self, read: ReadDocument) -> str:
+    async def _source(self) -> str:
         """The language of the file: of its beginning, if it is not named."""
-        if self._job.source != AUTO or not read.lines:
+        if self._job.source != AUTO or not self.num_characters:
             return self._job.source
-        sample: list[Part] = []
-        size = 0
-        for part in map(part_of, read.lines):
-            sample.append(part)
-            size += sum(map(len, part.texts))
-            if size >= _SAMPLE_CHARACTERS:
-                break
+        ends = itertools.accumulate(map(_num_characters, self._parts))
+        sample = self._parts[: 1 + sum(end < _SAMPLE_CHARACTERS for end in ends)]
         text_format: TextFormat = "html" if any(one.format == "html" for one in sample) else "text"
         text = "\n".join(text for part in sample for text in part.texts)[: 2 * _SAMPLE_CHARACTERS]
         job = dataclasses.replace(self._job, texts=[text], format=text_format)
         return await self._dispatcher.detect_source(job)
+
+
+def _num_characters(part: Part) -> int:
+    return sum(map(len, part.texts))

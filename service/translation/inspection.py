@@ -79,7 +79,7 @@ class Inspector:
         """
         (result,) = (result for result in results if result.sentences)
         (sentence,) = result.sentences
-        if work.inspection == "search":
+        if work.job.inspection == "search":
             search = await self._search(sentences[0])
             described = dataclasses.replace(sentence, search=search)
         else:

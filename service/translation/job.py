@@ -9,8 +9,6 @@ from typing import Literal
 
 from model.decoding.options import DecodingOptions
 from service.translation.glossary import Glossary
-from service.translation.language.detection import Detection
-from service.translation.results import PivotTranslation
 
 AUTO = "auto"
 TextFormat = Literal["text", "html", "auto"]
@@ -62,30 +60,24 @@ class TranslationJob:
 class ModelJob:
     """The texts of a job that share a route, as the work of one model in its language codes.
 
-    `places`: the texts' indices in the job; `detections` and `pivots` have one entry per text;
-    `ends_seconds`: the deadline on the monotonic clock, None is no deadline. Work that
-    `is_admitted` is never refused for lack of room, because it continues an accepted request.
+    `texts` are those at `places` of the job, or their translations into a pivot language;
+    `ends_seconds`: the deadline on the monotonic clock, None is no deadline.
     """
 
+    job: TranslationJob
     texts: Sequence[str]
+    places: Sequence[int]
     source: str
     target: str
     options: DecodingOptions
-    places: Sequence[int]
-    detections: Sequence[Detection | None]
-    pivots: Sequence[PivotTranslation | None]
     ends_seconds: float | None = None
-    prefixes: Sequence[str] = ()
-    is_admitted: bool = False
-    is_aligned: bool = False
-    inspection: Inspection | None = None
-    is_checked: bool = False
-    format: TextFormat = "text"
-    keep: Sequence[str] = ()
-    split_sentences: SplitSentences = True
-    glossary: Glossary | None = None
 
     @property
     def deadline_seconds(self) -> float | None:
         """Seconds from now until the deadline."""
         return None if self.ends_seconds is None else max(0.0, self.ends_seconds - time.monotonic())
+
+    @property
+    def mends_numbers(self) -> bool:
+        """Whether a sentence that lost a number is translated once more."""
+        return not (self.job.prefixes or self.job.inspection)

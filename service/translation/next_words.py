@@ -21,9 +21,9 @@ from service.engine.engine import Engine
 from service.engine.interfaces import Tokenizer
 from service.translation.job import ModelJob
 from service.translation.language.segmentation import cut_text, is_spaced
-from service.translation.preparation import Preparation, PreparedTexts
+from service.translation.preparation import Preparation
 from service.translation.text.capitals import in_capitals, in_sentence_case
-from service.translation.text.document import MarkedSentence
+from service.translation.text.document import Document, Sentence
 from service.translation.text_work import text_work
 
 MAX_WORDS = 10
@@ -71,63 +71,57 @@ class NextWordFinder:
 
     engine: Engine
     tokenizer: Tokenizer
-    preparation: Preparation
+    preparation: Callable[[ModelJob], Preparation]
     translate: Callable[[ModelJob], Awaitable[Sequence[str]]]
 
     async def find(self, work: ModelJob, prefix: str, count: int) -> NextWords:
         """The `count` likeliest words after `prefix`, of the job's only text. Raises InvalidField
         for a prefix that is too long."""
         prepare = functools.partial(self._prepare, work, prefix)
-        prepared, place = await text_work(len(work.texts[0]) + len(prefix), prepare)
-        if not prepared.sentences:
+        document, place = await text_work(len(work.texts[0]) + len(prefix), prepare)
+        if not document.sentences:
             return NextWords([], 1.0, 0)
-        planned, sentence = prepared.planned[place.number], _sentence_of(prepared, place.number)
+        sentence = document.sentences[place.number]
         end, starts = await self._starts(work, sentence, count)
-        later = [one.sentence.read() for one in prepared.planned[place.number + 1 :]]
-        following = dataclasses.replace(work, texts=later, prefixes=(), is_admitted=True)
+        later = [one.read() for one in document.sentences[place.number + 1 :]]
+        job = dataclasses.replace(work.job, prefixes=(), is_admitted=True)
         outcomes, translations = await asyncio.gather(
             self.engine.translate(
                 [start.sentence for start in starts], work.deadline_seconds, is_admitted=True
             ),
-            self.translate(following),
+            self.translate(dataclasses.replace(work, job=job, texts=later)),
         )
-        gaps = prepared.documents[0].gaps[place.number + 1 :]
+        gaps = document.gaps[place.number + 1 :]
         rest = "".join(a + b for a, b in zip(gaps, [*translations, ""], strict=True))
-        bests = [
-            (start, outcome.hypotheses[0])
+        spelling = _Spelling(sentence, prefix, place, rest, is_spaced(work.target))
+        found = [
+            self._word(start, outcome.hypotheses[0], spelling)
             for start, outcome in zip(starts, outcomes, strict=True)
             if outcome.hypotheses
         ]
-        spelling = _Spelling(
-            planned.sentence,
-            planned.texts[0].spellings,
-            prefix,
-            place,
-            rest,
-            is_spaced(work.target),
-        )
-        found = [self._word(start, best, spelling) for start, best in bests]
         return NextWords(_distinct(found)[:count], end, place.number)
 
-    def _prepare(self, work: ModelJob, prefix: str) -> tuple[PreparedTexts, _Place]:
-        plain = self.preparation.prepare(work)
-        place = _locate(prefix, work.target, len(plain.planned))
-        if not plain.sentences:
-            return plain, place
-        planned = plain.planned[place.number]
+    def _prepare(self, work: ModelJob, prefix: str) -> tuple[Document, _Place]:
+        (document,) = self.preparation(work).prepare()
+        place = _locate(prefix, work.target, len(document.sentences))
+        if not document.sentences:
+            return document, place
+        sentence = document.sentences[place.number]
         part = place.part.rstrip()
-        if planned.sentence.is_in_capitals:
+        if sentence.is_in_capitals:
             part = in_sentence_case(part)
-        for kept, spelling in zip(planned.sentence.kept, planned.texts[0].spellings, strict=False):
+        for kept, spelling in sentence.carried_kept:
             part = part.replace(kept.text, spelling)
-        before = sum(len(one.texts) for one in plain.planned[: place.number])
-        prefixed = dataclasses.replace(work, prefixes=[*[""] * before, part])
-        return self.preparation.prepare(prefixed), place
+        job = dataclasses.replace(work.job, prefixes=[*[""] * place.number, part])
+        (document,) = self.preparation(dataclasses.replace(work, job=job)).prepare()
+        return document, place
 
     async def _starts(
-        self, work: ModelJob, sentence: SourceSentence, count: int
+        self, work: ModelJob, located: Sentence, count: int
     ) -> tuple[float, list[_Start]]:
         """The probability of the end, and the likeliest next tokens."""
+        sentence = located.source
+        assert sentence is not None
         beam_size = min(count + 1 + _SPARE_TOKENS, self.engine.max_beam_size)
         length = len(sentence.prefix)
         options = dataclasses.replace(
@@ -135,7 +129,7 @@ class NextWordFinder:
         )
         search = dataclasses.replace(sentence, options=options, is_cut=True)
         (outcome,) = await self.engine.translate(
-            [search], work.deadline_seconds, is_admitted=work.is_admitted
+            [search], work.deadline_seconds, is_admitted=work.job.is_admitted
         )
         if outcome.error is not None:
             raise outcome.error
@@ -171,8 +165,7 @@ class NextWordFinder:
 class _Spelling(NamedTuple):
     """Writes what the network continues as the reader sees it."""
 
-    sentence: MarkedSentence
-    carriers: Sequence[str]
+    sentence: Sentence
     prefix: str
     place: _Place
     rest: str
@@ -195,15 +188,9 @@ class _Spelling(NamedTuple):
     def _written(self, text: str) -> str:
         if self.sentence.is_in_capitals:
             text = in_capitals(text)
-        for carrier, kept in zip(self.carriers, self.sentence.kept, strict=False):
+        for kept, carrier in self.sentence.carried_kept:
             text = text.replace(carrier, kept.text)
         return text.removeprefix(" ") if self.is_apart else text
-
-
-def _sentence_of(prepared: PreparedTexts, number: int) -> SourceSentence:
-    """What the engine gets for the planned sentence; of one in parts the first."""
-    before = sum(len(one.texts) for one in prepared.planned[:number])
-    return prepared.sentences[min(before, len(prepared.sentences) - 1)]
 
 
 def _locate(prefix: str, language: str, num_sentences: int) -> _Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import AttentionTables, Hypothesis
@@ -12,6 +13,8 @@ from service.translation.alignment import AlignmentLink
 from service.translation.checks.differences import Check
 from service.translation.confidence import SentenceConfidence
 from service.translation.language.detection import Detection
+from service.translation.text.carriers import MarkedText
+from service.translation.text.document import Sentence
 
 
 @dataclass(frozen=True)
@@ -32,16 +35,28 @@ class SentenceSearch:
     beam_size: int
 
 
+class Faults(NamedTuple):
+    """What a translation lost: whether a kept string was lost or doubled, and how many numbers only
+    one side has."""
+
+    has_lost: bool
+    num_wrong: int
+
+
 @dataclass(frozen=True)
 class SentenceResult:
     """One sentence, its translation, and the tokens, scores and end of its best hypothesis.
 
-    `alignment`: which words translate each other; `confidence`: how likely words and sentence are
-    right, None also if it was not measured for the pair; `attention`: of all layers and heads;
-    `search`: all its steps. None if the job did not ask. `checks`: what does not match, if the job
-    asked.
+    `versions`: its translations with marks, best first; `source` and `target`: the sentence and the
+    best one as they read; `alignment`: which words translate each other; `confidence`: how likely
+    words and sentence are right, None also if it was not measured for the pair; `attention`: of all
+    layers and heads; `search`: all its steps. None if the job did not ask. `checks`: what does not
+    match, if the job asked.
     """
 
+    sentence: Sentence
+    versions: Sequence[MarkedText]
+    faults: Faults
     source: str
     target: str
     tokens: Sequence[str]
@@ -49,8 +64,8 @@ class SentenceResult:
     times: SentenceOutcome
     alignment: Sequence[AlignmentLink] | None = None
     confidence: SentenceConfidence | None = None
-    attention: SentenceAttention | None = None
     checks: Sequence[Check] = ()
+    attention: SentenceAttention | None = None
     search: SentenceSearch | None = None
 
 

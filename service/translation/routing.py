@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from model.text.languages import shown_pairs
+from model.text.languages import Languages, shown_pairs
 from service.errors import InvalidField, UnsupportedLanguage, shown
+from service.translation.glossary import Glossary
 from service.translation.translator import Translator
 
 _PIVOT = "en"
@@ -46,6 +47,26 @@ def find_route(source: str, target: str, translators: Sequence[Translator]) -> R
             if onward and onward.source != onward.target:
                 return there, onward
     return None
+
+
+def require_glossary(glossary: Glossary, route: Route) -> None:
+    """Raise InvalidField if the route goes through another language, or if the glossary is for
+    another pair. Between a language and itself nothing is translated."""
+    source, target = route[-1].source, route[-1].target
+    if source == target or not glossary.entries:
+        return
+    if len(route) > 1:
+        raise InvalidField(
+            f"glossary cannot be used from {route[0].source} to {target}, "
+            f"because that goes through {source}"
+        )
+    if glossary.pair is not None:
+        own = tuple(Languages([source, target], {}).find(code) for code in glossary.pair)
+        if own != (source, target):
+            raise InvalidField(
+                f"glossary {glossary.name} is for {' to '.join(glossary.pair)}, "
+                f"not for {source} to {target}"
+            )
 
 
 def require_known(field: str, code: str, translators: Sequence[Translator]) -> str:

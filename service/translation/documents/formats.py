@@ -45,7 +45,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".tsv",), tables.parse_tsv, "text/tab-separated-values"),
         ((".docx",), office.parse_word, f"{_OFFICE}.wordprocessingml.document"),
         ((".pptx",), office.parse_slides, f"{_OFFICE}.presentationml.presentation"),
-        ((".xlsx",), office.parse_workbook, f"{_OFFICE}.spreadsheetml.sheet"),
+        ((".xlsx",), tables.parse_workbook, f"{_OFFICE}.spreadsheetml.sheet"),
         ((".odt",), office.parse_open_text, "application/vnd.oasis.opendocument.text"),
         ((".epub",), pages.parse_epub, "application/epub+zip"),
     ]

@@ -1,26 +1,24 @@
-"""DOCX, PPTX, XLSX and ODT: the paragraphs of archives of XML.
-
-Word and PowerPoint cut sentences into runs at every change of spelling mark, language or editing
-session. Here a run counts only if it looks otherwise than its neighbours: runs of one look are
-merged, and looks become pairs of codes.
-"""
+"""DOCX, PPTX and ODT: the paragraphs of archives of XML."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
 
 import regex
 from langcodes import Language
 
 from service.translation.documents.archive import Archive, ArchiveFile, texts_of
-from service.translation.documents.inline import InlineText
+from service.translation.documents.runs import (
+    DRAWING,
+    RunNames,
+    RunPart,
+    drawing_places,
+    paragraph_places,
+)
 from service.translation.documents.segments import Edit, FileOptions, Place
-from service.translation.documents.xml_text import InlineContent, Role, XmlText, read_xml
+from service.translation.documents.xml_text import InlineContent, Role, XmlText
 
 _WORD_MEMBER = regex.compile(
     r"word/(?:document\d*|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
@@ -33,27 +31,18 @@ _WRAPPERS = frozenset({"w:hyperlink", "w:ins", "w:smarttag", "w:fldsimple", "w:s
 _HEADS = frozenset({"w:sdtpr", "w:sdtendpr", "w:smarttagpr", "w:sdtcontent"})
 _UNSEEN = frozenset({"w:prooferr", "w:lastrenderedpagebreak", "w:softhyphen"})
 _WORD_STOPS = frozenset({"w:tab", "w:br", "w:cr", "w:ptab"})
-_FIELD = regex.compile(r'w:fldCharType="(begin|separate|end)"')
+_FIELD = regex.compile(r'<w:fldChar\s[^<>]*?w:fldCharType="(begin|separate|end)"')
 _SLIDE_MEMBER = regex.compile(
     r"ppt/(?:slides/slide|notesSlides/notesSlide|diagrams/data|diagrams/drawing|charts/chart)"
     r"\d++\.xml"
 )
-_SLIDE_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+""")
-_SLIDE_PARAGRAPH = frozenset({"a:p"})
-_SHEET_MEMBER = regex.compile(
-    r"xl/(?:sharedStrings|comments\d*+|comments/comment\d++|drawings/drawing\d++|charts/chart\d++)\.xml"
-)
-_SHEET = regex.compile(r"xl/worksheets/sheet\d++\.xml")
-_NAMES_MEMBER = regex.compile(r"xl/(?:tables/table|pivotCache/pivotCacheDefinition)\d++\.xml")
-_CELLS = frozenset({"si", "is", "text", "x:si", "x:is", "x:text"})
-_COLUMNS = frozenset({"tablecolumn", "cachefield", "x:tablecolumn", "x:cachefield"})
+_DRAWING_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+""")
 _TEXT_MEMBERS = ("content.xml", "styles.xml")
 _TEXT_LANGUAGE = regex.compile(r"""\sfo:(language|country)="([^"]++)\"""")
 _TEXT_ASIAN_LANGUAGE = regex.compile(r"""\sstyle:(language|country)-asian="([^"]++)\"""")
 _TEXT_PARAGRAPHS = frozenset({"text:p", "text:h"})
 _TEXT_PAIRS = frozenset({"text:span", "text:a", "text:meta", "text:ruby", "text:ruby-base"})
 _TEXT_STOPS = frozenset({"text:tab", "text:line-break"})
-_EMPTY = regex.compile(r"<[\w:]++\s*+(?:/>|>\s*+</[\w:]++>)")
 
 
 def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
@@ -74,25 +63,10 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
 def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
     """PPTX: slides, their notes, diagrams and charts; masters, layouts and media stay."""
     archive = Archive(content, "a PPTX", "ppt/presentation.xml")
-    mark = functools.partial(_SLIDE_LANGUAGE.sub, _locale(options.target))
-    places = functools.partial(_slide_places, dataclasses.replace(_SLIDE, mark=mark))
+    mark = functools.partial(_DRAWING_LANGUAGE.sub, _locale(options.target))
+    places = functools.partial(drawing_places, dataclasses.replace(DRAWING, mark=mark))
     members = filter(_SLIDE_MEMBER.fullmatch, archive.names)
     return ArchiveFile(archive, texts_of(archive, members, places))
-
-
-def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
-    """XLSX: the texts of cells, comments, drawings and charts. Formulas, numbers, dates and the
-    names of sheets stay, and the titles of tables' columns, which formulas may name."""
-    archive = Archive(content, "an XLSX", "xl/workbook.xml")
-    members = [name for name in archive.names if _SHEET_MEMBER.fullmatch(name)]
-    sheets = filter(_SHEET.fullmatch, archive.names)
-    members += [name for name in sheets if archive.has_inside(name, b'"inlineStr"')]
-    tables = (
-        read_xml(archive.read(name)) for name in filter(_NAMES_MEMBER.fullmatch, archive.names)
-    )
-    kept = {xml.attribute(index, "name") for xml in tables for index in xml.starts(_COLUMNS)}
-    texts = texts_of(archive, members, functools.partial(_workbook_places, kept))
-    return ArchiveFile(archive, texts)
 
 
 def parse_open_text(content: bytes, options: FileOptions) -> ArchiveFile:
@@ -140,214 +114,80 @@ def _open_text_places(xml: XmlText) -> Iterator[Place]:
     return InlineContent(xml, _TEXT_PARAGRAPHS, role).all_places()
 
 
-@dataclass(frozen=True)
-class _RunNames:
-    """The names of a run and of its text as written; `unseen` matches what in a run's properties
-    does not change its look; `mark` gives properties the target's language."""
-
-    run: str
-    text: str
-    unseen: regex.Pattern[str]
-    mark: Callable[[str], str] = str
-
-
-_WORD = _RunNames(
+_WORD = RunNames(
     "w:r",
     "w:t",
     regex.compile(r"<w:(?:lang(?:\s[^<>/]*+)?|noProof\s*+|rFonts w:hint=\"\w*+\"\s*+)/>"),
 )
-_SLIDE = _RunNames(
-    "a:r",
-    "a:t",
-    regex.compile(r"""\s(?:lang|altLang|dirty|err|noProof|smtClean)=["'][\w-]*+["']"""),
-)
 
 
-class _Part(NamedTuple):
-    """A part of a paragraph: the text of a run, a code, or a tag of a pair such as a link.
-
-    `written`: the escaped text, or how the code or tag is written; `properties`: the text's, as
-    written; `closing`: how the pair that `open` begins is ended.
-    """
-
-    kind: Literal["text", "single", "stop", "open", "close"]
-    written: str = ""
-    properties: str = ""
-    closing: str = ""
-
-
-class _Paragraph:
-    """The parts of a paragraph as one text, and the way back to runs."""
-
-    def __init__(self, parts: Iterable[_Part], names: _RunNames) -> None:
-        parts = list(parts)
-        self._names = names
-        self._looks: dict[str, str] = {}
-        sizes: Counter[str] = Counter()
-        for part in parts:
-            if part.kind == "text":
-                sizes[self._look(part)] += len(part.written)
-        self._base = sizes.most_common(1)[0][0] if sizes else ""
-        self._current = self._base
-        self._turns: dict[int, str] = {}
-        self.inline = InlineText()
-        for part in parts:
-            self._add(part)
-        self._turn_to(self._base)
-
-    def write(self, translation: str) -> str:
-        """The translation as runs."""
-        written: list[str] = []
-        properties = [self._looks.get(self._base, "")]
-        for event in self.inline.events(translation):
-            if event.kind == "text":
-                written.append(self._run(event.written, properties[-1]))
-            elif event.number not in self._turns:
-                written.append(event.written)
-            elif event.kind == "open":
-                properties.append(self._turns[event.number])
-            else:
-                properties.pop()
-        return "".join(written)
-
-    def _look(self, part: _Part) -> str:
-        """The properties that show; remembers how they are first written."""
-        look = self._names.unseen.sub("", part.properties)
-        look = "" if _EMPTY.fullmatch(look) else look
-        self._looks.setdefault(look, part.properties)
-        return look
-
-    def _add(self, part: _Part) -> None:
-        if part.kind != "single":
-            self._turn_to(self._look(part) if part.kind == "text" else self._base)
-        match part.kind:
-            case "text":
-                self.inline.add(part.written)
-            case "open":
-                self.inline.open(part.written, part.closing)
-            case "close":
-                self.inline.close()
-            case "single":
-                self.inline.single(part.written)
-            case "stop":
-                self.inline.stop(part.written)
-
-    def _turn_to(self, look: str) -> None:
-        """End the pair of the current look, and begin that of the next one."""
-        if look == self._current:
-            return
-        if self._current != self._base:
-            self.inline.close()
-        self._current = look
-        if look != self._base:
-            self._turns[self.inline.open("", "")] = self._looks[look]
-
-    def _run(self, text: str, properties: str) -> str:
-        run, name = self._names.run, self._names.text
-        properties = self._names.mark(properties)
-        space = ' xml:space="preserve"' if run != "a:r" and text != text.strip() else ""
-        return f"<{run}>{properties}<{name}{space}>{text}</{name}></{run}>"
-
-
-def _places(
-    xml: XmlText, elements: Sequence[int], parts: Iterable[_Part], names: _RunNames
-) -> Iterator[Place]:
-    """The place of neighbouring elements that have these parts."""
-    paragraph = _Paragraph(parts, names)
-    if paragraph.inline.has_letters:
-        last = xml.end_of(elements[-1])
-        yield xml.place(elements[0], last, paragraph.inline, paragraph.write)
-
-
-def _slide_places(names: _RunNames, xml: XmlText) -> Iterator[Place]:
-    """Paragraphs do not nest."""
-    for index in xml.starts(_SLIDE_PARAGRAPH):
-        heads = ("a:ppr", "a:endpararpr")
-        inner = [child for child in xml.children(index) if xml.tokens[child].name not in heads]
-        yield from _places(xml, inner, (p for n in inner for p in _run_parts(xml, n, names)), names)
-
-
-def _run_parts(xml: XmlText, index: int, names: _RunNames) -> Iterator[_Part]:
-    """The parts of a run, or a code."""
-    prefix = names.run.removesuffix("r")
-    name = xml.tokens[index].name.removeprefix(prefix)
-    if name != "r":
-        yield _Part("stop" if name == "br" else "single", xml.element(index))
-        return
-    properties = ""
-    for child in xml.children(index):
-        name = xml.tokens[child].name.removeprefix(prefix)
-        if name == "rpr":
-            properties = xml.element(child)
-        elif name == "t":
-            yield _Part("text", xml.text(child), properties)
-
-
-def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Place]:
-    yield from _slide_places(_SLIDE, xml)
-    for index in xml.starts(_CELLS):
-        prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
-        inner = [
-            i for i in xml.children(index) if xml.tokens[i].name in (f"{prefix}r", f"{prefix}t")
-        ]
-        names = _RunNames(f"{prefix}r", f"{prefix}t", _SLIDE.unseen)
-        if len(inner) == 1 and xml.tokens[inner[0]].name == names.text:
-            if xml.text(inner[0]) not in kept:
-                yield from InlineContent(xml, frozenset(), _single).places(inner[0])
-        elif inner:
-            yield from _places(
-                xml, inner, (p for n in inner for p in _run_parts(xml, n, names)), names
-            )
-
-
-def _single(_: int) -> Role:
-    return "single"
-
-
-def _word_places(names: _RunNames, xml: XmlText) -> Iterator[Place]:
+def _word_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
     """What has paragraphs inside ends a text and stays."""
     for index in xml.starts(_WORD_PARAGRAPH):
         group: list[int] = []
         for child in xml.children(index):
             if xml.has_inside(child, _WORD_PARAGRAPH) or xml.tokens[child].name == "w:ppr":
-                yield from _places(xml, group, _word_parts(xml, group), names)
+                yield from paragraph_places(xml, group, _word_parts(xml, group), names)
                 group = []
             else:
                 group.append(child)
-        yield from _places(xml, group, _word_parts(xml, group), names)
+        yield from paragraph_places(xml, group, _word_parts(xml, group), names)
 
 
-def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[_Part]:
+def _word_parts(xml: XmlText, elements: Sequence[int]) -> Iterator[RunPart]:
     """The parts of runs, links and the like, with fields as codes or as pairs around a result."""
     written = [xml.element(element) for element in elements]
-    fields = _find_fields(written)
+    fields, alone = _find_fields(written)
     number = 0
     while number < len(elements):
-        if (field := fields.get(number)) is None:
-            yield from _word_element(xml, elements[number])
-            number += 1
-            continue
-        if field.separator is None:
-            yield _Part(field.kind, "".join(written[number : field.end + 1]))
+        end, separator = fields.get(number, (number, None))
+        if separator is not None:
+            opening = "".join(written[number : separator + 1])
+            yield RunPart("open", opening, closing=written[end])
+            yield from _word_parts(xml, elements[separator + 1 : end])
+            yield RunPart("close")
+        elif number in fields:
+            yield RunPart("single", "".join(written[number : end + 1]))
+        elif number in alone:
+            yield RunPart("stop", written[number])
         else:
-            opening = "".join(written[number : field.separator + 1])
-            yield _Part("open", opening, closing=written[field.end])
-            yield from _word_parts(xml, elements[field.separator + 1 : field.end])
-            yield _Part("close")
-        number = field.end + 1
+            yield from _word_element(xml, elements[number])
+        number = end + 1
 
 
-def _word_element(xml: XmlText, index: int) -> Iterator[_Part]:
+def _find_fields(runs: Sequence[str]) -> tuple[dict[int, tuple[int, int | None]], set[int]]:
+    """Complex fields, whose code and result stand in runs side by side: the run where each begins,
+    with its last run and the run before its result, if any. Runs of fields that go on in another
+    paragraph keep their places. Linear time."""
+    fields: dict[int, tuple[int, int | None]] = {}
+    alone: set[int] = set()
+    opened: list[tuple[int, int | None]] = []
+    for index, run in enumerate(runs):
+        mark = _FIELD.search(run) if run.startswith("<w:r") else None
+        if mark and mark[1] == "begin":
+            opened.append((index, None))
+        elif mark and not opened:
+            alone.add(index)
+        elif mark and mark[1] == "separate":
+            opened[-1] = (opened[-1][0], index)
+        elif mark:
+            begin, separator = opened.pop()
+            fields[begin] = index, separator
+    alone.update(number for field in opened for number in field if number is not None)
+    return fields, alone
+
+
+def _word_element(xml: XmlText, index: int) -> Iterator[RunPart]:
     name = xml.tokens[index].name
     if name == "w:r":
         yield from _word_run(xml, index)
     elif name in _WRAPPERS:
         yield from _word_wrapper(xml, index)
     elif name not in _UNSEEN:
-        yield _Part("single", xml.element(index))
+        yield RunPart("single", xml.element(index))
 
 
-def _word_wrapper(xml: XmlText, index: int) -> Iterator[_Part]:
+def _word_wrapper(xml: XmlText, index: int) -> Iterator[RunPart]:
     """A link or the like, with its head, around runs."""
     inner = [*xml.children(index)]
     first, last = index + 1, xml.end_of(index) - 1
@@ -358,56 +198,21 @@ def _word_wrapper(xml: XmlText, index: int) -> Iterator[_Part]:
             inner = [*xml.children(head)]
             break
         first, inner = xml.end_of(head), inner[1:]
-    yield _Part("open", xml.written(index, first), closing=xml.written(last, xml.end_of(index)))
+    yield RunPart("open", xml.written(index, first), closing=xml.written(last, xml.end_of(index)))
     yield from _word_parts(xml, inner)
-    yield _Part("close")
+    yield RunPart("close")
 
 
-def _word_run(xml: XmlText, index: int) -> Iterator[_Part]:
+def _word_run(xml: XmlText, index: int) -> Iterator[RunPart]:
     properties = ""
     for child in xml.children(index):
         name = xml.tokens[child].name
         if name == "w:rpr":
             properties = xml.element(child)
         elif name == "w:t":
-            yield _Part("text", xml.text(child), properties)
+            yield RunPart("text", xml.text(child), properties)
         elif name == "w:nobreakhyphen":
-            yield _Part("text", "\u2011", properties)
+            yield RunPart("text", "\u2011", properties)
         elif name not in _UNSEEN:
             code = f"<w:r>{properties}{xml.element(child)}</w:r>"
-            yield _Part("stop" if name in _WORD_STOPS else "single", code)
-
-
-class _Field(NamedTuple):
-    """A field's last run, and the run before its result; None without one. A field that goes on in
-    another paragraph has only its first run, and keeps its place."""
-
-    end: int
-    separator: int | None = None
-    kind: Literal["single", "stop"] = "single"
-
-
-def _find_fields(runs: Sequence[str]) -> Mapping[int, _Field]:
-    """The fields of runs as written, by the index of the run where they begin. Their code and their
-    result stand in runs side by side. Those within another field's result are among them. Linear
-    time."""
-    fields: dict[int, _Field] = {}
-    opened: list[tuple[int, int | None]] = []
-    for index, run in enumerate(runs):
-        if "<w:fldChar" not in run or not run.startswith("<w:r"):
-            continue
-        mark = _FIELD.search(run)
-        if mark and mark[1] == "begin":
-            opened.append((index, None))
-        elif not opened or not mark:
-            fields[index] = _Field(index, kind="stop")
-        elif mark[1] == "separate":
-            opened[-1] = (opened[-1][0], index)
-        else:
-            begin, separator = opened.pop()
-            fields[begin] = _Field(index, separator)
-    for begin, separator in opened:
-        fields[begin] = _Field(begin, kind="stop")
-        if separator is not None:
-            fields[separator] = _Field(separator, kind="stop")
-    return fields
+            yield RunPart("stop" if name in _WORD_STOPS else "single", code)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,13 +27,13 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class _Writing:
-    """How a language writes numbers: its marks, the words that multiply, and those that are written
-    for large values, the largest first, with their singular."""
+    """How a language writes numbers: its marks, the words for large values, the largest first, with
+    their singular, and other words that multiply."""
 
     group: str
     decimal: str
-    scales: Mapping[str, int]
     large: tuple[tuple[int, str, str], ...]
+    others: Mapping[str, int]
     is_spaced: bool = True
 
     @property
@@ -40,57 +41,54 @@ class _Writing:
         group = regex.escape(self.group)
         return rf"\d{{1,3}}(?:{group}\d{{3}})+"
 
+    @functools.cached_property
+    def scales(self) -> Mapping[str, int]:
+        """The words that multiply, in small letters."""
+        large = {word.lower(): scale for scale, *words in self.large for word in words}
+        return large | dict(self.others)
+
 
 # By language, unlike SCALES of service.translation.checks.number_words: a German Billion is 10^12.
-_POWERS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WRITINGS = {
     "en": _Writing(
         ",",
         ".",
-        _POWERS,
-        tuple((_POWERS[word], word, word) for word in ("trillion", "billion", "million")),
+        (
+            (10**12, "trillion", "trillion"),
+            (10**9, "billion", "billion"),
+            (10**6, "million", "million"),
+        ),
+        {"thousand": 10**3},
     ),
     "de": _Writing(
         ".",
         ",",
-        {
-            "tausend": 10**3,
-            **dict.fromkeys(("million", "millionen", "mio"), 10**6),
-            **dict.fromkeys(("milliarde", "milliarden", "mrd"), 10**9),
-            **dict.fromkeys(("billion", "billionen"), 10**12),
-        },
         (
             (10**12, "Billionen", "Billion"),
             (10**9, "Milliarden", "Milliarde"),
             (10**6, "Millionen", "Million"),
         ),
+        {"tausend": 10**3, "mio": 10**6, "mrd": 10**9},
     ),
     "fr": _Writing(
         "\u202f",
         ",",
-        {
-            "mille": 10**3,
-            **dict.fromkeys(("million", "millions"), 10**6),
-            **dict.fromkeys(("milliard", "milliards"), 10**9),
-        },
         ((10**9, "milliards", "milliard"), (10**6, "millions", "million")),
+        {"mille": 10**3},
     ),
     "zh": _Writing(
         ",",
         ".",
+        ((10**12, "万亿", "万亿"), (10**8, "亿", "亿"), (10**4, "万", "万")),
         {
             "百": 10**2,
             "千": 10**3,
-            "万": 10**4,
             "萬": 10**4,
-            "亿": 10**8,
             "億": 10**8,
             "千万": 10**7,
             "百万": 10**6,
-            "万亿": 10**12,
             "萬億": 10**12,
         },
-        ((10**12, "万亿", "万亿"), (10**8, "亿", "亿"), (10**4, "万", "万")),
         is_spaced=False,
     ),
 }

@@ -3,7 +3,7 @@ and its place comes out.
 
 A carrier is something that the network copies: a reserved placeholder if the model has them,
 otherwise a number of five digits. Of the spellings measured, these numbers are copied most often
-(docs/markup.md). A translation that does not have every carrier exactly once is rejected.
+(docs/markup.md). A translation must have the carrier of each kept string exactly once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NUMBERS = ("40713", "53826", "62941", "75183", "86352", "92475", "38164", "2759
 _MOST_NUMBERS = 6
 
 
-class MarkedTranslation(NamedTuple):
+class MarkedText(NamedTuple):
     """A sentence's translation with a MARK for each kept string. `order`: for each MARK the index
     of its string in the source. `links` are between the source with marks and this text."""
 
@@ -84,36 +84,30 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CarriedText:
-    """A sentence's text as the network gets it. `spellings` has the carrier of each slot."""
+class Carriers:
+    """The carriers of a sentence: its text with them, and their spellings, one for each slot."""
 
     text: str
-    spellings: Sequence[str] = ()
-    _slots: Sequence[Slot] = ()
-    _marked: _Replaced | None = None
+    spellings: Sequence[str]
+    _slots: Sequence[Slot]
+    _marked: _Replaced
 
     @property
     def marked(self) -> str:
         """The text with marks."""
-        return self.text if self._marked is None else self._marked.text
-
-    @property
-    def has_amounts(self) -> bool:
-        """Whether carriers stand for numbers, too."""
-        return any(slot.target != MARK for slot in self._slots)
+        return self._marked.text
 
     def restore(
         self, target: str, links: Sequence[AlignmentLink], source_language: str, language: str
-    ) -> MarkedTranslation | None:
-        """The translation with marks and numbers for the carriers, in its `language`; None if a
-        carrier is lost, doubled or broken."""
-        if self._marked is None:
-            return MarkedTranslation(target, (), links)
+    ) -> MarkedText | None:
+        """The translation with marks and numbers for the carriers, in its `language`; None if the
+        carrier of a mark is lost, doubled or broken."""
         matches = list(_pattern(self.spellings).finditer(target))
-        order = [self.spellings.index(match.group()) for match in matches]
-        if sorted(order) != list(range(len(self.spellings))):
+        slots = [self._slots[self.spellings.index(match.group())] for match in matches]
+        marks = [slot for slot in self._slots if MARK in slot.target]
+        found = [slot for slot in slots if MARK in slot.target]
+        if sorted(found) != marks:
             return None
-        slots = [self._slots[index] for index in order]
         is_source_spaced, is_target_spaced = is_spaced(source_language), is_spaced(language)
         replacements = [
             _replacement(
@@ -130,56 +124,60 @@ class CarriedText:
             *_moved_links(links, self._marked, marked),
             *_slot_links(slots, replacements, marked),
         ]
-        marks = [slot.start for slot in self._slots if MARK in slot.target]
-        found = [marks.index(slot.start) for slot in slots if MARK in slot.target]
-        return MarkedTranslation(marked.text, found, moved)
+        return MarkedText(marked.text, [marks.index(slot) for slot in found], moved)
+
+    def completed(self, target: str) -> str:
+        """A translation with each carrier once: the first one counts, and lost ones end it."""
+        found: set[str] = set()
+
+        def first(match: regex.Match[str]) -> str:
+            is_first = match.group() not in found
+            found.add(match.group())
+            return match.group() if is_first else ""
+
+        target = _pattern(self.spellings).sub(first, target)
+        return " ".join([target, *(one for one in self.spellings if one not in found)])
+
+
+def most_carriers(text: str, num_reserved: int) -> int:
+    """How many carriers of one text the network tells apart."""
+    return num_reserved or min(_MOST_NUMBERS, len(_free_numbers(text)))
 
 
 def carry(
     text: str, language: str, num_reserved: int, amounts: Sequence[Amount] = ()
-) -> CarriedText | None:
+) -> Carriers | None:
     """Put carriers in place of the marks of a sentence in this language, and of the `amounts`;
-    None if there are more than the network tells apart. `num_reserved`: the model's reserved
+    None if there are none, or more than `most_carriers`. `num_reserved`: the model's reserved
     placeholders."""
-    if MARK not in text and not amounts:
-        return CarriedText(text)
-    slots = slots_of(text, amounts)
-    spellings = _spellings(len(slots), text, num_reserved)
-    if spellings is None:
+    slots = _slots_of(text, amounts)
+    if not 0 < len(slots) <= most_carriers(text, num_reserved):
         return None
+    spellings = _spellings(len(slots), text, num_reserved)
     carried, position, replacements = "", 0, []
     is_padded = not num_reserved and not is_spaced(language)
     for spelling, slot in zip(spellings, slots, strict=True):
         carried += text[position : slot.start]
         beside = _beside(text, slot, is_spaced(language))
-        before_pad = " " if len(beside.before) > 1 or (is_padded and carried[-1:].isalnum()) else ""
-        is_before_word = is_padded and text[slot.end : slot.end + 1].isalnum()
+        is_after_digit = not num_reserved and carried[-1:].isdigit()
+        is_after_word = is_after_digit or (is_padded and carried[-1:].isalnum())
+        before_pad = " " if len(beside.before) > 1 or is_after_word else ""
+        is_before_digit = not num_reserved and beside.after.isdigit()
+        is_before_word = is_before_digit or (is_padded and text[slot.end : slot.end + 1].isalnum())
         after_pad = " " if len(beside.after) > 1 or is_before_word else ""
         start = len(carried)
         carried += before_pad + spelling + after_pad
         replacements.append(_Replacement(start, len(carried), text[slot.start : slot.end]))
         position = slot.end
     carried += text[position:]
-    return CarriedText(carried, spellings, slots, _Replaced(carried, replacements))
+    return Carriers(carried, spellings, slots, _Replaced(carried, replacements))
 
 
-def slots_of(text: str, amounts: Sequence[Amount] = ()) -> list[Slot]:
+def _slots_of(text: str, amounts: Sequence[Amount] = ()) -> list[Slot]:
     """The marks and amounts of a sentence, in order; an amount may hold one mark."""
     held = {at for amount in amounts for at in range(amount.start, amount.end)}
     marks = (Slot(at, at + 1, MARK) for at in mark_offsets(text) if at not in held)
     return sorted([*marks, *(Slot(*amount) for amount in amounts)])
-
-
-def between(text: str, slots: Sequence[Slot]) -> list[str]:
-    """The stretches before, between and after the slots."""
-    starts = [0, *(slot.end for slot in slots)]
-    ends = [*(slot.start for slot in slots), len(text)]
-    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
-
-
-def longest_spelling(num_reserved: int) -> str:
-    """A carrier of the longest spelling."""
-    return placeholder(num_reserved - 1) if num_reserved else _NUMBERS[0]
 
 
 def mark_offsets(text: str) -> Iterator[int]:
@@ -211,13 +209,14 @@ def _slot_links(
         yield AlignmentLink(slot.start, slot.end, at, at + len(slot.target), 1.0)
 
 
-def _spellings(count: int, text: str, num_reserved: int) -> list[str] | None:
-    if count <= num_reserved:
+def _spellings(count: int, text: str, num_reserved: int) -> list[str]:
+    if num_reserved:
         return [placeholder(number) for number in range(count)]
-    if num_reserved or count > _MOST_NUMBERS:
-        return None
-    numbers = [number for number in _NUMBERS if number not in text]
-    return numbers[:count] if count <= len(numbers) else None
+    return _free_numbers(text)[:count]
+
+
+def _free_numbers(text: str) -> list[str]:
+    return [number for number in _NUMBERS if number not in text]
 
 
 def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
@@ -255,7 +254,9 @@ def _replacement(
     is_touched = before == "⟧" or (is_padded and before.isalnum())
     left = " " if is_touched and not beside.before else ""
     right = " " if is_padded and after.isalnum() and not beside.after else ""
-    if before == " " and _belongs(beside.before, target[max(0, start - 2) : start - 1]):
+    last = target[max(0, start - 2) : start - 1]
+    is_beside_number = beside.before == MARK and last.isdigit()  # the carrier of the mark before
+    if before == " " and (is_beside_number or _belongs(beside.before, last)):
         start -= 1
     if after == " " and _belongs(beside.after, target[end + 1 : end + 2]):
         end += 1

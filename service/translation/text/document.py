@@ -7,24 +7,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
+from model.decoding.sentence import SourceSentence
 from service.translation.language.segmentation import Piece, spaced_gap
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.placeholders import Span
-from service.translation.text.capitals import is_in_capitals
+from service.translation.text.capitals import in_sentence_case, is_in_capitals
+from service.translation.text.carriers import Carriers
 
-Item = Union[str, "MarkedSentence"]
+Item = Union[str, "Sentence"]
 """A string that stays, or a sentence."""
 Cut = Callable[[str, bool], Sequence[Piece]]
 """Cuts a flow's text into pieces; the flag says that it is all in capitals."""
 
 
 @dataclass(eq=False)
-class MarkedSentence:
-    """A sentence of a flow, with a MARK for each string of `kept`.
+class Sentence:
+    """A sentence of a flow, with a MARK for each string of `kept`, on its way through the network.
 
     `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
-    translation spells some characters.
+    translation spells some characters. `carriers` stand for the marks where the network reads it,
+    None without marks; `source` is what the engine gets.
     """
 
     text: str
@@ -33,6 +36,24 @@ class MarkedSentence:
     tag_items: Sequence[Sequence[Item]] = ()
     escapes: Mapping[str, str] = field(default_factory=dict)
     is_in_capitals: bool = False
+    carriers: Carriers | None = None
+    source: SourceSentence | None = None
+
+    @property
+    def marked(self) -> str:
+        """The text in the case that the network reads, with marks."""
+        return in_sentence_case(self.text) if self.is_in_capitals else self.text
+
+    @property
+    def carried(self) -> str:
+        """The text as the network reads it."""
+        return self.marked if self.carriers is None else self.carriers.text
+
+    @property
+    def carried_kept(self) -> list[tuple[Kept, str]]:
+        """The kept strings, each with its carrier."""
+        spellings = self.carriers.spellings if self.carriers else ()
+        return list(zip(self.kept, spellings, strict=True))
 
     @property
     def is_plain(self) -> bool:
@@ -40,16 +61,9 @@ class MarkedSentence:
         return not (self.kept or self.tags or self.is_in_capitals)
 
     @property
-    def is_as_decoded(self) -> bool:
-        """Whether the translation reads as the network wrote it."""
-        return not (self.kept or self.is_in_capitals)
-
-    @property
-    def attributes(self) -> list[MarkedSentence]:
+    def attributes(self) -> list[Sentence]:
         """The sentences in attributes of the tags inside."""
-        return [
-            item for items in self.tag_items for item in items if isinstance(item, MarkedSentence)
-        ]
+        return [item for items in self.tag_items for item in items if isinstance(item, Sentence)]
 
     def read(self) -> str:
         """The sentence as a reader sees it, without tags."""
@@ -63,7 +77,7 @@ class Document:
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._gaps = [""]
-        self.units: list[MarkedSentence] = []
+        self.units: list[Sentence] = []
         for item in items:
             if isinstance(item, str):
                 self._gaps[-1] += item
@@ -139,11 +153,9 @@ class FlowCutter:
         for tag in tags:
             yield from self.items(tag.written)
 
-    def _sentence(
-        self, flow: Flow, span: Span, tags: Sequence[Tag], is_in_caps: bool
-    ) -> MarkedSentence:
+    def _sentence(self, flow: Flow, span: Span, tags: Sequence[Tag], is_in_caps: bool) -> Sentence:
         text = flow.text[span.start : span.end]
-        return MarkedSentence(
+        return Sentence(
             text,
             flow.kept_between(*span),
             _relative(tags, span.start),

@@ -9,14 +9,14 @@ from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 from service.translation.markup.placement import place_tags
 from service.translation.text.capitals import in_capitals
-from service.translation.text.carriers import MarkedTranslation
-from service.translation.text.document import Item, MarkedSentence
+from service.translation.text.carriers import MarkedText
+from service.translation.text.document import Item, Sentence
 
 
 def render(
-    sentence: MarkedSentence,
-    translation: MarkedTranslation,
-    attributes: Mapping[MarkedSentence, str],
+    sentence: Sentence,
+    translation: MarkedText,
+    attributes: Mapping[Sentence, str],
 ) -> str:
     """The translation as it is written; `attributes`: the rendered sentences in attributes of the
     sentence's tags."""
@@ -25,14 +25,14 @@ def render(
     return "".join(_parts(sentence, translation, attributes))
 
 
-def read(sentence: MarkedSentence, translation: MarkedTranslation) -> str:
+def read(sentence: Sentence, translation: MarkedText) -> str:
     """The translation as a reader sees it, without tags and escapes."""
     parts = _cased(sentence, translation.text).split(MARK)
     kept = [*(sentence.kept[index].text for index in translation.order), ""]
     return "".join(part for pair in zip(parts, kept, strict=True) for part in pair)
 
 
-def read_links(sentence: MarkedSentence, translation: MarkedTranslation) -> list[AlignmentLink]:
+def read_links(sentence: Sentence, translation: MarkedText) -> list[AlignmentLink]:
     """The translation's links, in offsets of the sentence and the translation as they read."""
     kept = [string.text for string in sentence.kept]
     ordered = [kept[index] for index in translation.order]
@@ -58,9 +58,9 @@ def escape(text: str, escapes: Mapping[str, str]) -> str:
 
 
 def _parts(
-    sentence: MarkedSentence,
-    translation: MarkedTranslation,
-    attributes: Mapping[MarkedSentence, str],
+    sentence: Sentence,
+    translation: MarkedText,
+    attributes: Mapping[Sentence, str],
 ) -> Iterator[str]:
     text = translation.text
     kept = iter(sentence.kept[index].written for index in translation.order)
@@ -72,14 +72,14 @@ def _parts(
     yield from _written(sentence, text[position:], kept)
 
 
-def _written(sentence: MarkedSentence, text: str, kept: Iterator[str]) -> Iterator[str]:
+def _written(sentence: Sentence, text: str, kept: Iterator[str]) -> Iterator[str]:
     for char in _cased(sentence, text):
         yield next(kept) if char == MARK else sentence.escapes.get(char, char)
 
 
-def _cased(sentence: MarkedSentence, text: str) -> str:
+def _cased(sentence: Sentence, text: str) -> str:
     return in_capitals(text) if sentence.is_in_capitals else text
 
 
-def _spell(item: Item, attributes: Mapping[MarkedSentence, str]) -> str:
+def _spell(item: Item, attributes: Mapping[Sentence, str]) -> str:
     return item if isinstance(item, str) else attributes[item]

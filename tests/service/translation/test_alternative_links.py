@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.alignment import AlignmentLink
-from service.translation.alternative_links import links_of_alternative
+from service.translation.alignment import AlignmentLink, links_of_alternative
 
 
 def spans(text: str) -> list[tuple[int, int]]:

@@ -11,14 +11,14 @@ import psutil
 import pytest
 
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.document_processes import Bounds, DocumentProcesses, Task, part_of, parts
+from service.translation.document_processes import Bounds, Document, DocumentProcesses, parts
 from service.translation.documents.segments import Segment
 from tests.service.fakes import eventually
 from tests.service.translation.documents.samples import OPTIONS
 
-LONG = Task("a.html", b"<p>" * 20_000_000, OPTIONS)
+LONG = Document("a.html", b"<p>" * 20_000_000, OPTIONS)
 """It takes minutes."""
-SHORT = Task("a.txt", b"One.\nTwo.", OPTIONS, Bounds(100))
+SHORT = Document("a.txt", b"One.\nTwo.", OPTIONS, Bounds(100))
 
 
 def documents() -> list[psutil.Process]:
@@ -30,12 +30,9 @@ def documents() -> list[psutil.Process]:
 def test_a_document_is_read_and_written() -> None:
     async def test() -> None:
         processes = DocumentProcesses()
-        read = await processes.read("a", SHORT)
-        assert read.num_characters == 9
-        (part,) = map(part_of, read.lines)
+        (part,) = await processes.read("a", SHORT)
         assert (part.format, part.texts) == ("text", ["One.\nTwo."])
-        task = Task(SHORT.name, SHORT.content, OPTIONS, translations=[b'["Eins.\\nZwei."]'])
-        assert await processes.run("a", task) == b"Eins.\nZwei."
+        assert await processes.write("a", SHORT, ["Eins.\nZwei."]) == b"Eins.\nZwei."
 
     asyncio.run(test())
 
@@ -53,8 +50,8 @@ def test_a_document_beyond_its_bounds_is_refused(bounds: Bounds, sentence: str) 
     async def test() -> None:
         processes = DocumentProcesses()
         with pytest.raises(DocumentTooLarge, match=sentence):
-            await processes.run("a", Task("a.html", content, OPTIONS, bounds))
-        assert (await processes.read("a", SHORT)).num_characters == 9
+            await processes.read("a", Document("a.html", content, OPTIONS, bounds))
+        assert await processes.read("a", SHORT)
 
     asyncio.run(test())
 
@@ -63,9 +60,9 @@ def test_a_document_that_is_refused_says_why() -> None:
     async def test() -> None:
         processes = DocumentProcesses()
         with pytest.raises(InvalidDocument, match="not valid as a ZIP archive"):
-            await processes.run("a", Task("a.docx", b"a", OPTIONS))
+            await processes.read("a", Document("a.docx", b"a", OPTIONS))
         with pytest.raises(RuntimeError, match="ValueError"):
-            await processes.run("a", Task("a.txt", b"a", OPTIONS, translations=[b"[]"]))
+            await processes.write("a", SHORT, [])
 
     asyncio.run(test())
 
@@ -73,9 +70,9 @@ def test_a_document_that_is_refused_says_why() -> None:
 def test_a_client_waits_for_its_own_documents_only() -> None:
     async def test() -> None:
         processes = DocumentProcesses()
-        long = [asyncio.ensure_future(processes.run("a", LONG)) for _ in range(8)]
+        long = [asyncio.ensure_future(processes.read("a", LONG)) for _ in range(8)]
         for client in "bcd":
-            assert (await processes.read(client, SHORT)).num_characters == 9
+            assert await processes.read(client, SHORT)
         assert not any(one.done() for one in long)
         await eventually(lambda: len(documents()) == 1)
         for one in long:
@@ -87,7 +84,7 @@ def test_a_client_waits_for_its_own_documents_only() -> None:
 
 
 def test_documents_end_when_the_server_is_killed() -> None:
-    code = f"import asyncio, {__name__} as t; asyncio.run(t.DocumentProcesses().run('a', t.LONG))"
+    code = f"import asyncio, {__name__} as t; asyncio.run(t.DocumentProcesses().read('a', t.LONG))"
     server = subprocess.Popen([sys.executable, "-c", code])
 
     async def test() -> None:

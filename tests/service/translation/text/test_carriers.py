@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 from service.translation.text.amounts import Amount, find_amounts
-from service.translation.text.carriers import between, carry, slots_of
+from service.translation.text.carriers import carry, most_carriers
 
 TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
 
@@ -20,14 +20,11 @@ TEXTS = st.text(st.sampled_from(f"ab 你.7{MARK}"), max_size=30)
 def test_the_text_itself_comes_back_as_it_was(text: str, language: str, reserved: int) -> None:
     carried = carry(text, language, reserved)
     if carried is None:
-        assert text.count(MARK) > min(6, reserved or 6)
+        assert not 0 < text.count(MARK) <= most_carriers(text, reserved)
         return
     assert MARK not in carried.text
     restored = carried.restore(carried.text, [], language, "zh")
-    if restored is None:  # two numbers beside digits or each other cannot be told apart
-        assert not reserved
-        assert any(f"{a}{MARK}" in text or f"{MARK}{a}" in text for a in ("7", MARK))
-        return
+    assert restored is not None
     assert restored.text.replace(" ", "") == text.replace(" ", "")
     assert list(restored.order) == list(range(text.count(MARK)))
 
@@ -45,6 +42,7 @@ def test_reserved_pieces_carry_where_the_model_has_them() -> None:
 def test_more_strings_than_reserved_pieces_are_not_carried() -> None:
     assert carry(f"{MARK} a {MARK} b {MARK}", "en", 2) is None
     assert carry(f" {MARK}" * 7, "en", 0) is None
+    assert carry("no mark", "en", 2) is None
 
 
 def test_a_number_of_the_sentence_is_no_carrier() -> None:
@@ -88,7 +86,9 @@ def test_a_kept_string_touches_no_letter_or_other_string_that_it_did_not(
 ) -> None:
     """The network may leave out every space."""
     carried = carry(text, "en", 64)
-    assert carried is not None
+    if carried is None:
+        assert MARK not in text
+        return
     restored = carried.restore(carried.text.replace(" ", ""), [], "en", target)
     assert restored is not None
     for pair in map("".join, itertools.pairwise(restored.text)):
@@ -148,7 +148,6 @@ def test_numbers_are_carried_beside_marks_and_come_back_as_the_target_writes_the
     carried = carry(text, "en", 16, [Amount(7, 17, "45 Millionen"), Amount(21, 22, "7")])
     assert carried is not None
     assert (carried.text, carried.marked) == ("Give ⟦0⟧ ⟦1⟧ of ⟦2⟧.", text)
-    assert carried.has_amounts
     restored = carried.restore("Von ⟦2⟧ gib ⟦0⟧ ⟦1⟧.", [], "en", "de")
     assert restored is not None
     assert restored.text == f"Von 7 gib {MARK} 45 Millionen."
@@ -164,17 +163,21 @@ def test_numbers_are_carried_beside_marks_and_come_back_as_the_target_writes_the
 def test_a_text_with_its_numbers_carried_comes_back_as_it_was(text: str, language: str) -> None:
     amounts = list(find_amounts(text, language, language))
     carried = carry(text, language, 64, amounts)
-    assert carried is not None
+    if carried is None:
+        assert not amounts
+        assert MARK not in text
+        return
     restored = carried.restore(carried.text, [], language, "zh")
     assert restored is not None
     assert restored.text.replace(" ", "") == text.replace(" ", "")
 
 
-def test_what_stands_between_slots_joins_to_the_text() -> None:
-    text = f"a {MARK}b 7 c"
-    slots = slots_of(text, [Amount(5, 6, "7")])
-    assert between(text, slots) == ["a ", "b ", " c"]
-    assert [text[slot.start : slot.end] for slot in slots] == [MARK, "7"]
+def test_a_translation_is_completed_with_what_it_lost() -> None:
+    carried = carry(f"{MARK} or {MARK}.", "en", 16)
+    assert carried is not None
+    completed = carried.completed("⟦1⟧ oder ⟦1⟧.")
+    assert completed == "⟦1⟧ oder . ⟦0⟧"
+    assert carried.restore(completed, [], "en", "de") is not None
 
 
 def test_an_amount_with_its_sign_is_one_slot() -> None:

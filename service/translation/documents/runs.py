@@ -1,0 +1,165 @@
+"""Paragraphs of Office Open XML: runs of one look are merged, and looks become pairs of codes.
+
+Word and PowerPoint cut sentences into runs at every change of spelling mark, language or editing
+session. Here a run counts only if it looks otherwise than its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import regex
+
+from service.translation.documents.inline import InlineText
+from service.translation.documents.segments import Place
+from service.translation.documents.xml_text import XmlText
+
+_DRAWING_PARAGRAPH = frozenset({"a:p"})
+_EMPTY = regex.compile(r"<[\w:]++\s*+(?:/>|>\s*+</[\w:]++>)")
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """The names of a run and of its text as written; `unseen` matches what in a run's properties
+    does not change its look; `mark` gives properties the target's language."""
+
+    run: str
+    text: str
+    unseen: regex.Pattern[str]
+    mark: Callable[[str], str] = str
+
+
+DRAWING = RunNames(
+    "a:r",
+    "a:t",
+    regex.compile(r"""\s(?:lang|altLang|dirty|err|noProof|smtClean)=["'][\w-]*+["']"""),
+)
+
+
+class RunPart(NamedTuple):
+    """A part of a paragraph: the text of a run, a code, or a tag of a pair such as a link.
+
+    `written`: the escaped text, or how the code or tag is written; `properties`: the text's, as
+    written; `closing`: how the pair that `open` begins is ended.
+    """
+
+    kind: Literal["text", "single", "stop", "open", "close"]
+    written: str = ""
+    properties: str = ""
+    closing: str = ""
+
+
+class _Paragraph:
+    """The parts of a paragraph as one text, and the way back to runs."""
+
+    def __init__(self, parts: Iterable[RunPart], names: RunNames) -> None:
+        parts = list(parts)
+        self._names = names
+        self._looks: dict[str, str] = {}
+        sizes: Counter[str] = Counter()
+        for part in parts:
+            if part.kind == "text":
+                sizes[self._look(part)] += len(part.written)
+        self._base = sizes.most_common(1)[0][0] if sizes else ""
+        self._current = self._base
+        self._turns: dict[int, str] = {}
+        self.inline = InlineText()
+        for part in parts:
+            self._add(part)
+        self._turn_to(self._base)
+
+    def write(self, translation: str) -> str:
+        """The translation as runs."""
+        written: list[str] = []
+        properties = [self._looks.get(self._base, "")]
+        for event in self.inline.events(translation):
+            if event.kind == "text":
+                written.append(self._run(event.written, properties[-1]))
+            elif event.number not in self._turns:
+                written.append(event.written)
+            elif event.kind == "open":
+                properties.append(self._turns[event.number])
+            else:
+                properties.pop()
+        return "".join(written)
+
+    def _look(self, part: RunPart) -> str:
+        """The properties that show; remembers how they are first written."""
+        look = self._names.unseen.sub("", part.properties)
+        look = "" if _EMPTY.fullmatch(look) else look
+        self._looks.setdefault(look, part.properties)
+        return look
+
+    def _add(self, part: RunPart) -> None:
+        if part.kind != "single":
+            self._turn_to(self._look(part) if part.kind == "text" else self._base)
+        match part.kind:
+            case "text":
+                self.inline.add(part.written)
+            case "open":
+                self.inline.open(part.written, part.closing)
+            case "close":
+                self.inline.close()
+            case "single":
+                self.inline.single(part.written)
+            case "stop":
+                self.inline.stop(part.written)
+
+    def _turn_to(self, look: str) -> None:
+        """End the pair of the current look, and begin that of the next one."""
+        if look == self._current:
+            return
+        if self._current != self._base:
+            self.inline.close()
+        self._current = look
+        if look != self._base:
+            self._turns[self.inline.open("", "")] = self._looks[look]
+
+    def _run(self, text: str, properties: str) -> str:
+        run, name = self._names.run, self._names.text
+        properties = self._names.mark(properties)
+        space = ' xml:space="preserve"' if run != "a:r" and text != text.strip() else ""
+        return f"<{run}>{properties}<{name}{space}>{text}</{name}></{run}>"
+
+
+def paragraph_places(
+    xml: XmlText, elements: Sequence[int], parts: Iterable[RunPart], names: RunNames
+) -> Iterator[Place]:
+    """The place of neighbouring elements that have these parts."""
+    paragraph = _Paragraph(parts, names)
+    if paragraph.inline.has_letters:
+        last = xml.end_of(elements[-1])
+        yield xml.place(elements[0], last, paragraph.inline, paragraph.write)
+
+
+def drawing_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
+    """Paragraphs do not nest."""
+    for index in xml.starts(_DRAWING_PARAGRAPH):
+        heads = ("a:ppr", "a:endpararpr")
+        inner = [child for child in xml.children(index) if xml.tokens[child].name not in heads]
+        yield from run_places(xml, inner, names)
+
+
+def run_places(xml: XmlText, elements: Sequence[int], names: RunNames) -> Iterator[Place]:
+    """The place of neighbouring runs, and codes between them."""
+    parts = (part for element in elements for part in _run_parts(xml, element, names))
+    yield from paragraph_places(xml, elements, parts, names)
+
+
+def _run_parts(xml: XmlText, index: int, names: RunNames) -> Iterator[RunPart]:
+    """The parts of a run, or a code."""
+    prefix = names.run.removesuffix("r")
+    name = xml.tokens[index].name.removeprefix(prefix)
+    if name != "r":
+        yield RunPart("stop" if name == "br" else "single", xml.element(index))
+        return
+    properties = ""
+    for child in xml.children(index):
+        name = xml.tokens[child].name.removeprefix(prefix)
+        if name == "rpr":
+            properties = xml.element(child)
+        elif name == "t":
+            yield RunPart("text", xml.text(child), properties)
