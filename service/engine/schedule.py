@@ -20,10 +20,11 @@ from service.engine.sentence_task import EngineRequest, SentenceTask
 _LEAST_ROWS = 80
 """A batch has room for so many rows."""
 _FIXED_SHARE = 0.1
-"""The fixed costs of a step and of an encoding are at most this share of a full one."""
+"""And for so many that the fixed cost of a step is at most this share of it."""
 _AGED_PART = 8
-"""One row in so many of a batch is for the tasks that have waited longest for a step, and one
-admission in so many begins with the request that has waited longest."""
+"""One row in so many of a batch is for the tasks that have waited longest for a step, one admission
+in so many begins with the request that has waited longest, and newcomers wait at most so many steps
+for company."""
 _SHORT_PART = 8
 """Short work has at most one row in so many of a batch, and for itself one part in so many of the
 time and one slot in so many."""
@@ -98,10 +99,12 @@ class Schedule:
         self._max_prefill_tokens = max_prefill_tokens
         cost, times_fixed = runner.step_cost or NOMINAL, 1 / _FIXED_SHARE - 1
         self.batch_rows = max(_LEAST_ROWS, int(times_fixed * cost.fixed / cost.per_row))
-        self._batch_tokens = int(times_fixed * cost.encode_fixed / cost.per_source_token)
+        self._batch_tokens = int(self.batch_rows * cost.per_row / cost.per_source_token)
         self._num_admissions = 0
         self._short_seconds = 0.0
-        self._is_for_short = self._is_step_due = False
+        self._is_for_short = False
+        self._num_steps = 0
+        """Since the last encoding."""
 
     @property
     def can_leave_out(self) -> bool:
@@ -124,17 +127,19 @@ class Schedule:
             pass
         elif self._is_for_short:
             taken = self._take(urgent, self._runner.num_free_slots, urgent.level)
-        elif not self.running or (not self._is_step_due and self._has_room(urgent.level)):
+        elif not self.running or (self._num_steps and self._has_room(urgent.level)):
             taken = self._take(first, self._runner.num_free_slots - self._num_short_slots)
             self._num_admissions += bool(taken)
         if not taken and not self.running:
             raise RuntimeError("nothing runs and yet the runner has no room")
-        self._is_step_due = bool(taken)
+        if taken:
+            self._num_steps = 0
         return taken
 
     def choose(self) -> list[SentenceTask] | None:
         """Return the running tasks to step; None: all."""
-        self._is_for_short = self._is_step_due = False
+        self._is_for_short = False
+        self._num_steps += 1
         if not self.can_leave_out:
             return None
         by_level = sorted(self.running.values(), key=attrgetter("level"))
@@ -175,11 +180,12 @@ class Schedule:
         return taken
 
     def _has_room(self, level: int) -> bool:
-        """Whether the next batch has room for tasks of this level. Where each step takes all:
-        whether enough slots are free that an encoding is worth it."""
-        if self.can_leave_out:
-            return self._num_rows_to(level) < self.batch_rows
-        return self._runner.num_free_slots > 2 * self._runner.max_slots // _SHORT_PART
+        """Whether the next batch has room for tasks of this level, and so many slots are free that
+        an encoding is worth it, or the tasks have waited long enough for that."""
+        if self.can_leave_out and self._num_rows_to(level) >= self.batch_rows:
+            return False
+        are_many_free = self._runner.num_free_slots > 2 * self._runner.max_slots // _SHORT_PART
+        return are_many_free or self._num_steps >= _AGED_PART
 
     @property
     def _num_short_slots(self) -> int:

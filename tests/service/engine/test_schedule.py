@@ -15,7 +15,7 @@ from tests.service.fakes import FakeRunner
 
 
 class Scene:
-    """A schedule of a runner; batches have room for 80 rows, and encodings for 180 tokens."""
+    """A schedule of a runner; batches have room for 80 rows, and encodings for 80 tokens."""
 
     def __init__(self, max_slots: int, max_rows: int = 10_000, max_tokens: int = 10_000) -> None:
         self.runner = FakeRunner(max_slots, max_rows)

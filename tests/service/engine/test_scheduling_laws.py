@@ -129,7 +129,7 @@ def test_a_request_of_a_thousand_sentences_does_not_hold_back_one() -> None:
     many = Arrival(0.0, [20] * 1000, [20] * 1000)
     one = Arrival(0.5, [20], [20])
     served = Simulation(Policy()).serve([many, one])
-    assert served[1].slowdown < 4
+    assert served[1].slowdown < 5
 
 
 def test_a_paragraph_is_not_much_slower_than_a_sentence_where_all_that_comes_is_served() -> None:
