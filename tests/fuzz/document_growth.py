@@ -19,164 +19,53 @@ from tests.fuzz.document_mutations import try_document
 
 SMALL, LARGE = 25_000, 100_000
 _MOST_GROWTH, _LEAST_SECONDS = 10.0, 0.5
-UNITS: dict[str, tuple[str, ...]] = {
-    ".md": (
-        *(
-            "[",
-            "]",
-            "](",
-            "](a)",
-            "[a]: b\n",
-            "![",
-            "*",
-            "**",
-            "_a",
-            "a_ ",
-            "~~",
-            "`",
-            "``a`",
-            "<a>",
-        ),
-        *(
-            "</a>",
-            "<!--",
-            "-->",
-            "&",
-            "&amp;",
-            "\\",
-            "> ",
-            "- ",
-            "1. ",
-            "# ",
-            "|",
-            "a|b\n",
-            "-|-\n",
-        ),
-        *(
-            "\n",
-            "\n\n",
-            " ",
-            "    a\n",
-            "```\n",
-            "~~~\n",
-            "a ",
-            "<b ",
-            "(",
-            ")",
-            '"',
-            "  \n",
-            "\t",
-            "=\n",
-        ),
-        *("***\n", "[^a]", "<a@b.c>", "<http:", "{a}", "%s", "---\n", "[a][", "<p>\n", "* a\n "),
-    ),
-    ".html": (
-        *("<a>", "</a>", "<", ">", "<!--", "-->", "&", "&amp;", "<p>", "<b>a", "</b>", "<script>"),
-        *("</script>", "<a b=", "'", '"', "<![CDATA[", "]]>", "a ", "\n", "<img alt='a'>", "{a}"),
-        *("<br>", "<ul><li>", "<table><tr>", "<pre>", "<svg>", "&#x", "http://a.b ", "<a/>", "<?"),
-    ),
-    ".srt": (
-        *("1\n", "00:00:01,000 --> 00:00:02,000\n", "a\n", "\n", "<i>", "</i>", "- a\n", "{", "}"),
-        *("<", ">", "&", "a ", "-->", "\r\n", "1\n00:00:01,000 --> 00:00:02,000\na\n\n", "{\\an8}"),
-    ),
-    ".vtt": (
-        *(
-            "WEBVTT\n\n",
-            "00:01.000 --> 00:02.000\n",
-            "a\n",
-            "\n",
-            "<v a>",
-            "</v>",
-            "<c.",
-            "NOTE a\n",
-        ),
-        *("STYLE\n", "<00:01.000>", "&amp;", "-->", "00:01.000 --> 00:02.000\na\n\n", "- a\n"),
-    ),
-    ".po": (
-        *(
-            'msgid "a"\n',
-            'msgstr ""\n',
-            '"a\\n"\n',
-            "\n",
-            "# a\n",
-            "#, fuzzy\n",
-            "#~ ",
-            'msgctxt "a"\n',
-        ),
-        *(
-            'msgid_plural "a"\n',
-            'msgstr[0] ""\n',
-            '"',
-            "\\",
-            'msgid "a"\nmsgstr ""\n\n',
-            "%s",
-            "{a}",
-        ),
-    ),
-    ".properties": (
-        *(
-            "a=b\n",
-            "a",
-            "=",
-            ":",
-            "\\\n",
-            "\\u0041",
-            "# a\n",
-            "\n",
-            " ",
-            "\\",
-            "a\\=b=c\n",
-            "{0}",
-            "''",
-        ),
-    ),
-    ".json": (
-        *(
-            '{"a":',
-            "[",
-            "]",
-            "}",
-            '"a",',
-            '"',
-            "\\",
-            "\\u0041",
-            ",",
-            "1,",
-            " ",
-            "\n",
-            "null,",
-            '"{a}",',
-        ),
-    ),
-    ".txt": (
-        "a",
-        " ",
-        "\n",
-        "a\n",
-        "<",
-        "&",
-        "{a}",
-        "http://a.b ",
-        "\u0301",
-        "\u200b",
-        "%s",
-        "。",
-        "\r",
-    ),
+_SHOWN = str.maketrans({"⏎": "\n", "␍": "\r", "⇥": "\t", "·": " "})
+UNITS = {
+    suffix: tuple(unit.translate(_SHOWN) for unit in units.split())
+    for suffix, units in {
+        ".md": r"""
+            [ ] ]( ](a) [a]:·b⏎ ![ * ** _a a_· ~~ ` ``a` <a> </a> <!-- --> & &amp; \ >· -·
+            1.· #· | a|b⏎ -|-⏎ ⏎ ⏎⏎ · ····a⏎ ```⏎ ~~~⏎ a· <b· ( ) " ··⏎ ⇥ =⏎ ***⏎ [^a]
+            <a@b.c> <http: {a} %s ---⏎ [a][ <p>⏎ *·a⏎· $ $a$ :·a⏎ !!!·note⏎ ===·"a"⏎ :::⏎
+            >·[!NOTE]⏎
+            """,
+        ".html": r"""
+            <a> </a> < > <!-- --> & &amp; <p> <b>a </b> <script> </script> <a·b= ' "
+            <![CDATA[ ]]> a· ⏎ <img·alt='a'> {a} <br> <ul><li> <table><tr> <pre> <svg> &#x
+            http://a.b· <a/> <?
+            """,
+        ".srt": r"""
+            1⏎ 00:00:01,000·-->·00:00:02,000⏎ a⏎ ⏎ <i> </i> -·a⏎ { } < > & a· --> ␍⏎
+            1⏎00:00:01,000·-->·00:00:02,000⏎a⏎⏎ {\an8}
+            """,
+        ".vtt": r"""
+            WEBVTT⏎⏎ 00:01.000·-->·00:02.000⏎ a⏎ ⏎ <v·a> </v> <c. NOTE·a⏎ STYLE⏎ <00:01.000>
+            &amp; --> 00:01.000·-->·00:02.000⏎a⏎⏎ -·a⏎
+            """,
+        ".po": r"""
+            msgid·"a"⏎ msgstr·""⏎ "a\n"⏎ ⏎ #·a⏎ #,·fuzzy⏎ #~· msgctxt·"a"⏎ msgid_plural·"a"⏎
+            msgstr[0]·""⏎ " \ msgid·"a"⏎msgstr·""⏎⏎ %s {a}
+            """,
+        ".properties": r"""
+            a=b⏎ a = : \⏎ \u0041 #·a⏎ ⏎ · \ a\=b=c⏎ {0} ''
+            """,
+        ".json": r"""
+            {"a": [ ] } "a", " \ \u0041 , 1, · ⏎ null, "{a}",
+            """,
+        ".txt": r"""
+            a · ⏎ a⏎ < & {a} http://a.b· ́ ​ %s 。 ␍
+            """,
+        ".csv": r"""
+            a " "" , ; ⏎ "a" =a "a,b"⏎ a,b⏎ ⇥ ·
+            """,
+    }.items()
 }
 _XML = ("<a>", "</a>", "<a b='c'>", "<!--", "-->", "&amp;", "<![CDATA[a]]>", "a ", "<?a b?>", "\n")
 _XML_FRAMES = {
     ".xlf": (
         "<xliff version='1.2'><file source-language='en'><body><trans-unit id='1'><source>",
         "</source></trans-unit></body></file></xliff>",
-        (
-            *_XML,
-            "<g id='1'>a</g>",
-            "<x id='1'/>",
-            "<bpt id='1'>b</bpt>",
-            "<mrk>a</mrk>",
-            "<sub>a</sub>",
-        ),
+        (*_XML, "<g id='1'>a</g>", "<x id='1'/>", "<bpt id='1'>b</bpt>", "<mrk>a</mrk>"),
     ),
     ".ts": (
         "<TS version='2.1'><context><message><source>",
