@@ -32,6 +32,11 @@ def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
         raise InvalidField(f"line {rows.line_num} of the glossary: {error}") from error
 
 
+def is_tab_separated(suffix: str) -> bool:
+    """Whether files with this ending, without a dot, are TSV."""
+    return suffix.lower() in ("tsv", "tab", "txt")
+
+
 def write_entries(entries: Sequence[GlossaryEntry], media_type: str) -> str:
     """The terms as a file; in TSV tabs and line breaks within a term become spaces."""
     if media_type == TSV:

@@ -21,6 +21,7 @@ from service.loading import LoadedModel, load_models
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.files import FileJob, FileTranslator, Progress, TranslatedFile
+from service.translation.glossary import Glossary
 from service.translation.job import AUTO, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
 from service.wiring import wire
@@ -37,7 +38,8 @@ _Translations = Future[list[TranslationResult]]
 
 @dataclass(frozen=True)
 class OfflineOptions:
-    """How to translate; None is the checkpoint's default. `max_slots`: of 0 a server's number."""
+    """How to translate; None is the checkpoint's default. `max_slots`: of 0 a server's number;
+    `keep`: strings that are not translated."""
 
     device: str = "auto"
     precision: str = "auto"
@@ -46,6 +48,8 @@ class OfflineOptions:
     length_penalty: float | None = None
     max_source_tokens: int | None = None
     max_beam_size: int | None = None
+    keep: Sequence[str] = ()
+    glossary: Glossary | None = None
 
 
 class OfflineTranslator:
@@ -65,7 +69,8 @@ class OfflineTranslator:
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
         self._files = FileTranslator(self._dispatcher, num_parts=num_parts)
-        self._beam_size = options.beam_size
+        self._beam_size, self._keep = options.beam_size, options.keep
+        self._glossary = options.glossary
         penalty = options.length_penalty
         self._decoding_options = {} if penalty is None else {"length_penalty": penalty}
         self._loop = asyncio.new_event_loop()
@@ -180,6 +185,8 @@ class OfflineTranslator:
             beam_size=self._beam_size,
             options=self._decoding_options,
             format=text_format,
+            keep=self._keep,
+            glossary=self._glossary,
         )
 
     def _result(self, future: Future[_Result]) -> _Result:

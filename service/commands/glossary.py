@@ -73,9 +73,9 @@ def import_file(
 ) -> None:
     """Store the CSV or TSV FILE as the glossary NAME."""
     from service.errors import ServiceError
-    from service.glossary_files import CSV, TSV, read_entries
+    from service.glossary_files import CSV, TSV, is_tab_separated, read_entries
 
-    is_tab = (suffix or file.suffix.lstrip(".").lower()) in ("tsv", "tab", "txt")
+    is_tab = is_tab_separated(suffix or file.suffix.lstrip("."))
     try:
         entries = read_entries(file.read_text(encoding="utf-8"), TSV if is_tab else CSV)
     except (ServiceError, UnicodeDecodeError) as error:

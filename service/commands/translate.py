@@ -18,10 +18,12 @@ from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
 from service.commands.document_names import is_document, output_name
 from service.commands.failure import fail, importing
 from service.commands.text_files import Output, read_parts
+from service.errors import ServiceError
 from service.settings import BUNDLED
 
 if TYPE_CHECKING:
     from service.offline import OfflineTranslator
+    from service.translation.glossary import Glossary
 
 
 @click.command()
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     help="Sentences translated at the same time. Default: as the server chooses, by the device and "
     "its free memory.",
 )
+@click.option("--keep", multiple=True, help="A string that stays as it is; may be repeated.")
+@click.option("--glossary", type=TEXT_FILE, help="CSV or TSV file of terms and their translations.")
 @click.option(
     "--replace", is_flag=True, help="Also what PO, XLIFF and TS files have a translation of."
 )
@@ -75,6 +79,8 @@ def translate(
     beam_size: int | None,
     length_penalty: float | None,
     max_slots: int,
+    keep: tuple[str, ...],
+    glossary: Path | None,
     replace: bool,
     output: str,
 ) -> None:
@@ -87,7 +93,15 @@ def translate(
     try:
         with importing():
             from service.offline import OfflineOptions, OfflineTranslator
-        options = OfflineOptions(device, precision, max_slots, beam_size, length_penalty)
+        options = OfflineOptions(
+            device,
+            precision,
+            max_slots,
+            beam_size,
+            length_penalty,
+            keep=keep,
+            glossary=_read_glossary(glossary) if glossary else None,
+        )
         pair = None if source == "auto" else (source, target)
         with contextlib.ExitStack() as opened:
             pieces = [
@@ -103,6 +117,18 @@ def translate(
                 _translate(translator, piece, source, target, replaces=replace)
     except ValueError as error:
         fail(str(error))
+
+
+def _read_glossary(path: Path) -> Glossary:
+    """Raises ValueError."""
+    from service.glossary_files import CSV, TSV, is_tab_separated, read_entries
+    from service.translation.glossary import Glossary
+
+    media_type = TSV if is_tab_separated(path.suffix.lstrip(".")) else CSV
+    try:
+        return Glossary(read_entries(path.read_text(encoding="utf-8"), media_type))
+    except (OSError, ServiceError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 class _Piece(NamedTuple):

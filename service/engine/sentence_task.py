@@ -10,8 +10,10 @@ import math
 import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from model.decoding.sentence import Hypothesis, SourceSentence
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Hypothesis, SourceSentence, Term
 from service.errors import DeadlineExceeded, ServiceError
 
 _SHORT_WORK = 64
@@ -51,6 +53,18 @@ class SentenceOutcome:
         return self.ended - max(self.encoded, self.arrived)
 
 
+class SentenceKey(NamedTuple):
+    """All that a model's translation of a sentence depends on. A sample depends on the seed, which
+    is one of the options. A tuple, because it is made and hashed for each sentence."""
+
+    ids: tuple[int, ...]
+    options: DecodingOptions
+    prefix: tuple[int, ...]
+    is_aligned: bool
+    terms: tuple[Term, ...]
+    is_cut: bool
+
+
 News = Sequence[int] | SentenceOutcome
 """Newly settled target ids of a sentence, or its outcome."""
 
@@ -81,7 +95,7 @@ class SentenceTask:
     sentence: SourceSentence
     request: EngineRequest
     """The first that wanted it."""
-    key: SourceSentence | None = None
+    key: SentenceKey | None = None
     """What equal sentences have in common; None: the task is not shared."""
     places: list[Place] = field(default_factory=list)
     settled_ids: list[int] = field(default_factory=list)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.sentence_task import (
     EngineRequest,
     News,
     Place,
+    SentenceKey,
     SentenceOutcome,
     SentenceTask,
     Update,
@@ -40,7 +40,7 @@ class SharedSentences:
         makes a task that is computed send its tokens as they settle."""
         self.cache = SentenceCache(max_bytes)
         self._metrics, self._stream = metrics, stream
-        self._tasks: dict[SourceSentence, SentenceTask] = {}
+        self._tasks: dict[SentenceKey, SentenceTask] = {}
 
     def join(
         self, request: EngineRequest, sentences: Sequence[SourceSentence]
@@ -90,7 +90,7 @@ class SharedSentences:
                 self.cache.put(task.key, news.hypotheses)
         task.publish(news)
 
-    def _joinable(self, key: SourceSentence, request: EngineRequest) -> SentenceTask | None:
+    def _joinable(self, key: SentenceKey, request: EngineRequest) -> SentenceTask | None:
         """The task of this sentence, unless it waits and is less urgent: a short request does not
         wait for a document's turn."""
         task = self._tasks.get(key)
@@ -109,11 +109,15 @@ def _found(hypotheses: Sequence[Hypothesis], request: EngineRequest) -> Sentence
     return SentenceOutcome(hypotheses, None, arrived, arrived, arrived, arrived)
 
 
-def key_of(sentence: SourceSentence) -> SourceSentence:
-    """All that a model's translation of a sentence depends on. Whether it is streamed does not
-    matter; a sample depends on the seed, which is one of the options."""
-    return replace(
-        sentence, ids=tuple(sentence.ids), prefix=tuple(sentence.prefix), is_streamed=False
+def key_of(sentence: SourceSentence) -> SentenceKey:
+    """The key of a sentence. Whether it is streamed does not matter."""
+    return SentenceKey(
+        tuple(sentence.ids),
+        sentence.options,
+        tuple(sentence.prefix),
+        sentence.is_aligned,
+        sentence.terms,
+        sentence.is_cut,
     )
 
 
@@ -124,19 +128,19 @@ class SentenceCache:
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.num_bytes = 0
-        self._entries: OrderedDict[SourceSentence, Sequence[Hypothesis]] = OrderedDict()
+        self._entries: OrderedDict[SentenceKey, Sequence[Hypothesis]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, key: SourceSentence) -> Sequence[Hypothesis] | None:
+    def get(self, key: SentenceKey) -> Sequence[Hypothesis] | None:
         """Return the sentence's hypotheses, best first, or None."""
         found = self._entries.get(key)
         if found is not None:
             self._entries.move_to_end(key)
         return found
 
-    def put(self, key: SourceSentence, hypotheses: Sequence[Hypothesis]) -> None:
+    def put(self, key: SentenceKey, hypotheses: Sequence[Hypothesis]) -> None:
         """Keep the hypotheses, unless they alone exceed the bound."""
         if key in self._entries or entry_bytes(key, hypotheses) > self.max_bytes:
             return
@@ -146,7 +150,7 @@ class SentenceCache:
             self.num_bytes -= entry_bytes(*self._entries.popitem(last=False))
 
 
-def entry_bytes(key: SourceSentence, hypotheses: Sequence[Hypothesis]) -> int:
+def entry_bytes(key: SentenceKey, hypotheses: Sequence[Hypothesis]) -> int:
     """An upper estimate of the memory of an entry."""
     forms = (form.ids for term in key.terms for form in term.forms)
     num_ids = len(key.ids) + len(key.prefix) + sum(map(len, forms))

@@ -40,7 +40,7 @@ _WORK = frozenset(
 _OPEN = frozenset(
     {
         *(libretranslate.LANGUAGES, libretranslate.SETTINGS, libretranslate.SPEC),
-        *("/openapi.json", "/health", "/health/live", "/health/ready", "/metrics"),
+        *("/openapi.json", operation.HEALTH, operation.LIVE, operation.READY, operation.METRICS),
         *(pages.REFERENCE, pages.ROOT),
     }
 )
@@ -102,7 +102,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
             libretranslate.make_page_router(has_spec=app.openapi_url is not None),
         ],
         "Operation": [
-            operation.health_router,
+            operation.make_health_router(),
             operation.make_metrics_router(is_described=has_metrics),
         ],
         None: [websocket.router, files.router, small_apis.router, deepl.router, google.router],

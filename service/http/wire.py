@@ -74,10 +74,6 @@ class HttpProtocol(HttpToolsProtocol):
         self._num_bytes = 0
         super().on_body(body)
 
-    def on_message_complete(self) -> None:
-        self._num_bytes = 0
-        super().on_message_complete()
-
     def send_400_response(self, msg: str) -> None:
         """uvicorn calls this while it handles an error of the parser, whose context is what a
         callback raised."""
@@ -99,8 +95,7 @@ class HttpProtocol(HttpToolsProtocol):
                 return
             cycle.disconnected = True  # its body is malformed: the app waits for no more of it
             cycle.message_event.set()
-        path = self.url.partition(b"?")[0].decode("latin-1")
-        response = error_response(error, request_id, path)
+        response = error_response(error, request_id, self.url.partition(b"?")[0].decode("latin-1"))
         response.headers.update({"x-request-id": request_id, "connection": "close"})
         headers = [*self.server_state.default_headers, *SECURITY_HEADERS, *response.raw_headers]
         head = STATUS_LINE[error.status] + b"".join(b"%b: %b\r\n" % one for one in headers)

@@ -16,7 +16,6 @@ from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
 from service.translation.checks.differences import (
     Check,
-    CheckedSentence,
     check_sentence,
     check_terms,
 )
@@ -204,15 +203,11 @@ class Assembly:
         attributes = {unit: "" for unit in sentence.attributes}
         target = read(sentence, version)
         found = check_sentence(
-            CheckedSentence(
-                sentence.read(),
-                target,
-                self.work.source,
-                self.work.target,
-                source_tags="".join(tags),
-                target_tags=render(sentence, version, attributes) if tags else "",
-                is_complete=best.finish_reason == "stop",
-            )
+            sentence.read(),
+            target,
+            (self.work.source, self.work.target),
+            ("".join(tags), render(sentence, version, attributes) if tags else ""),
+            is_complete=best.finish_reason == "stop",
         )
         return [*found, *self._lost_terms(sentence, target)]
 
@@ -235,12 +230,13 @@ def _untranslated(sentence: Sentence) -> MarkedText:
 
 def _faults(sentence: Sentence, version: MarkedText | None) -> Faults:
     if version is None:
-        return Faults(True, 0)
-    return Faults(False, _num_wrong(sentence.text, version.text))
+        return True, 0
+    return False, _num_wrong(sentence.text, version.text)
 
 
 def _num_wrong(source: str, target: str) -> int:
-    """How many numbers one has and the other has not, if the source has any in digits."""
+    """How many numbers one has and the other has not, if the source has any in digits; those that
+    were lost count twice."""
     if not has_digits(source):
         return 0
     lost, added = unmatched(find_numbers(source), find_numbers(target))

@@ -76,10 +76,11 @@ class Preparation:
         too, and the translation must have every carrier. False if that cannot be done; what a
         stream sends as it comes stays."""
         assert sentence.source is not None
-        if sentence.source.is_streamed and not faults.has_lost:
+        has_lost, _ = faults
+        if sentence.source.is_streamed and not has_lost:
             return False
         carriers = self._carry_amounts(sentence)
-        if carriers is None and faults.has_lost:
+        if carriers is None and has_lost:
             carriers = self._carry(sentence.marked)
         if carriers is None:
             return False
@@ -131,6 +132,8 @@ class Preparation:
         with too many marks."""
         if is_in_caps or is_in_capitals(text):
             text = in_sentence_case(text)
+        if MARK not in text:
+            return self._encoder.count(text)
         num_marks, most = text.count(MARK), most_carriers(text, self.tokenizer.reserved)
         if num_marks > most:
             return self._limits.source_tokens * num_marks // max(most, 1) + 1

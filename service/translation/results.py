@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import AttentionTables, Hypothesis
@@ -15,6 +14,10 @@ from service.translation.confidence import SentenceConfidence
 from service.translation.language.detection import Detection
 from service.translation.text.carriers import MarkedText
 from service.translation.text.document import Sentence
+
+Faults = tuple[bool, int]
+"""What a translation lost: whether a kept string was lost or doubled, and how many numbers only one
+side has, lost ones twice."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,6 @@ class SentenceSearch:
     trace: SearchTrace
     pieces: Mapping[int, str]
     beam_size: int
-
-
-class Faults(NamedTuple):
-    """What a translation lost: whether a kept string was lost or doubled, and how many numbers only
-    one side has."""
-
-    has_lost: bool
-    num_wrong: int
 
 
 @dataclass(frozen=True)

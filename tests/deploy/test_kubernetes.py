@@ -120,7 +120,7 @@ def test_a_pod_is_killed_only_after_it_could_drain(
 
 
 def test_the_probes_ask_the_routes_that_are_made_for_them(manifests: Manifests) -> None:
-    paths = {route.name: route.path for route in operation.health_router.routes}
+    paths = {route.name: route.path for route in operation.make_health_router().routes}
     container = container_of(manifests)
     for probe, route in (("startup", "ready"), ("readiness", "ready"), ("liveness", "live")):
         assert container[f"{probe}Probe"]["httpGet"] == {"path": paths[route], "port": "http"}

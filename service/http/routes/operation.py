@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from service.http.state import StateDep
+from service.http.bodies import JSON
+from service.http.requests import OwnRoute
+from service.http.state import StateDep, server_state
 
-health_router = APIRouter()
+HEALTH, LIVE, READY = "/health", "/health/live", "/health/ready"
+METRICS = "/metrics"
+_OK = b'{"status":"ok"}'
 _PAGE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Every metric, one a line.",
@@ -24,27 +28,30 @@ class Health(BaseModel):
     status: str = "ok"
 
 
-@health_router.get("/health")
-@health_router.head("/health")
-async def health(state: StateDep) -> Health:
+def make_health_router() -> APIRouter:
+    """Make the routes of the probes, which are asked often and cost little."""
+    router = APIRouter(route_class=OwnRoute)
+    for path, endpoint in {HEALTH: health, LIVE: live, READY: ready}.items():
+        for method in (router.get, router.head):
+            method(path, response_model=Health)(endpoint)
+    return router
+
+
+async def health(request: Request) -> Response:
     """LibreTranslate's probe: the same answer as /health/ready."""
-    return await ready(state)
+    return await ready(request)
 
 
-@health_router.get("/health/live")
-@health_router.head("/health/live")
-async def live() -> Health:
+async def live(_: Request) -> Response:
     """Always 200: the process is alive."""
-    return Health()
+    return Response(_OK, media_type=JSON)
 
 
-@health_router.get("/health/ready")
-@health_router.head("/health/ready")
-async def ready(state: StateDep) -> Health:
+async def ready(request: Request) -> Response:
     """200 if every model accepts requests, else 503."""
-    for name, engine in state.engines.items():
+    for name, engine in server_state(request).engines.items():
         engine.require_ready(name)
-    return Health()
+    return Response(_OK, media_type=JSON)
 
 
 async def own_metrics(state: StateDep) -> bytes:
@@ -56,7 +63,7 @@ def make_metrics_router(*, is_described: bool) -> APIRouter:
     """Make the route. `is_described`: whether it is served where the description is."""
     router = APIRouter(include_in_schema=is_described)
     for method in (router.get, router.head):
-        method("/metrics", response_class=Response, responses=_PAGE)(metrics)
+        method(METRICS, response_class=Response, responses=_PAGE)(metrics)
     return router
 
 

@@ -41,29 +41,26 @@ class Check:
     message: str
 
 
-@dataclass(frozen=True)
-class CheckedSentence:
-    """A sentence and its translation as they read. `source_tags` and `target_tags` are the texts
-    as written, with tags; `is_complete` says that the network ended the translation itself."""
+def check_sentence(
+    source: str,
+    target: str,
+    pair: tuple[str, str],
+    tags: tuple[str, str] = ("", ""),
+    *,
+    is_complete: bool = True,
+) -> list[Check]:
+    """All that differs between a sentence and its translation as they read, in the order of the
+    kinds. Terms are checked by `check_terms`.
 
-    source: str
-    target: str
-    source_language: str
-    target_language: str
-    source_tags: str = ""
-    target_tags: str = ""
-    is_complete: bool = True
-
-
-def check_sentence(sentence: CheckedSentence) -> list[Check]:
-    """All that differs, in the order of the kinds. Terms are checked by `check_terms`."""
-    source, target = _side(sentence.source), _side(sentence.target)
+    `tags`: both as written, with tags; `is_complete`: the network ended the translation itself.
+    """
+    before, after = _side(source), _side(target)
     found = [
-        _check_numbers(source, target),
-        *_check_kept(source, target),
-        check_tags(sentence.source_tags, sentence.target_tags),
-        _check_length(sentence),
-        _check_language(sentence, source.rest, target.rest),
+        _check_numbers(before, after),
+        *_check_kept(before, after),
+        check_tags(*tags),
+        _check_length(source, target, is_complete=is_complete),
+        _check_language(before.rest, after.rest, pair),
     ]
     return [check for check in found if check is not None]
 
@@ -131,13 +128,13 @@ def _more_often(side: _Side, other: _Side) -> list[str]:
     return found
 
 
-def _check_length(sentence: CheckedSentence) -> Check | None:
-    if not sentence.is_complete:
+def _check_length(source: str, target: str, *, is_complete: bool) -> Check | None:
+    if not is_complete:
         return Check("length", [], [], "the translation was cut off before its end")
-    source, target = _units(sentence.source), _units(sentence.target)
-    if target < _LEAST_RATIO * source - _SLACK:
+    usual, length = _units(source), _units(target)
+    if length < _LEAST_RATIO * usual - _SLACK:
         return _check("length", [], [], "the translation is much shorter than usual")
-    if target > _MOST_RATIO * source + _SLACK:
+    if length > _MOST_RATIO * usual + _SLACK:
         return _check("length", [], [], "the translation is much longer than usual")
     return None
 
@@ -146,14 +143,15 @@ def _units(text: str) -> int:
     return len(text) + (_UNITS_OF_HAN - 1) * len(_HAN.findall(text))
 
 
-def _check_language(sentence: CheckedSentence, source: str, target: str) -> Check | None:
+def _check_language(source: str, target: str, pair: tuple[str, str]) -> Check | None:
     """Chinese characters where none belong or none where they do, and copied sentences."""
-    if sentence.source_language == sentence.target_language:
+    source_language, target_language = pair
+    if source_language == target_language:
         return None
     han = _HAN.findall(target)
-    if is_spaced(sentence.target_language) and han:
+    if is_spaced(target_language) and han:
         return _language_check(han, "is partly in Chinese characters")
-    if sentence.target_language.split("-")[0].lower() == "zh":
+    if target_language.split("-")[0].lower() == "zh":
         is_long = len(_WORD.findall(source)) >= _LEAST_WORDS
         is_wrong = is_long and not han and _LETTER.search(target) is not None
         return _language_check([], "has no Chinese character") if is_wrong else None

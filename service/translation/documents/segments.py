@@ -26,7 +26,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_OLD_ENCODINGS = ["gb18030", "big5", "cp1252", "utf_16_le", "utf_16_be"]
+_WITH_ZEROS, _WITHOUT_ZEROS = ["utf_16_le", "utf_16_be"], ["gb18030", "big5", "cp1252"]
 _SAMPLE_BYTES, _MOST_CHAOS = 50_000, 0.05
 
 
@@ -165,7 +165,8 @@ def guessed_encoding(content: bytes) -> str | None:
     sample = content[:_SAMPLE_BYTES]
     if len(sample) < len(content):
         sample = sample[: sample.rfind(b"\n") + 1] or sample
-    found = from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
+    known = _WITH_ZEROS if b"\0" in content else _WITHOUT_ZEROS
+    found = from_bytes(sample, cp_isolation=known).best()
     if found is None or found.chaos > _MOST_CHAOS:
         return None
     try:

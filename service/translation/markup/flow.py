@@ -172,21 +172,18 @@ class FlowBuilder:
         """The flow, with its kept strings found and marked."""
         text = "".join(self._parts)
         spans = list(self._spans(text))
-        shift = _Shift(spans)
+        new = _shifted(len(text), spans)
         parts, position, kept = [], 0, []
         for span in spans:
             parts += [text[position : span.start], MARK]
             kept.append(self._keep_span(text, span))
             position = span.end
-        outside = {shift.offset(o): w for o, w in self._written.items() if not shift.is_within(o)}
-        marks = [shift.offset(span.start) for span in spans]
-        written = outside | {m: k.written for m, k in zip(marks, kept, strict=True)}
+        within = {offset for span in spans for offset in range(*span)}
+        written = {new[o]: spelling for o, spelling in self._written.items() if o not in within}
+        written |= {new[s.start]: k.written for s, k in zip(spans, kept, strict=True)}
         inside = {tag.number for span in spans for tag in self._inner_tags(span)}
-        tags = [
-            tag._replace(offset=shift.offset(tag.offset))
-            for tag in self._tags
-            if tag.number not in inside
-        ]
+        outside = (tag for tag in self._tags if tag.number not in inside)
+        tags = [tag._replace(offset=new[tag.offset]) for tag in outside]
         text = "".join([*parts, text[position:]])
         return Flow(text, kept, tags, written, self._escapes)
 
@@ -199,7 +196,7 @@ class FlowBuilder:
             if all(tag.partner in numbers for tag in inner):
                 yield span
                 continue
-            cuts = [span.start, *dict.fromkeys(tag.offset for tag in inner), span.end]
+            cuts = list(dict.fromkeys([span.start, *(tag.offset for tag in inner), span.end]))
             yield from map(Span, cuts, cuts[1:])
 
     def _inner_tags(self, span: Span) -> Sequence[Tag]:
@@ -230,23 +227,14 @@ class FlowBuilder:
         return Kept("".join(written), "".join(read))
 
 
-class _Shift:
-    """Offsets after each span has become one character."""
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._starts = [span.start for span in spans]
-        self._ends = [span.end for span in spans]
-        lengths = (span.end - span.start - 1 for span in spans)
-        self._removed = [0, *itertools.accumulate(lengths)]
-
-    def offset(self, offset: int) -> int:
-        """The new offset of one that is not inside a span."""
-        return offset - self._removed[bisect.bisect_right(self._ends, offset)]
-
-    def is_within(self, offset: int) -> bool:
-        """Whether the character at the offset belongs to a span."""
-        index = bisect.bisect_right(self._ends, offset)
-        return index < len(self._starts) and self._starts[index] <= offset
+def _shifted(length: int, spans: Sequence[Span]) -> Sequence[int]:
+    """The new offset of each, after each span has become one character."""
+    if not spans:
+        return range(length + 1)
+    removed = [0] * (length + 1)
+    for span in spans:
+        removed[span.end] += span.end - span.start - 1
+    return [o - n for o, n in enumerate(itertools.accumulate(removed))]
 
 
 def _merged(spans: Iterable[Span]) -> Iterator[Span]:

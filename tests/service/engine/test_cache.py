@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from dataclasses import replace
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
+from service.engine.sentence_task import SentenceKey
 from service.engine.sharing import SentenceCache, entry_bytes, key_of
 
 
-def numbered(number: int, length: int = 3, **options: int) -> SourceSentence:
+def numbered(number: int, length: int = 3, **options: int) -> SentenceKey:
     ids = [1000 + number * 100 + i for i in range(length)]
     return key_of(SourceSentence(ids, DecodingOptions.from_dict({**options})))
 
@@ -34,8 +34,8 @@ def test_what_was_put_is_found_under_its_ids_prefix_and_options() -> None:
     assert cache.get(numbered(2)) is None
     assert cache.get(numbered(1, beam_size=5)) is None
     assert cache.get(numbered(1, n_best=2)) is None
-    assert cache.get(replace(numbered(1), prefix=(7,))) is None
-    assert cache.get(replace(numbered(1), is_aligned=True)) is None
+    assert cache.get(numbered(1)._replace(prefix=(7,))) is None
+    assert cache.get(numbered(1)._replace(is_aligned=True)) is None
 
 
 def test_samples_of_other_seeds_are_other_sentences() -> None:

@@ -23,8 +23,7 @@ SHORT = Document("a.txt", b"One.\nTwo.", OPTIONS, Bounds(100))
 
 def documents() -> list[psutil.Process]:
     """The processes of the fork server."""
-    own = psutil.Process().children(recursive=True)
-    return [one for one in own if (parent := one.parent()) and parent.pid != psutil.Process().pid]
+    return [one for server in psutil.Process().children() for one in server.children()]
 
 
 def test_a_document_is_read_and_written() -> None:

@@ -11,7 +11,7 @@ from httpx2 import Response
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.http.routes.deepl import IgnoredTags, TextRequest, parse_tags
+from service.http.routes.deepl import IgnoredTags, parse_tags
 from tests.service.fakes import FakeRunner
 from tests.service.translation.documents.samples import SAMPLES, pdf
 
@@ -82,50 +82,18 @@ REFUSED: dict[str, list[tuple[Any, int, str]]] = {
     "text": [
         (None, 400, "Invalid request: missing text parameter"),
         ([], 400, "Parameter 'text' not specified."),
-        (5, 400, "text must be a string or a list of strings, got 5"),
-        ([["a"]], 400, "text must be"),
         (["a"] * 6, 413, "6 texts, at most 5"),
         ("x" * 1001, 413, "1001 characters, at most 1000"),
     ],
-    "target_lang": [
-        (None, 400, "missing target_lang"),
-        ("XX", 400, "target language 'XX' is not supported; supported: zh, en, de"),
-        ("x" * 65, 400, "at most 64 characters"),
-        (5, 400, "target_lang must be"),
-    ],
-    "source_lang": [("xx", 400, "'xx' is not supported"), ([], 400, "source_lang must be")],
-    "context": [(5, 400, "context must be a string")],
-    "split_sentences": [("2", 400, "split_sentences"), (2, 400, ""), ([], 400, ""), ("", 400, "")],
-    "preserve_formatting": [("yes", 400, "true or false"), (2, 400, ""), ({}, 400, "")],
-    "formality": [
-        ("more", 400, "formality more is not supported for target_lang DE"),
-        ("less", 400, "prefer_less is accepted"),
-        ("rude", 400, "formality must be"),
-    ],
-    "glossary_id": [("a-b", 404, "no such glossary"), (5, 400, "glossary_id must be a string")],
-    "auth_key": [(5, 400, "auth_key")],
-    "tag_handling": [("pdf", 400, '"xml" or "html"'), (True, 400, "")],
-    "ignore_tags": [
-        ("x", 400, "need tag_handling"),
-        (["x"], 400, "need tag_handling"),
-        (5, 400, "ignore_tags must be a string or a list of strings"),
-    ],
-    "splitting_tags": [("p", 400, "need tag_handling"), (5, 400, "")],
-    "non_splitting_tags": [(["b"], 400, "need tag_handling"), ({}, 400, "")],
-    "outline_detection": [("maybe", 400, "")],
-    "model_type": [("fast", 400, "model_type must be"), (5, 400, "")],
-    "show_billed_characters": [("many", 400, ""), (2, 400, "")],
+    "target_lang": [("XX", 400, "target language 'XX' is not supported; supported: zh, en, de")],
+    "split_sentences": [("2", 400, "split_sentences"), ([], 400, "split_sentences")],
+    "preserve_formatting": [("yes", 400, "true or false"), (2, 400, "true or false")],
+    "formality": [("less", 400, "prefer_less is accepted"), ("rude", 400, "formality must be")],
+    "ignore_tags": [("x", 400, "need tag_handling"), (["x"], 400, "need tag_handling")],
+    "splitting_tags": [("p", 400, "need tag_handling")],
+    "non_splitting_tags": [(["b"], 400, "need tag_handling")],
 }
-
-
-def test_every_field_is_tested() -> None:
-    known = set(TextRequest.model_fields)
-    assert {*HONOURED, *WITHOUT_EFFECT, *REFUSED} == known
-    assert known - HONOURED.keys() - WITHOUT_EFFECT.keys() == {
-        "glossary_id",
-        "ignore_tags",
-        "tag_handling",
-    }
+"""What test_every_field.py does not show."""
 
 
 @pytest.mark.parametrize("name", HONOURED)
@@ -315,7 +283,7 @@ def test_a_document_needs_its_key(client: TestClient, key: dict[str, str]) -> No
     ("name", "content", "data", "status"),
     [
         ("a.docx", b"a", {}, 400),
-        ("a.txt", b"\xff", {}, 400),
+        ("a.json", b"{", {}, 400),
         ("a.txt", b"a", {"filename": "a.pdf"}, 400),
         ("a.txt", b"a", {"formality": "more"}, 400),
         ("a.txt", b"a", {"glossary_id": "x"}, 404),

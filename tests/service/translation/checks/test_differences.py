@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.translation.checks.differences import (
     Check,
-    CheckedSentence,
     check_sentence,
     check_terms,
 )
@@ -19,8 +16,8 @@ from service.translation.checks.differences import (
 def check(
     source: str, target: str, source_language: str = "en", target_language: str = "de"
 ) -> list[tuple[str, list[str], list[str]]]:
-    sentence = CheckedSentence(source, target, source_language, target_language)
-    return [(c.kind, list(c.source), list(c.target)) for c in check_sentence(sentence)]
+    found = check_sentence(source, target, (source_language, target_language))
+    return [(c.kind, list(c.source), list(c.target)) for c in found]
 
 
 @pytest.mark.parametrize(
@@ -66,19 +63,15 @@ def test_chinese_is_told_by_its_characters() -> None:
 
 
 def test_a_translation_that_was_cut_off_is_told() -> None:
-    sentence = CheckedSentence("Hello.", "Hallo.", "en", "de", is_complete=False)
-    (found,) = check_sentence(sentence)
+    (found,) = check_sentence("Hello.", "Hallo.", ("en", "de"), is_complete=False)
     assert (found.kind, found.message) == ("length", "the translation was cut off before its end")
 
 
 def test_tags_are_compared_by_name() -> None:
-    sentence = CheckedSentence(
-        "a b", "a b", "en", "de", source_tags="<b><img alt='a'></b>", target_tags="<b><i>x</b>"
-    )
-    (found,) = check_sentence(sentence)
+    tags = "<b><img alt='a'></b>"
+    (found,) = check_sentence("a b", "a b", ("en", "de"), (tags, "<b><i>x</b>"))
     assert found == Check("tag", ["<img"], ["<i"], "the translation lacks <img and adds <i")
-    same = dataclasses.replace(sentence, target_tags="<b>x<img alt='c'></b>")
-    assert check_sentence(same) == []
+    assert check_sentence("a b", "a b", ("en", "de"), (tags, "<b>x<img alt='c'></b>")) == []
 
 
 def test_terms_must_stand_in_the_translation_as_often_as_they_are_listed() -> None:
@@ -92,7 +85,7 @@ def test_terms_must_stand_in_the_translation_as_often_as_they_are_listed() -> No
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_two_texts_can_be_checked(source: str, target: str) -> None:
-    for found in check_sentence(CheckedSentence(source, target, "en", "zh")):
+    for found in check_sentence(source, target, ("en", "zh")):
         assert found.message.startswith("the translation ")
         assert len(found.source) <= 20
         assert len(found.target) <= 20
@@ -102,4 +95,4 @@ def test_any_two_texts_can_be_checked(source: str, target: str) -> None:
 def test_long_texts_are_checked_at_once(part: str) -> None:
     """Quadratic work would take hours."""
     text = part * (50_000 // len(part))
-    assert check_sentence(CheckedSentence(text, text, "en", "fr")) is not None
+    assert check_sentence(text, text, ("en", "fr")) is not None

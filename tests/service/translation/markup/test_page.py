@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.translation.markup.flow import MARK, Flow
@@ -47,6 +47,7 @@ def spelled(parts: Sequence[str | Flow]) -> str:
 
 @settings(deadline=None, max_examples=400)
 @given(st.one_of(PAGES, MARKUP, st.text(max_size=40)))
+@example("<Q>0<</Q><Q>0")
 def test_the_parts_spell_the_page(source: str) -> None:
     found = spelled(take_apart(source))
     assert found.replace('"', "") == source.replace('"', "")
