@@ -134,7 +134,7 @@ def test_every_part_of_a_description_comes_back(
 
 @pytest.mark.parametrize(
     ("said", "wanted", "limit"),
-    [(None, None, 64), (28, None, 28), (28, 40, 40), (28, 99, 64)],
+    [(None, None, 64), (16, None, 16), (28, None, 28), (28, 40, 40), (28, 99, 64)],
 )
 def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_network_can_take(
     saved: Path, said: int | None, wanted: int | None, limit: int
@@ -269,6 +269,7 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (spoil_tokenizer, "cannot read the sentencepiece model .*tiny.model"),
         (write_config("{oops"), "config.json is not readable JSON"),
         (change_config("pairs", value=[]), "pairs must name at least one"),
+        (change_config("max_source_tokens", value=15), "an integer of at least 16, got 15"),
         (change_config("format", value=9), "format must be 1, got 9"),
         (change_config("architecture", "rope", value=1), "unknown architecture option 'rope'"),
         (change_config("decoding", "top_p", value=2), "top_p must be a number from 0.0 to 1.0"),
