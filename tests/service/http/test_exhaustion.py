@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from multiprocessing.process import BaseProcess
 
 import pytest
 from fastapi.testclient import TestClient
@@ -35,10 +36,10 @@ def test_a_failure_of_the_machine_is_told_from_one_of_the_server(
 def test_a_file_that_no_process_can_be_started_for_gets_503(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def popen(*_: object, **__: object) -> None:
-        raise BlockingIOError(errno.EAGAIN, "no more processes")
+    def start(_: BaseProcess) -> None:
+        raise EOFError  # the fork server is gone
 
-    monkeypatch.setattr("subprocess.Popen", popen)
+    monkeypatch.setattr(BaseProcess, "start", start)
     with TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
         file = {"file": ("a.txt", b"Hello.")}
         answer = client.post("/translate_file", files=file, data={"source": "en", "target": "de"})
