@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -57,6 +58,7 @@ def import_by_the_page(directory: Path) -> Imported:
     return imported
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # what it is for needs no norm first
 def test_the_logits_are_those_of_the_original(tmp_path: Path, tiny_tokenizer_file: Path) -> None:
     directory = tmp_path / "theirs"
     directory.mkdir()
