@@ -35,12 +35,14 @@ class WaitingTasks:
 
     def __init__(self) -> None:
         self._levels: dict[int, dict[EngineRequest, deque[SentenceTask]]] = {}
+        self._num_tasks = 0
 
-    def __bool__(self) -> bool:
-        return bool(self._levels)
+    def __len__(self) -> int:
+        return self._num_tasks
 
     def add(self, tasks: Iterable[SentenceTask]) -> None:
         for task in sorted(tasks, key=attrgetter("rank")):
+            self._num_tasks += 1
             queues = self._levels.setdefault(task.level, {})
             queues.setdefault(task.request, deque()).append(task)
 
@@ -49,7 +51,9 @@ class WaitingTasks:
         gone = set(tasks)
         for level, queues in list(self._levels.items()):
             for request in queues.keys() & {task.request for task in gone}:
-                queues[request] = deque(task for task in queues[request] if task not in gone)
+                kept = deque(task for task in queues[request] if task not in gone)
+                self._num_tasks -= len(queues[request]) - len(kept)
+                queues[request] = kept
                 if not queues[request]:
                     del queues[request]
             if not queues:
@@ -73,6 +77,7 @@ class WaitingTasks:
         queues = self._levels[task.level]
         queue = queues.pop(task.request)
         queue.popleft()
+        self._num_tasks -= 1
         if queue:
             queues[task.request] = queue
         elif not queues:
@@ -180,12 +185,12 @@ class Schedule:
         return taken
 
     def _has_room(self, level: int) -> bool:
-        """Whether the next batch has room for tasks of this level, and so many slots are free that
-        an encoding is worth it, or the tasks have waited long enough for that."""
+        """Whether the next batch has room for tasks of this level, and half as many wait as run, so
+        that an encoding is worth it, or have waited long enough for that."""
         if self.can_leave_out and self._num_rows_to(level) >= self.batch_rows:
             return False
-        are_many_free = self._runner.num_free_slots > 2 * self._runner.max_slots // _SHORT_PART
-        return are_many_free or self._num_steps >= _AGED_PART
+        num_waiting = min(len(self.waiting), self._runner.num_free_slots)
+        return 2 * num_waiting >= len(self.running) or self._num_steps >= _AGED_PART
 
     @property
     def _num_short_slots(self) -> int:

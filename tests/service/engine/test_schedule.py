@@ -29,7 +29,7 @@ class Scene:
 
     def admit(self) -> list[SentenceTask]:
         """Let the next newcomers join, after steps if these come first."""
-        for _ in range(2):
+        for _ in range(9):
             if taken := self.schedule.newcomers():
                 return self.run(taken)
             self.step()
