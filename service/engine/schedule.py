@@ -157,10 +157,10 @@ class Schedule:
 
     def account(self, seconds: float) -> None:
         """Count the time of the encoding or step that was chosen. What is not of short work earns
-        time for it, until that is enough for as much as this one took."""
+        time for it, until that is enough for a short sentence."""
         if self._is_for_short:
             self._short_seconds -= seconds
-        elif self._short_seconds < seconds:
+        elif self._short_seconds < _SHORT_PART * seconds:
             self._short_seconds += seconds / _SHORT_PART
 
     def _take(
