@@ -122,8 +122,8 @@ fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py
 
-proxy-test: $(TESTING) ## run deploy/nginx.conf in front of a server (half a minute; needs nginx)
-	$(BIN)/pytest tests/deploy/nginx_proxy.py
+proxy-test: $(TESTING) ## try deploy/nginx.conf and dragoman.service (half a minute; needs nginx and systemd)
+	$(BIN)/pytest tests/deploy/nginx_proxy.py tests/deploy/systemd_unit.py
 
 LOCKED := deploy/requirements.txt
 # PyTorch and what only its CUDA builds need: their wheels differ by index, see the Dockerfile.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -42,6 +43,11 @@ from service.setting_files import read_secrets, read_toml
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 _HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]{1,255}")
+_OTHER_VARIABLES = (
+    *("DRAGOMAN_INSTRUCTION_SET", "DRAGOMAN_REPLICAS", "DRAGOMAN_MAX_REPLICAS"),
+    *("DRAGOMAN_TARGET_REQUESTS", "DRAGOMAN_CPUS", "DRAGOMAN_GPUS"),
+)
+"""Of the CPU engine, and of a deployment on Ray."""
 DEVICE_PATTERN = r"^(auto|cpu|cuda(:\d{1,3}(,\d{1,3})*)?)$"
 LogLevel = Literal["critical", "error", "warning", "info", "debug"]
 LogFormat = Literal["auto", "json", "text"]
@@ -404,6 +410,7 @@ _Settings = TypeVar("_Settings", bound=Settings)
 
 def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     """Settings from `given` and the other sources; raises ValueError with one sentence."""
+    _require_known_variables(kind)
     try:
         with warnings.catch_warnings(action="error", category=UserWarning):
             return kind(**given)
@@ -416,6 +423,17 @@ def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
         raise ValueError(f"setting secrets_dir: {reason}") from None
     except UserWarning as warning:  # pydantic would ignore a secret
         raise ValueError(f"setting secrets_dir: {warning}") from None
+
+
+def _require_known_variables(kind: type[Settings]) -> None:
+    """Raises ValueError for a DRAGOMAN_ variable that is no setting; its value may be a secret."""
+    names = [f"DRAGOMAN_{name.upper()}" for name in kind.model_fields]
+    for given in os.environ:
+        name = given.upper()
+        if name.startswith("DRAGOMAN_") and name not in (*names, *_OTHER_VARIABLES):
+            nearest = difflib.get_close_matches(name, names, n=1)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            raise ValueError(f"the variable {given} is no setting{hint}")
 
 
 def _sentence(kind: type[Settings], error: ErrorDetails) -> str:

@@ -49,7 +49,7 @@ def add(
     from service.translation.glossary import GlossaryEntry
 
     entry = GlossaryEntry(source_term, target_term, case_sensitive)
-    with _opened(database) as store:
+    with _opened(database, is_new=True) as store:
         try:
             found = store.get(name, EVERYBODY)
         except UnknownGlossary:
@@ -80,7 +80,7 @@ def import_file(
         entries = read_entries(file.read_text(encoding="utf-8"), TSV if is_tab else CSV)
     except (ServiceError, UnicodeDecodeError) as error:
         fail(f"{file}: {error}")
-    with _opened(database) as store:
+    with _opened(database, is_new=True) as store:
         _replace(store, name, (source, target), entries)
 
 
@@ -129,10 +129,10 @@ def remove(name: str, database: Path) -> None:
         store.remove(name, EVERYBODY)
 
 
-def _opened(database: Path) -> AbstractContextManager[GlossaryStore]:
+def _opened(database: Path, *, is_new: bool = False) -> AbstractContextManager[GlossaryStore]:
     with importing():
         from service.stores.glossaries import GlossaryStore
-    return opened(GlossaryStore, database)
+    return opened(GlossaryStore, database, is_new=is_new)
 
 
 def _entries(database: Path, name: str) -> list[GlossaryEntry]:

@@ -83,7 +83,7 @@ def keys() -> None:
 @required_database
 def create(database: Path, *, is_admin: bool, **given: int | float | str | None) -> None:
     """Make a key and show it, this one time: only a digest of it is stored."""
-    with opened(KeyStore, database) as store:
+    with opened(KeyStore, database, is_new=True) as store:
         written, key = store.create(_changed(KeyOptions(), given), is_admin=is_admin)
     click.echo(f"id {key.id}", err=True)
     click.echo(written)

@@ -20,9 +20,13 @@ _Store = TypeVar("_Store", bound=_Closing)
 
 
 @contextlib.contextmanager
-def opened(open_store: Callable[[Path, float], _Store], path: Path) -> Iterator[_Store]:
+def opened(
+    open_store: Callable[[Path, float], _Store], path: Path, *, is_new: bool = False
+) -> Iterator[_Store]:
     """A store that closes at the end; what the database or the store refuses ends the command with
-    one line."""
+    one line. `is_new`: the database is created if it is missing."""
+    if not is_new and not path.exists():
+        fail(f"there is no database {path}")
     try:
         with contextlib.closing(open_store(path, PATIENT_SECONDS)) as store:
             yield store

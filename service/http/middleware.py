@@ -98,22 +98,24 @@ class RequestMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await self._serve(scope, receive, send)
-        elif scope["type"] == "lifespan" or await self._is_let_in(scope, receive, send):
+        elif scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-
-    async def _is_let_in(self, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Whether a websocket is served here; else it is answered."""
-        if not self._is_at_its_port(scope):
+        elif self._is_at_its_port(scope):
+            await self._serve_websocket(scope, receive, send)
+        else:
             await send({"type": "websocket.close", "code": 1000, "reason": ""})
-            return False
+
+    async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a websocket; one that is refused before it is accepted is answered and logged."""
         try:
             self._origins.check(scope, is_open=False)
+            await self._app(scope, receive, send)
         except ServiceError as error:
             self._count(error)
-            answer = error_response(error, request_id_of(Headers(scope=scope)), scope["path"])
-            await answer(scope, receive, send)
-            return False
-        return True
+            record = self._record(scope)
+            record.status = error.status
+            await error_response(error, record.request_id, scope["path"])(scope, receive, send)
+            self._state.request_log.enter(record)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith("//"):  # the server's address was written with a slash
@@ -152,7 +154,8 @@ class RequestMiddleware:
     def _record(self, scope: Scope) -> RequestRecord:
         headers, endpoint = Headers(scope=scope), self._paths.label(scope["path"])
         traceparent = headers.get("traceparent")
-        return RequestRecord(request_id_of(headers), scope["method"], endpoint, traceparent)
+        method = scope.get("method", "WS")
+        return RequestRecord(request_id_of(headers), method, endpoint, traceparent)
 
     def _check(self, scope: Scope) -> None:
         """The checks that cost a client nothing of its limits. Raises a ServiceError."""

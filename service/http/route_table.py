@@ -48,7 +48,7 @@ PATHS = Paths(
     named=_WORK
     | _OPEN
     | {
-        *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH),
+        *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
         *(deepl.LANGUAGES, deepl.USAGE, deepl.GLOSSARIES, deepl.PAIRS),
         *(google.DETECT, google.LANGUAGES),
     },

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from service.errors import ServiceError
+from service.errors import DeadlineExceeded, ServiceError
 from service.translation.assembly import Assembly
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
 from service.translation.language.detection import Detection, LanguageDetector
@@ -106,7 +106,7 @@ class Dispatcher:
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        with self.in_progress():
+        with self.in_progress(job):
             detections, prepared = await self._prepare(job)
             placed: dict[int, TranslationResult] = {}
             for one, results in zip(prepared, await self._run_all(prepared), strict=True):
@@ -115,7 +115,7 @@ class Dispatcher:
 
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
-        with self.in_progress():
+        with self.in_progress(job):
             size = num_characters([*job.texts, prefix])
             _, ((route, work),) = await text_work(size, functools.partial(self._route_all, job))
             if len(route) > 1:
@@ -129,7 +129,7 @@ class Dispatcher:
 
         A text's joined pieces are its translation. Raises as `translate`.
         """
-        with self.in_progress():
+        with self.in_progress(job):
             detections, prepared = await self._prepare(job, is_streamed=True)
             async with contextlib.AsyncExitStack() as streams:
                 begun = [
@@ -141,11 +141,15 @@ class Dispatcher:
                 yield self._follow(detections, prepared, begun, streams)
 
     @contextlib.contextmanager
-    def in_progress(self) -> Iterator[None]:
-        """Count a job as in progress while it may still use an engine."""
+    def in_progress(self, job: TranslationJob) -> Iterator[None]:
+        """Count a job as in progress while it may still use an engine; its deadline's error names
+        the deadline that it was given."""
         self.num_in_progress += 1
         try:
             yield
+        except DeadlineExceeded:
+            allowed_ms = 1000 * (job.deadline_seconds or 0)
+            raise DeadlineExceeded(f"not done within the deadline of {allowed_ms:.0f} ms") from None
         finally:
             self.num_in_progress -= 1
 

@@ -70,7 +70,7 @@ class FileTranslator:
         file_format = format_of(work.name)
         seconds = work.job.deadline_seconds
         ends_seconds = None if seconds is None else time.monotonic() + seconds
-        with self._place(work.client), self._dispatcher.in_progress():
+        with self._place(work.client), self._dispatcher.in_progress(work.job):
             document = Document(work.name, work.content, self._options(work), self._bounds)
             parts = await self._processes.read(work.client, document)
             run = _FileRun(self._dispatcher, work.job, ends_seconds, parts, on_progress)

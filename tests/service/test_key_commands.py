@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from service.commands.group import dragoman
+from service.stores.keys import KeyStore
+from service.stores.suggestions import SuggestionStore
 
 
 def run(*arguments: str) -> Result:
@@ -50,10 +52,21 @@ def test_a_key_is_shown_once_and_its_life_is_listed(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_in_one_line(
     tmp_path: Path, arguments: list[str], words: str
 ) -> None:
-    result = run(*arguments, "--database", str(tmp_path / "server.db"))
+    path = tmp_path / "server.db"
+    for store in (KeyStore, SuggestionStore):
+        store(path).close()
+    result = run(*arguments, "--database", str(path))
     assert result.exit_code == 2
     assert words in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["keys", "suggestions", "glossary"])
+def test_a_list_of_a_missing_database_does_not_create_it(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "server.db"
+    result = run(command, "list", "--database", str(path))
+    assert (result.exit_code, result.stderr) == (2, f"dragoman: there is no database {path}\n")
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("command", ["keys", "suggestions"])

@@ -43,6 +43,17 @@ def test_a_secret_is_not_shown_where_it_is_refused(line: str, tmp_path: Path) ->
     assert "sesame" not in shown
 
 
+def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", "auto")
+    read_settings(Settings, {})
+    monkeypatch.setenv("DRAGOMAN_API_KEY", "sesame")
+    with pytest.raises(ValueError, match="DRAGOMAN_API_KEYS") as refused:
+        read_settings(Settings, {})
+    assert "sesame" not in str(refused.value)
+
+
 def test_every_setting_says_what_it_is() -> None:
     assert all(field.description for field in Settings.model_fields.values())
 

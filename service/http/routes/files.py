@@ -22,6 +22,7 @@ from service.http.translations import read_upload, sent_file, translate_upload
 PATH = "/translate_file"
 DOWNLOADS = "/download_file/"
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,64}){1,8}")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
 router = APIRouter(include_in_schema=False)
 
@@ -76,6 +77,9 @@ def _disposition(file: StoredFile) -> str:
 
 
 def _base_url(request: Request) -> str:
-    """This server's address as the client wrote it; only the path if that is no host."""
+    """This server's address as the client wrote it; only the path if that is no host. A proxy that
+    removes a prefix from paths names it in X-Forwarded-Prefix."""
     host, root = request.headers.get("host", ""), request.scope.get("root_path", "")
+    forwarded = request.headers.get("x-forwarded-prefix", "").rstrip("/")
+    root = forwarded if _PREFIX.fullmatch(forwarded) else root
     return f"{request.scope['scheme']}://{host}{root}" if _HOST.fullmatch(host) else root

@@ -25,7 +25,7 @@ from service.errors import (
 from service.http.access.caller import Caller, key_of_head
 from service.http.answers import ErrorMessage, RequestId, render, render_piece
 from service.http.bodies import parse_json
-from service.http.error_answers import error_response, unforeseen
+from service.http.error_answers import unforeseen
 from service.http.limits import Limits
 from service.http.request_log import RequestRecord, request_id_of
 from service.http.requests import key_of_fields
@@ -53,17 +53,11 @@ SERVER_LEAVES: Message = {
 async def translate_stream(socket: WebSocket, state: StateDep) -> None:
     """Answer requests until the client disconnects, then cancel its running requests.
 
-    A wrong API key gets 403. Without a key the messages may have one.
+    Without a key the messages may have one. Raises a ServiceError, such as for a wrong key.
     """
     caller = state.access.caller(socket.scope)
     try:
         await caller.enter(socket.scope, may_have_key_in_body=True)
-    except ServiceError as error:
-        state.metrics.count_rejected(error.code)
-        await socket.send_denial_response(
-            error_response(error, request_id_of(socket.headers), PATH)
-        )
-        return
     finally:
         await caller.leave(None)
     await socket.accept()

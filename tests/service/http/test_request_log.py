@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import structlog
 from fastapi.testclient import TestClient
+from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
 from service.observability.logs import configure_logs
@@ -117,6 +118,21 @@ def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
     assert [line["request_id"] for line in logged] == ["ws-1", "ws-2", "ws-3"]
     assert [line["outcome"] for line in logged] == ["ok", "client_error", "ok"]
     assert SECRET not in json.dumps(logged)
+
+
+def test_a_websocket_that_is_refused_is_logged(
+    client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs("info", "json", sys.stderr)
+    headers = {"X-Request-ID": "ws", "Origin": "https://other.example"}
+    with (
+        pytest.raises(WebSocketDenialResponse),
+        client.websocket_connect("/translate/stream", headers=headers),
+    ):
+        pass
+    (line,) = requests(capsys)
+    assert (line["request_id"], line["endpoint"]) == ("ws", "/translate/stream")
+    assert (line["status"], line["outcome"]) == (403, "rejected")
 
 
 def test_a_stream_that_fails_is_logged_as_failed(

@@ -188,6 +188,18 @@ def test_a_text_file_is_translated_and_downloaded(client: TestClient) -> None:
     assert file.headers["X-Content-Type-Options"] == "nosniff"
 
 
+@pytest.mark.parametrize(
+    ("given", "prefix"), [("/mt", "/mt"), ("/a/b/", "/a/b"), ("//evil.example", ""), ("/a b", "")]
+)
+def test_the_link_of_a_file_has_the_prefix_of_a_proxy(
+    client: TestClient, given: str, prefix: str
+) -> None:
+    sent = {"files": {"file": ("a.txt", b"Hi.")}, "data": {"source": "en", "target": "de"}}
+    answer = client.post("/translate_file", headers={"X-Forwarded-Prefix": given}, **sent)  # type: ignore[arg-type]
+    url = answer.json()["translatedFileUrl"]
+    assert url.startswith(f"http://testserver{prefix}/download_file/")
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_file_of_every_format_comes_back_under_its_own_name(
     client: TestClient, name: str

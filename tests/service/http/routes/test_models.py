@@ -231,6 +231,7 @@ def test_a_deadline_counts_from_the_start_of_the_whole_way(
         while messages[-1]["type"] == "token":
             messages.append(socket.receive_json())
     assert messages[-1].get("code") == "deadline"
+    assert "600 ms" in messages[-1]["error"]
 
 
 def test_cancelling_on_the_way_frees_the_first_model_and_spares_the_second(

@@ -31,7 +31,7 @@ WORK: dict[str, dict[str, Any]] = {
 """By path: what is translated to HI."""
 JSON = {"Content-Type": "application/json"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
-OURS = ("/glossaries", "/docs", "/openapi.json", "/metrics", "/")
+OURS = ("/glossaries", "/docs", "/openapi.json", "/metrics", "/", "/translate/stream")
 """Not of other programs, or of FastAPI."""
 
 

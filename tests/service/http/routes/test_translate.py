@@ -349,7 +349,8 @@ def test_a_deadline_ends_a_request_and_frees_its_slots(
     runner.gate.set()
     until(lambda: runner.num_free_slots == runner.max_slots)
     assert runner.num_steps <= 2
-    expect_error(client, response, 504, "deadline")
+    said = expect_error(client, response, 504, "deadline")
+    assert said == "not done within the deadline of 10 ms"
 
 
 def test_a_length_bound_must_have_room_for_the_models_language_tag(runner: FakeRunner) -> None:
