@@ -35,7 +35,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     && rm -rf include test bin/protoc* bin/test_* bin/*Test
 
 WORKDIR /src
-COPY LICENSE README.md pyproject.toml setup.py ./
+COPY LICENSE README.md pyproject.toml setup.py dragoman.py ./
 COPY model model
 COPY service service
 # Their package is empty here: they are a layer of their own, which a change of the code leaves as it is.

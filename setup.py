@@ -15,6 +15,7 @@ def files(*endings: str) -> list[str]:
 
 setup(
     packages=["dragoman_checkpoints", *find_packages(include=["model*", "service*"])],
+    py_modules=["dragoman"],
     package_dir={"dragoman_checkpoints": "checkpoints"},
     ext_modules=[
         Extension(

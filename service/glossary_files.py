@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from pathlib import Path
 
 from service.errors import InvalidField
 from service.translation.glossary import GlossaryEntry
@@ -32,9 +33,18 @@ def read_entries(text: str, media_type: str) -> list[GlossaryEntry]:
         raise InvalidField(f"line {rows.line_num} of the glossary: {error}") from error
 
 
-def is_tab_separated(suffix: str) -> bool:
-    """Whether files with this ending, without a dot, are TSV."""
-    return suffix.lower() in ("tsv", "tab", "txt")
+def read_glossary(path: Path, suffix: str | None = None) -> list[GlossaryEntry]:
+    """The terms of a file, by its ending or this `suffix`. Raises ValueError with one sentence."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return read_entries(text, media_type_of(suffix or path.suffix.lstrip(".")))
+    except (OSError, InvalidField, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def media_type_of(suffix: str) -> str:
+    """Of files with this ending, without a dot."""
+    return TSV if suffix.lower() in ("tsv", "tab", "txt") else CSV
 
 
 def write_entries(entries: Sequence[GlossaryEntry], media_type: str) -> str:

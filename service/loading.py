@@ -171,7 +171,9 @@ def _load_model(opened: _OpenedModel, settings: Settings, sizes: Sizes) -> Loade
         decoding=info.decoding,
         tokenizer=checkpoint.tokenizer,
         make_runners=[
-            functools.partial(factory.make_warm_runner, capacity, device, len(workers))
+            functools.partial(
+                factory.make_warm_runner, capacity, device, len(workers), settings.scheduling
+            )
             for capacity, device in workers
         ],
         max_source_tokens=opened.max_source_tokens,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from collections import deque
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.files import FileJob, FileTranslator, Progress, TranslatedFile
 from service.translation.glossary import Glossary
-from service.translation.job import AUTO, TextFormat, TranslationJob
+from service.translation.job import AUTO, SplitSentences, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
 from service.wiring import wire
 
@@ -50,6 +51,7 @@ class OfflineOptions:
     max_beam_size: int | None = None
     keep: Sequence[str] = ()
     glossary: Glossary | None = None
+    split_sentences: SplitSentences = True
 
 
 class OfflineTranslator:
@@ -69,10 +71,17 @@ class OfflineTranslator:
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
         self._files = FileTranslator(self._dispatcher, num_parts=num_parts)
-        self._beam_size, self._keep = options.beam_size, options.keep
-        self._glossary = options.glossary
         penalty = options.length_penalty
-        self._decoding_options = {} if penalty is None else {"length_penalty": penalty}
+        self._template = TranslationJob(
+            [],
+            "",
+            "",
+            beam_size=options.beam_size,
+            options={} if penalty is None else {"length_penalty": penalty},
+            keep=options.keep,
+            glossary=options.glossary,
+            split_sentences=options.split_sentences,
+        )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="dragoman-offline", daemon=True
@@ -148,8 +157,9 @@ class OfflineTranslator:
         on_progress: Progress | None = None,
     ) -> TranslatedFile:
         """Translate a file of a known format as the server does, without its limits."""
-        job = FileJob(path.name, path.read_bytes(), self._job([], source, target), replaces)
-        return self._result(self._submit(self._files.translate(job, on_progress)))
+        job = dataclasses.replace(self._template, source=source, target=target)
+        work = FileJob(path.name, path.read_bytes(), job, replaces)
+        return self._result(self._submit(self._files.translate(work, on_progress)))
 
     def _translate_each(
         self,
@@ -166,7 +176,9 @@ class OfflineTranslator:
         self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
     ) -> _Translations:
         """Submit a request as a client would; every request has the same decoding options."""
-        job = self._job(texts, source, target, text_format)
+        job = dataclasses.replace(
+            self._template, texts=texts, source=source, target=target, format=text_format
+        )
         return self._submit(self._dispatcher.translate(job))
 
     def _submit(self, running: Coroutine[object, object, _Result]) -> Future[_Result]:
@@ -174,20 +186,6 @@ class OfflineTranslator:
             running.close()
             raise RuntimeError("an OfflineTranslator translates only inside its with block")
         return asyncio.run_coroutine_threadsafe(running, self._loop)
-
-    def _job(
-        self, texts: Sequence[str], source: str, target: str, text_format: TextFormat = "text"
-    ) -> TranslationJob:
-        return TranslationJob(
-            texts,
-            source,
-            target,
-            beam_size=self._beam_size,
-            options=self._decoding_options,
-            format=text_format,
-            keep=self._keep,
-            glossary=self._glossary,
-        )
 
     def _result(self, future: Future[_Result]) -> _Result:
         try:

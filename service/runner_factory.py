@@ -90,9 +90,12 @@ class RunnerFactory:
             self._weights.clear()
         self.placement = self.placement._replace(precision=precision)
 
-    def make_warm_runner(self, capacity: Capacity, device: str, num_workers: int) -> Runner:
+    def make_warm_runner(
+        self, capacity: Capacity, device: str, num_workers: int, scheduling: str
+    ) -> Runner:
         """A runner that is warmed up, one of `num_workers`; its recorded steps have proved
-        themselves."""
+        themselves. Only short work that goes first needs the cost of a step, which takes seconds to
+        measure."""
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
         runner = proven_runner(
             lambda chosen: self._make(capacity, device, precision, chosen),
@@ -102,6 +105,7 @@ class RunnerFactory:
         )
         if runner.can_step_subset:
             runner.share_cores(num_workers)
+        if runner.can_step_subset and scheduling == "short-first":
             runner.step_cost = measure_step_cost(runner, decoding)
         return runner
 

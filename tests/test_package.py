@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("model", "service", "checkpoints"):
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
-    for name in ("LICENSE", "README.md", "pyproject.toml", "setup.py"):
+    for name in ("LICENSE", "README.md", "pyproject.toml", "setup.py", "dragoman.py"):
         shutil.copyfile(ROOT / name, source / name)
     build = "from setuptools.build_meta import build_wheel; import sys; build_wheel(sys.argv[1])"
     result = subprocess.run(
@@ -70,9 +70,8 @@ def run(
     command: Path, directory: Path, *arguments: str, text: str
 ) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    started = "from service.commands import main; main()"
     return subprocess.run(
-        [command, "-c", started, *arguments],
+        [command, "-m", "dragoman", *arguments],
         cwd=directory,
         input=text,
         capture_output=True,
@@ -89,7 +88,7 @@ def test_the_wheel_has_every_module_of_the_sources(wheel: Path) -> None:
         for name in ("model", "service")
         for path in (ROOT / name).rglob("*.py")
     }
-    assert found == {*ours, "dragoman_checkpoints/__init__.py"}
+    assert found == {*ours, "dragoman.py", "dragoman_checkpoints/__init__.py"}
 
 
 def test_the_wheel_has_every_file_that_the_bundled_checkpoints_need(wheel: Path) -> None:
@@ -111,7 +110,9 @@ def test_the_wheel_has_the_files_for_browsers(wheel: Path, name: str) -> None:
 def test_the_bundled_models_translate_from_any_directory_where_the_wheel_is_installed(
     command: Path, tmp_path: Path
 ) -> None:
-    """Also where there are directories of the same names, which are no checkpoints."""
+    """Also where there are directories of the same names, which are no checkpoints, and modules."""
+    for name in ("model", "service"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError")
     for name in BUNDLED_NAMES:
         (tmp_path / name).mkdir()
         (tmp_path / "checkpoints" / name).mkdir(parents=True)

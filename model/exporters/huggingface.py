@@ -75,15 +75,18 @@ FORMATS = {
 }
 
 
-def export_checkpoint(source: Path, destination: Path, name: str) -> None:
-    """Write the checkpoint directory `source` in the format `name`, in float32.
+def export_checkpoint(source: Path, destination: Path, name: str | None = None) -> None:
+    """Write the checkpoint directory `source` in the format `name`, in float32; None: the first
+    format that can hold it.
 
     Raises ExportError or CheckpointError and leaves no files then.
     """
     if destination.exists():
         raise ExportError(f"{destination} exists already; remove it or name another directory")
     checkpoint = load_checkpoint(source)
-    _check_fit(checkpoint.info.architecture, name)
+    config = checkpoint.info.architecture
+    name = name or next((n for n in FORMATS if not _misfits(config, n)), next(iter(FORMATS)))
+    _require_fit(config, name)
     destination.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=destination.parent) as scratch:
         finished = Path(scratch) / "model"
@@ -96,15 +99,21 @@ def export_checkpoint(source: Path, destination: Path, name: str) -> None:
         finished.rename(destination)
 
 
-def _check_fit(config: ModelConfig, name: str) -> None:
-    for option, allowed in FORMATS[name].options.items():
-        if (value := getattr(config, option)) not in allowed:
-            fitting = " or ".join(map(repr, allowed))
-            others = [n for n in FORMATS if value in FORMATS[n].options.get(option, (value,))]
-            raise ExportError(
-                f"format {name!r} cannot hold a checkpoint with {option} {value!r}: it must be "
-                f"{fitting}; formats that have it: {', '.join(others) or 'none'}"
-            )
+def _misfits(config: ModelConfig, name: str) -> list[str]:
+    """The options that the format cannot hold."""
+    allowed = FORMATS[name].options.items()
+    return [option for option, values in allowed if getattr(config, option) not in values]
+
+
+def _require_fit(config: ModelConfig, name: str) -> None:
+    for option in _misfits(config, name):
+        value = getattr(config, option)
+        fitting = " or ".join(map(repr, FORMATS[name].options[option]))
+        others = [n for n in FORMATS if value in FORMATS[n].options.get(option, (value,))]
+        raise ExportError(
+            f"format {name!r} cannot hold a checkpoint with {option} {value!r}: it must be "
+            f"{fitting}; formats that have it: {', '.join(others) or 'none'}"
+        )
 
 
 def _foreign_weights(checkpoint: Checkpoint, name: str) -> dict[str, Tensor]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from service.commands.failure import described
-from service.settings import DEVICE_PATTERN, Settings, read_settings
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from service.commands.process import described
+from service.settings import DEVICE_PATTERN
 
 PRECISIONS = click.Choice(["auto", "float32", "bfloat16", "float16", "int8"])
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
@@ -64,21 +61,3 @@ class ReadableFile(click.ParamType[Path]):
 DEVICES = Device()
 FILE = ReadableFile()
 TEXT_FILE = ReadableFile(may_be_stream=True)
-
-
-def required_database(command: _Command) -> _Command:
-    """Adds the parameter `database`, from the flag or the server's other settings."""
-
-    def read(_: click.Context, __: click.Parameter, value: Path | None) -> Path:
-        try:
-            path = read_settings(Settings, {"database": value} if value else {}).database
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from error
-        if path is None:
-            raise click.BadParameter(
-                "there is none: name the server's file with --database or DRAGOMAN_DATABASE"
-            )
-        return path
-
-    help_text = "The server's SQLite file. [default: DRAGOMAN_DATABASE]"
-    return click.option("--database", type=FILE_PATH, callback=read, help=help_text)(command)

@@ -1,33 +1,45 @@
-"""The `dragoman` command and its subcommands."""
+"""The `dragoman` command, which imports a subcommand's module when it is needed."""
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import click
 
 from service import __version__
-from service.commands.average import average
-from service.commands.calibrate import calibrate
-from service.commands.check import check
-from service.commands.evaluate import evaluate
-from service.commands.export import export
-from service.commands.failure import failing_in_one_line
-from service.commands.glossary import glossary
-from service.commands.import_ import import_
-from service.commands.keys import keys
-from service.commands.serve import serve
-from service.commands.suggestions import suggestions
-from service.commands.train import train
-from service.commands.translate import translate
+from service.commands.process import fail, failing_in_one_line
+
+_MODULES = {
+    **dict.fromkeys(("serve", "translate"), ""),
+    **dict.fromkeys(
+        ("train", "evaluate", "average", "calibrate", "check", "import", "export"), "checkpoints"
+    ),
+    **dict.fromkeys(("glossary", "keys", "suggestions"), "databases"),
+}
+"""The module of each command; by default of its name."""
 
 
 class _Commands(click.Group):
     """Commands that print errors as one line."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = importlib.import_module(f"service.commands.{_MODULES[cmd_name] or cmd_name}")
+        name = "import_" if cmd_name == "import" else cmd_name
+        command: click.Command = getattr(module, name)
+        return command
+
     def invoke(self, ctx: click.Context) -> Any:
         with failing_in_one_line():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except click.BadParameter as error:
+                fail(error.format_message())
 
 
 @click.group(
@@ -39,25 +51,7 @@ def dragoman() -> None:
     """Translate text with a Transformer: as a server, from the command line, or train one.
 
     \b
-    dragoman serve                               answer http://127.0.0.1:8000/translate
-    dragoman translate --to en FILE              translate a file, or standard input
-    dragoman train RECIPE --run DIRECTORY        train a checkpoint
-    dragoman evaluate CHECKPOINT --recipe RECIPE measure BLEU and chrF
-    dragoman average CHECKPOINT... DESTINATION   write their mean
-    dragoman calibrate CHECKPOINT --recipe RECIPE measure alignment and confidence
-    dragoman check DIRECTORY                     verify a checkpoint, and translate its self-test
-    dragoman glossary COMMAND                    store terms that translations must have
-    dragoman import SOURCE DESTINATION           make a checkpoint of a model of another family
-    dragoman export CHECKPOINT DESTINATION       write one for transformers and CTranslate2
-    dragoman keys create | list | change | revoke make and end API keys of a server
-    dragoman suggestions list | approve | remove  put clients' suggestions into use
+    dragoman serve                  answer http://127.0.0.1:8000/translate
+    dragoman translate --to en FILE translate a file, or standard input
+    dragoman COMMAND --help         explain a command
     """
-
-
-_COMMANDS: tuple[click.Command, ...] = (
-    *(serve, translate, train, evaluate, calibrate, average, check, glossary, import_, export),
-)
-for _command in _COMMANDS:
-    dragoman.add_command(_command)
-for _group in (keys, suggestions):
-    dragoman.add_command(_group)

@@ -1,4 +1,4 @@
-"""A command's process: standard streams, Ctrl-C and exit."""
+"""A command's process: standard streams, Ctrl-C, errors in one line, and exit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import signal
 import sys
 from collections.abc import Iterator
 from types import FrameType
+from typing import NoReturn
 
-INTERRUPTED = 128 + signal.SIGINT
-BROKEN_PIPE = 128 + 13  # what a shell shows for SIGPIPE
+_FAILED = 2
+_INTERRUPTED = 128 + signal.SIGINT
+_BROKEN_PIPE = 128 + 13  # what a shell shows for SIGPIPE
 _STANDARD_STREAMS = (0, 1, 2)
 
 
@@ -49,7 +51,7 @@ def end_process(code: str | int | None) -> None:
     Skips Python's shutdown, which would print errors, if standard output cannot be flushed or
     threads may still compute after an interrupt.
     """
-    can_shut_down = code not in (INTERRUPTED, BROKEN_PIPE)
+    can_shut_down = code not in (_INTERRUPTED, _BROKEN_PIPE)
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
@@ -62,4 +64,48 @@ def end_process(code: str | int | None) -> None:
 
 
 def _exit_interrupted(_: int, __: FrameType | None) -> None:
-    os._exit(INTERRUPTED)
+    os._exit(_INTERRUPTED)
+
+
+def fail(message: str) -> NoReturn:
+    """End the command with one line on stderr and exit code 2."""
+    with contextlib.suppress(OSError):
+        print(f"dragoman: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    raise SystemExit(_FAILED)
+
+
+@contextlib.contextmanager
+def failing_in_one_line() -> Iterator[None]:
+    """Errors from the user's files, arguments and machine print one line and give exit code 2.
+    Ctrl-C and a broken pipe end the command silently."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise SystemExit(_BROKEN_PIPE) from None
+    except KeyboardInterrupt:
+        raise SystemExit(_INTERRUPTED) from None
+    except OSError as error:
+        fail(described(error))
+    except MemoryError as error:
+        fail(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
+
+
+def described(error: OSError) -> str:
+    """The file and the system's message."""
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+@contextlib.contextmanager
+def importing(extra: str | None = None) -> Iterator[None]:
+    """For a command's imports: Ctrl-C ends it at once, a missing package fails with one line.
+
+    `extra` is the optional dependency group that the command needs.
+    """
+    try:
+        with exiting_on_interrupt():
+            yield
+    except ModuleNotFoundError as error:
+        if extra is None:
+            raise
+        fail(f"this command needs pip install 'dragoman[{extra}]': {error}")

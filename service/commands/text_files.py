@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
@@ -17,6 +17,7 @@ from service.translation.documents.segments import guessed_encoding
 
 _PART_BYTES = 16_384
 _LINE_BYTES = 262_144
+_PARAGRAPH_END, _LINE_END = re.compile(r"\n\s*\n"), re.compile(r"\n\Z")
 _BOUNDARY = re.compile(r"[\s。！？]")
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -25,15 +26,16 @@ class TextFileError(ValueError):
     """A file cannot be read or written; the message names it."""
 
 
-def read_parts(path: Path | None) -> Iterator[str]:
-    """Yield whole lines of a file or of standard input, some thousand characters at a time.
+def read_parts(path: Path | None, joins_lines: bool = False) -> Iterator[str]:
+    """Yield whole lines of a file or of standard input, or paragraphs if it `joins_lines`, some
+    thousand characters at a time.
 
     A much longer line comes in several parts. Raises TextFileError.
     """
     name = str(path or "standard input")
     try:
         with _opened(path) as file:
-            yield from _parts(file, name)
+            yield from _parts(file, name, joins_lines)
     except OSError as error:
         raise TextFileError(f"cannot read {name}: {error.strerror or error}") from error
 
@@ -49,7 +51,8 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
 
 
-def _parts(file: BinaryIO, name: str) -> Iterator[str]:
+def _parts(file: BinaryIO, name: str, joins_lines: bool) -> Iterator[str]:
+    ends = [*[_PARAGRAPH_END] * joins_lines, _LINE_END, _BOUNDARY]
     decoder = None
     num_read, rest, is_first, is_last = 0, "", True, False
     while not is_last:
@@ -65,7 +68,7 @@ def _parts(file: BinaryIO, name: str) -> Iterator[str]:
             raise TextFileError(f"{name} is not UTF-8: byte {wrong} is wrong") from error
         num_read += len(block)
         text = text.removeprefix(_BYTE_ORDER_MARK) if is_first else text
-        part, rest = (text, "") if is_last else _cut(text)
+        part, rest = (text, "") if is_last else _cut(text, ends)
         is_first = False
         if part:
             yield part
@@ -83,11 +86,10 @@ def _encoding_of(beginning: bytes) -> str:
     return "utf-8" if is_text else guessed_encoding(lines) or "utf-8"
 
 
-def _cut(text: str) -> tuple[str, str]:
-    """The text up to the last boundary and the rest; no rest if the text ends a line."""
-    if text.endswith("\n"):
-        return text, ""
-    cut = max((match.end() for match in _BOUNDARY.finditer(text)), default=len(text))
+def _cut(text: str, ends: Sequence[re.Pattern[str]]) -> tuple[str, str]:
+    """The text up to the last of the first ends that it has, and the rest."""
+    cuts = (max((match.end() for match in end.finditer(text)), default=0) for end in ends)
+    cut = next(filter(None, cuts), len(text))
     return text[:cut], text[cut:]
 
 
@@ -125,12 +127,8 @@ class Output:
         if written and read and stat.S_ISREG(written.st_mode) and os.path.samestat(written, read):
             raise TextFileError(f"{path or 'standard input'} is the output too; name another file")
 
-    def write(self, text: str) -> None:
-        """Raises BrokenPipeError if the reader is gone."""
-        self.write_bytes(text.encode("utf-8"))
-
     def write_bytes(self, content: bytes) -> None:
-        """As `write`."""
+        """Raises BrokenPipeError if the reader is gone."""
         with self._naming_errors():
             self._begin()
             if self._file is None:

@@ -8,22 +8,19 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 from tqdm import tqdm
 
 from model.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
-from service.commands.document_names import is_document, output_name
-from service.commands.failure import fail, importing
+from service.commands.process import fail, importing
 from service.commands.text_files import Output, read_parts
-from service.errors import ServiceError
 from service.settings import BUNDLED
 
 if TYPE_CHECKING:
     from service.offline import OfflineTranslator
-    from service.translation.glossary import Glossary
 
 
 @click.command()
@@ -59,6 +56,9 @@ if TYPE_CHECKING:
 @click.option("--keep", multiple=True, help="A string that stays as it is; may be repeated.")
 @click.option("--glossary", type=TEXT_FILE, help="CSV or TSV file of terms and their translations.")
 @click.option(
+    "--join-lines", is_flag=True, help="Plain text is wrapped: only a blank line ends a paragraph."
+)
+@click.option(
     "--replace", is_flag=True, help="Also what PO, XLIFF and TS files have a translation of."
 )
 @click.option(
@@ -81,6 +81,7 @@ def translate(
     max_slots: int,
     keep: tuple[str, ...],
     glossary: Path | None,
+    join_lines: bool,
     replace: bool,
     output: str,
 ) -> None:
@@ -90,9 +91,12 @@ def translate(
     text: a text of a hundred lines gives a hundred lines, and what is translated is written at
     once, so that large files take little memory.
     """
+    with importing():
+        from service.glossary_files import read_glossary
+        from service.offline import OfflineOptions, OfflineTranslator
+        from service.translation.glossary import Glossary
+
     try:
-        with importing():
-            from service.offline import OfflineOptions, OfflineTranslator
         options = OfflineOptions(
             device,
             precision,
@@ -100,42 +104,46 @@ def translate(
             beam_size,
             length_penalty,
             keep=keep,
-            glossary=_read_glossary(glossary) if glossary else None,
+            glossary=Glossary(read_glossary(glossary)) if glossary else None,
+            split_sentences="nonewlines" if join_lines else True,
         )
         pair = None if source == "auto" else (source, target)
         with contextlib.ExitStack() as opened:
-            pieces = [
-                _Piece(opened.enter_context(Output(path)), inputs)
+            planned = [
+                (opened.enter_context(Output(path)), inputs)
                 for path, inputs in _planned(files, _made(output))
             ]
-            for piece in pieces:
-                for file in piece.inputs:
-                    piece.output.require_other_than(file)
+            for written, inputs in planned:
+                for file in inputs:
+                    written.require_other_than(file)
             translator = opened.enter_context(OfflineTranslator(models, options, pair))
             translator.check(source, target)
-            for piece in pieces:
-                _translate(translator, piece, source, target, replaces=replace)
+            for written, inputs in planned:
+                if (file := inputs[0]) is not None and _is_document(file):
+                    written.write_bytes(_document(translator, file, source, target, replace))
+                else:
+                    for text in _texts(translator, inputs, source, target, join_lines):
+                        written.write_bytes(text.encode())
     except ValueError as error:
         fail(str(error))
 
 
-def _read_glossary(path: Path) -> Glossary:
-    """Raises ValueError."""
-    from service.glossary_files import CSV, TSV, is_tab_separated, read_entries
-    from service.translation.glossary import Glossary
+def _is_document(path: Path) -> bool:
+    """Whether the file has a format of its own, which may be refused; any other is plain text."""
+    from service.translation.documents.formats import FORMATS, SAVE_AS
 
-    media_type = TSV if is_tab_separated(path.suffix.lstrip(".")) else CSV
-    try:
-        return Glossary(read_entries(path.read_text(encoding="utf-8"), media_type))
-    except (OSError, ServiceError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+    suffix = path.suffix.lower()
+    return (suffix in FORMATS or suffix in SAVE_AS) and suffix != ".txt"
 
 
-class _Piece(NamedTuple):
-    """An output, and what it gets the translation of: texts, or one file of another format."""
+def _output_name(path: Path) -> str:
+    """The name of the file's translation: its own, but for formats that become others."""
+    from service.translation.documents.formats import FORMATS
 
-    output: Output
-    inputs: Sequence[Path | None]
+    found = FORMATS.get(path.suffix.lower())
+    if found is None or found.suffix == path.suffix.lower():
+        return path.name
+    return path.with_suffix(found.suffix).name
 
 
 def _made(output: str) -> Path | None:
@@ -158,26 +166,22 @@ def _planned(
     Raises ValueError.
     """
     if output is None or not output.is_dir():
-        if len(files) > 1 and any(map(is_document, files)):
+        if len(files) > 1 and any(map(_is_document, files)):
             raise ValueError("several files with a document among them need a directory for -o")
         return [(output, files or (None,))]
     if not files:
         raise ValueError(f"{output} is a directory, which needs FILES")
-    paths = [output / output_name(file) for file in files]
+    paths = [output / _output_name(file) for file in files]
     name, count = Counter(path.name for path in paths).most_common(1)[0]
     if count > 1:
         raise ValueError(f"{count} files would be written to {output / name}")
     return [(path, [file]) for path, file in zip(paths, files, strict=True)]
 
 
-def _translate(
-    translator: OfflineTranslator, piece: _Piece, source: str, target: str, *, replaces: bool
-) -> None:
-    file = piece.inputs[0]
-    if file is None or not is_document(file):
-        for text in _translated(translator, piece.inputs, source, target):
-            piece.output.write(text)
-        return
+def _document(
+    translator: OfflineTranslator, file: Path, source: str, target: str, replaces: bool
+) -> bytes:
+    """The file's translation, with a progress bar if standard error is a terminal."""
     with tqdm(desc=file.name, unit=" characters", unit_scale=True, disable=None) as bar:
 
         def show(num_done: int, num_characters: int) -> None:
@@ -185,24 +189,25 @@ def _translate(
             bar.update(num_done - bar.n)
 
         try:
-            done = translator.translate_file(
+            return translator.translate_file(
                 file, source, target, replaces=replaces, on_progress=show
-            )
+            ).content
         except OSError as error:
             raise ValueError(f"cannot read {file}: {error.strerror or error}") from error
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
-    piece.output.write_bytes(done.content)
 
 
-def _translated(
-    translator: OfflineTranslator, files: Sequence[Path | None], source: str, target: str
+def _texts(
+    translator: OfflineTranslator,
+    files: Sequence[Path | None],
+    source: str,
+    target: str,
+    joins_lines: bool,
 ) -> Iterator[str]:
-    """Translate part by part, with a progress bar if standard error is a terminal.
-
-    Files are separate texts only if their language is detected.
-    """
-    parts = map(read_parts, files)
+    """Translate part by part, with a progress bar. Files are separate texts only if their language
+    is detected."""
+    parts = (read_parts(file, joins_lines) for file in files)
     texts: Iterable[Iterable[str]] = (
         parts if source == "auto" else [itertools.chain.from_iterable(parts)]
     )

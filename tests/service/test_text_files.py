@@ -40,6 +40,14 @@ def test_parts_joined_are_the_text_and_none_is_large(tmp_path: Path, text: str) 
     assert all(len(part.encode()) < 300_000 for part in parts)
 
 
+def test_lines_that_are_joined_come_in_whole_paragraphs(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("a line\nand its end\n\n" * 5000)
+    *parts, _ = read_parts(path, joins_lines=True)
+    assert len(parts) > 5
+    assert all(part.endswith("end\n\n") for part in parts)
+
+
 def test_a_byte_order_mark_is_no_text_at_the_beginning(tmp_path: Path) -> None:
     assert parts_of(tmp_path / "text", "\ufeff你好。\ufeff".encode()) == ["你好。\ufeff"]
 
@@ -58,7 +66,7 @@ def fail_with(path: Path, *texts: str) -> None:
     """Write the texts, and then end with an error."""
     with contextlib.suppress(KeyError), Output(path) as output:
         for text in texts:
-            output.write(text)
+            output.write_bytes(text.encode())
         raise KeyError
 
 

@@ -88,7 +88,7 @@ def assert_alike(
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("exported") / "zh-en"
-    export_checkpoint(ROOT / "checkpoints" / "zh-en", directory, "pegasus")
+    export_checkpoint(ROOT / "checkpoints" / "zh-en", directory)
     return directory
 
 

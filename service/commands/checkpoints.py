@@ -1,0 +1,250 @@
+"""The commands for checkpoints: train, evaluate, average, calibrate, check, import and export."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+
+from model.decoding.sentence import LEAST_SOURCE_TOKENS
+from service.commands.arguments import DEVICES, DIRECTORY, FILE, PRECISIONS
+from service.commands.process import fail, importing
+
+
+@click.command()
+@click.argument("recipe", type=FILE)
+@click.option("--run", "directory", type=DIRECTORY, required=True, help="Where the run lives.")
+@click.option("--device", type=DEVICES, default="auto", show_default=True)
+def train(recipe: Path, directory: Path, device: str) -> None:
+    """Train as RECIPE (a TOML file) says.
+
+    The run may be interrupted at any time; the same command goes on from the last save. The
+    finished checkpoint is left in the run's directory; each stage of a recipe has a directory of
+    its own there.
+    """
+    with importing("train"):
+        from model.backends.devices import resolve_device
+        from model.training.loop import train as train_stages
+
+    try:
+        finished = train_stages(recipe, directory, resolve_device(device))
+    except ValueError as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        with contextlib.suppress(OSError):
+            click.echo(
+                "dragoman: interrupted; the same command goes on from what it saved", err=True
+            )
+        raise
+    click.echo(f"finished: {click.format_filename(finished)}")
+
+
+@click.command()
+@click.argument("checkpoint", type=DIRECTORY)
+@click.option("--recipe", type=FILE, required=True, help="Names the corpora to measure on.")
+@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+@click.option("--device", type=DEVICES, default="auto", show_default=True)
+@click.option("--precision", type=PRECISIONS, default="float32", show_default=True)
+@click.option(
+    "--lowercase-tokenized",
+    is_flag=True,
+    help="BLEU on lower-cased text cut by the Moses tokenizer, as older papers report it.",
+)
+@click.option(
+    "--max-source-tokens",
+    type=click.IntRange(min=LEAST_SOURCE_TOKENS),
+    help="Cut sentences of more tokens; default: what the checkpoint asks for.",
+)
+@click.option(
+    "--sentences",
+    type=click.IntRange(min=1),
+    help="Only so many sentences of each corpus, from its beginning; default: all.",
+)
+def evaluate(
+    checkpoint: Path,
+    recipe: Path,
+    split: str,
+    device: str,
+    precision: str,
+    lowercase_tokenized: bool,
+    max_source_tokens: int | None,
+    sentences: int | None,
+) -> None:
+    """Measure CHECKPOINT's BLEU and chrF with sacrebleu, corpus by corpus.
+
+    Every line is translated as the server would translate it.
+    """
+    with importing("train"):
+        from model.training.evaluation import evaluate as measure
+        from service.offline import OfflineOptions, OfflineTranslator
+
+    options = OfflineOptions(device, precision, max_source_tokens=max_source_tokens)
+    try:
+        with OfflineTranslator([checkpoint], options) as translator:
+            scores = measure(
+                translator.translate_all, recipe, split, lowercase_tokenized, sentences
+            )
+    except ValueError as error:
+        fail(str(error))
+    header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")
+    click.echo("{:<24} {:<10} {:>9} {:>6} {:>6} {:>11}".format(*header))
+    for score in scores:
+        click.echo(
+            f"{score.corpus:<24} {score.direction:<10} {score.sentences:>9} "
+            f"{score.bleu:>6.2f} {score.chrf:>6.2f} {score.sentences_per_second:>11.1f}"
+        )
+    for signature in sorted(
+        {s for row in scores for s in (row.bleu_signature, row.chrf_signature)}
+    ):
+        click.echo(signature)
+
+
+@click.command()
+@click.argument("sources", nargs=-1, type=DIRECTORY, required=True)
+@click.argument("destination", type=DIRECTORY)
+@click.option(
+    "--rounded",
+    "is_rounded",
+    is_flag=True,
+    help="Give weights that differ between SOURCES the precision of bfloat16, so that a "
+    "repository stores them in less space.",
+)
+def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> None:
+    """Write the mean of the weights of SOURCES as the checkpoint DESTINATION.
+
+    They must have been trained from the same checkpoint, as several second stages are:
+
+    \b
+    dragoman average runs/zh-en-longer/checkpoint runs/zh-en-copying/checkpoint averaged
+    """
+    with importing():
+        from model.training.averaging import average_checkpoints
+
+    try:
+        average_checkpoints(sources, destination, is_rounded)
+    except ValueError as error:
+        fail(str(error))
+    click.echo(f"averaged: {click.format_filename(destination)}")
+
+
+@click.command()
+@click.argument("checkpoint", type=DIRECTORY)
+@click.option("--recipe", type=FILE, required=True, help="Names the corpora: train and dev sets.")
+@click.option(
+    "--sentences",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Dev sentences per corpus and direction.",
+)
+def calibrate(checkpoint: Path, recipe: Path, sentences: int) -> None:
+    """Measure on dev sets which attention heads of CHECKPOINT align words, and how its
+    log-probabilities say whether words and sentences are right; write both to its config.json.
+    """
+    with importing("train"):
+        from model.training.calibration import calibrate as choose
+
+    try:
+        result = choose(checkpoint, recipe, sentences)
+    except (ValueError, OSError) as error:
+        fail(str(error))
+    choice = result.heads
+    heads = ", ".join(f"{layer}.{head}" for layer, head in choice.heads)
+    click.echo(
+        f"calibrated: {checkpoint}: heads {heads} align {choice.accuracy:.1f} % of "
+        f"{choice.num_anchors} anchors, the default ones {choice.default_accuracy:.1f} %; "
+        f"confidence is calibrated on {result.num_sentences} sentences"
+    )
+
+
+@click.command()
+@click.argument("directory", type=DIRECTORY)
+def check(directory: Path) -> None:
+    """Verify the checkpoint DIRECTORY: sums, sizes, types, ids, and its self-test.
+
+    The self-test is a few translations that the weights gave when they were saved. It is computed
+    in float32, whatever a server would use. Also shows the instruction set that a server on this
+    CPU uses.
+    """
+    with importing():
+        from model.backends.native import choose_instruction_set, kernel_names
+        from model.checking import check_checkpoint
+
+    try:
+        instruction_set = choose_instruction_set()
+        result = check_checkpoint(directory)
+    except ValueError as error:
+        fail(str(error))
+    click.echo(
+        f"checked: {directory}: {result.name}, {result.num_files} files, "
+        f"{result.num_parameters} parameters, {result.num_sentences} translations with "
+        f"log-probabilities within {result.largest_difference:.4f}"
+    )
+    click.echo(f"instruction set: {instruction_set} (this CPU has {', '.join(kernel_names())})")
+
+
+@click.command("import")
+@click.argument("source")
+@click.argument("destination", type=DIRECTORY)
+@click.option("--revision", help="Branch, tag or commit of a Hub model; default: its main branch.")
+@click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
+@click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")
+def import_(
+    source: str,
+    destination: Path,
+    revision: str | None,
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+) -> None:
+    """Write the model SOURCE as the checkpoint DESTINATION.
+
+    SOURCE is a directory in Hugging Face layout, a fairseq archive, or a Hub id:
+
+    \b
+    dragoman import Helsinki-NLP/opus-mt-de-en checkpoints/de-en
+    dragoman import facebook/nllb-200-distilled-600M checkpoints/nllb
+    dragoman import models/wmt/model.pt checkpoints/wmt --source-lang en --target-lang de
+
+    Families: Marian, M2M-100 and NLLB-200, mBART-50, fairseq Transformers. The languages are named
+    where the model does not say them, and otherwise choose among those that it has. Each option
+    may be given several times.
+    """
+    with importing():
+        from model.importers.imported import Wanted
+        from model.importers.resolve import import_source
+
+    try:
+        import_source(source, destination, revision, Wanted(sources, targets))
+    except ValueError as error:
+        fail(str(error))
+    click.echo(f"imported: {click.format_filename(destination)}")
+
+
+@click.command()
+@click.argument("checkpoint", type=DIRECTORY)
+@click.argument("destination", type=DIRECTORY)
+@click.option(
+    "--format",
+    "name",
+    type=click.Choice(["marian", "m2m_100", "pegasus"]),
+    help="Default: by the architecture.",
+)
+def export(checkpoint: Path, destination: Path, name: str | None) -> None:
+    """Write CHECKPOINT as the Hugging Face directory DESTINATION, in float32.
+
+    transformers loads it, and ct2-transformers-converter makes a CTranslate2 model of it. The
+    format follows from the architecture: marian for post-norm, pegasus for pre-norm checkpoints,
+    m2m_100 for what was imported from M2M-100 or NLLB-200.
+
+    \b
+    dragoman export checkpoints/zh-en exported
+    """
+    with importing():
+        from model.exporters.huggingface import export_checkpoint
+
+    try:
+        export_checkpoint(checkpoint, destination, name)
+    except ValueError as error:
+        fail(str(error))
+    click.echo(f"exported: {click.format_filename(destination)}")

@@ -1,0 +1,364 @@
+"""The commands for what a server's database has: glossaries, API keys and suggestions."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import click
+
+from service.commands.arguments import FILE, FILE_PATH
+from service.commands.process import fail
+from service.errors import ServiceError, StorageFailed, UnknownGlossary
+from service.glossary_files import CSV, TSV, read_glossary, write_entries
+from service.settings import Settings, read_settings
+from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
+from service.stores.database import PATIENT_SECONDS, DatabaseError
+from service.stores.glossaries import GlossaryStore
+from service.stores.keys import KeyStore, Used, month_of
+from service.stores.suggestions import SuggestionStore
+from service.translation.glossary import GlossaryEntry
+
+
+class _Closing(Protocol):
+    def close(self) -> None: ...
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Store = TypeVar("_Store", bound=_Closing)
+_FILE_TYPE = click.Choice(["csv", "tsv"])
+_DEFAULT = "default"
+_LIMITS = {
+    "requests_per_minute": "Requests in any 60 seconds.",
+    "characters_per_minute": "Characters in any 60 seconds.",
+    "concurrent_requests": "Requests in progress at the same time.",
+}
+_IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(1))
+
+
+def _database(command: _Command) -> _Command:
+    """Adds the parameter `database`, from the flag or the server's other settings."""
+
+    def read(_: click.Context, __: click.Parameter, value: Path | None) -> Path:
+        try:
+            path = read_settings(Settings, {"database": value} if value else {}).database
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+        if path is None:
+            raise click.BadParameter(
+                "there is none: name the server's file with --database or DRAGOMAN_DATABASE"
+            )
+        return path
+
+    help_text = "The server's SQLite file. [default: DRAGOMAN_DATABASE]"
+    return click.option("--database", type=FILE_PATH, callback=read, help=help_text)(command)
+
+
+@contextlib.contextmanager
+def _opened(
+    open_store: Callable[[Path, float], _Store], path: Path, *, is_new: bool = False
+) -> Iterator[_Store]:
+    """A store that closes at the end; what the database or the store refuses ends the command with
+    one line. `is_new`: the database is created if it is missing."""
+    if not is_new and not path.exists():
+        fail(f"there is no database {path}")
+    try:
+        with contextlib.closing(open_store(path, PATIENT_SECONDS)) as store:
+            yield store
+    except StorageFailed as error:
+        fail(f"the database {path} cannot be used: {error.__cause__ or error}")
+    except (DatabaseError, ServiceError) as error:
+        fail(str(error))
+
+
+@click.group()
+def glossary() -> None:
+    """Terms that translations must have. A server with the same database uses them at once."""
+
+
+@glossary.command("add")
+@click.argument("name")
+@click.argument("source_term")
+@click.argument("target_term")
+@click.option("--from", "source", help="Source language; needed for a new glossary.")
+@click.option("--to", "target", help="Target language; needed for a new glossary.")
+@click.option("--case-sensitive", is_flag=True)
+@_database
+def add_term(
+    name: str,
+    source_term: str,
+    target_term: str,
+    source: str | None,
+    target: str | None,
+    case_sensitive: bool,
+    database: Path,
+) -> None:
+    """Add a term to the glossary NAME, or replace it."""
+    entry = GlossaryEntry(source_term, target_term, case_sensitive)
+    with _opened(GlossaryStore, database, is_new=True) as store:
+        try:
+            found = store.get(name, EVERYBODY)
+        except UnknownGlossary:
+            if not (source and target):
+                fail(f"there is no glossary {name!r}; for a new one give --from and --to")
+            _replace(store, name, (source, target), [entry])
+            return
+        others = [one for one in store.entries(name, EVERYBODY) if one.source != source_term]
+        _replace(store, name, (found.source, found.target), [*others, entry])
+
+
+@glossary.command("import")
+@click.argument("name")
+@click.argument("file", type=FILE)
+@click.option("--from", "source", required=True, help="Source language.")
+@click.option("--to", "target", required=True, help="Target language.")
+@click.option("--format", "suffix", type=_FILE_TYPE, help="Default: by the file's name.")
+@_database
+def import_terms(
+    name: str, file: Path, source: str, target: str, suffix: str | None, database: Path
+) -> None:
+    """Store the CSV or TSV FILE as the glossary NAME."""
+    try:
+        entries = read_glossary(file, suffix)
+    except ValueError as error:
+        fail(str(error))
+    with _opened(GlossaryStore, database, is_new=True) as store:
+        _replace(store, name, (source, target), entries)
+
+
+@glossary.command("export")
+@click.argument("name")
+@click.option("--format", "suffix", type=_FILE_TYPE, default="csv")
+@_database
+def export_terms(name: str, suffix: str, database: Path) -> None:
+    """Write the glossary NAME to standard output."""
+    with _opened(GlossaryStore, database) as store:
+        entries = store.entries(name, EVERYBODY)
+    click.echo(write_entries(entries, TSV if suffix == "tsv" else CSV), nl=False)
+
+
+@glossary.command("show")
+@click.argument("name")
+@_database
+def show_terms(name: str, database: Path) -> None:
+    """Print the terms of the glossary NAME."""
+    with _opened(GlossaryStore, database) as store:
+        for entry in store.entries(name, EVERYBODY):
+            mark = "  (case-sensitive)" if entry.case_sensitive else ""
+            click.echo(f"{entry.source} -> {entry.target}{mark}")
+
+
+@glossary.command("list")
+@_database
+def list_glossaries(database: Path) -> None:
+    """Print all glossaries: name, languages and number of terms.
+
+    The name of a key's glossary begins with the id of the key and a slash; other commands take it
+    so.
+    """
+    with _opened(GlossaryStore, database) as store:
+        for one in store.all(EVERYBODY):
+            name = Owner(one.owner).qualified(one.name)
+            click.echo(f"{name}\t{one.source}-{one.target}\t{one.num_entries}")
+
+
+@glossary.command("remove")
+@click.argument("name")
+@_database
+def remove_glossary(name: str, database: Path) -> None:
+    """Remove the glossary NAME."""
+    with _opened(GlossaryStore, database) as store:
+        store.remove(name, EVERYBODY)
+
+
+def _replace(
+    store: GlossaryStore, name: str, pair: tuple[str, str], entries: Sequence[GlossaryEntry]
+) -> None:
+    found, _ = store.replace(name, *pair, entries, EVERYBODY)
+    click.echo(f"{found.name}: {found.source} to {found.target}, {found.num_entries} terms")
+
+
+class _Limit(click.ParamType[int | str]):
+    """A whole number, or "default"."""
+
+    name = "number|default"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> int | str:
+        if value == _DEFAULT or (str(value).isdecimal() and len(str(value)) <= 15):
+            return _DEFAULT if value == _DEFAULT else int(value)
+        self.fail(f"{value!r} is neither a whole number nor {_DEFAULT}", param, context)
+
+
+def _key_options(command: _Command) -> _Command:
+    """The options of a key, as flags."""
+    for name, meaning in reversed(_LIMITS.items()):
+        help_text = f"{meaning} 0: no limit. {_DEFAULT}: as the server's setting."
+        flag = f"--{name.replace('_', '-')}"
+        command = click.option(flag, type=_Limit(), help=help_text)(command)
+    month = "Quota of characters a month (UTC). 0: none."
+    command = click.option("--characters-per-month", type=click.IntRange(0), help=month)(command)
+    expires = "When the key ends, in UTC: 2027-01-31 or 2027-01-31T12:00, or never."
+    command = click.option("--expires", "expires_seconds", type=_Time(), help=expires)(command)
+    return click.option("--name", help="Whose key it is; shown in the list.")(command)
+
+
+class _Time(click.ParamType[float | str]):
+    """A time in UTC as seconds since the epoch, or "never"."""
+
+    name = "time|never"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> float | str:
+        if value == "never":
+            return "never"
+        try:
+            return datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            self.fail(f"{value!r} is no time such as 2027-01-31", param, context)
+
+
+@click.group()
+def keys() -> None:
+    """Make, list, change and revoke the API keys of a server.
+
+    They are in the server's database. A running server takes changes up within seconds.
+    """
+
+
+@keys.command("create")
+@_key_options
+@click.option("--admin", "is_admin", is_flag=True, help="It may change the glossaries of all keys.")
+@_database
+def create_key(database: Path, *, is_admin: bool, **given: int | float | str | None) -> None:
+    """Make a key and show it, this one time: only a digest of it is stored."""
+    with _opened(KeyStore, database, is_new=True) as store:
+        written, key = store.create(_changed(KeyOptions(), given), is_admin=is_admin)
+    click.echo(f"id {key.id}", err=True)
+    click.echo(written)
+
+
+@keys.command("list")
+@click.option("--json", "is_json", is_flag=True, help="A JSON object a line.")
+@_database
+def list_keys(database: Path, is_json: bool) -> None:
+    """List the keys, their limits, and the characters they have used this month."""
+    month = month_of(time.time())
+    with _opened(KeyStore, database) as store:
+        usage = store.read_usage(month)
+        rows = [_row(key, usage.get((key.id, month), Used())) for key in store.read_keys().values()]
+    for row in rows:
+        shown = (f"{name}={value}" for name, value in row.items() if value is not None)
+        click.echo(json.dumps(row, ensure_ascii=False) if is_json else "  ".join(shown))
+
+
+@keys.command("change")
+@click.argument("key_id", metavar="ID")
+@_key_options
+@_database
+def change_key(database: Path, key_id: str, **given: int | float | str | None) -> None:
+    """Change what is given of the key ID."""
+    with _opened(KeyStore, database) as store:
+        store.change(key_id, _changed(_find(store, key_id).options, given))
+
+
+@keys.command("revoke")
+@click.argument("key_id", metavar="ID")
+@_database
+def revoke_key(database: Path, key_id: str) -> None:
+    """End the key ID for good."""
+    with _opened(KeyStore, database) as store:
+        store.revoke(_find(store, key_id).id)
+
+
+def _find(store: KeyStore, key_id: str) -> ApiKey:
+    key = store.read_keys().get(key_id)
+    return key or fail(f"there is no key with the id {key_id}; see dragoman keys list")
+
+
+def _changed(options: KeyOptions, given: dict[str, int | float | str | None]) -> KeyOptions:
+    """The options with those that are given; "default" and "never" stand for None."""
+    values: dict[str, Any] = {
+        name: None if name != "name" and value in (_DEFAULT, "never") else value
+        for name, value in given.items()
+        if value is not None
+    }
+    return dataclasses.replace(options, **values)
+
+
+def _row(key: ApiKey, used: Used) -> dict[str, int | str | None]:
+    options = key.options
+    expires = options.expires_seconds
+    return {
+        "id": key.id,
+        "name": options.name,
+        "state": _state(key),
+        "admin": key.is_admin or None,
+        "created": _date(key.created_seconds),
+        "expires": None if expires is None else _date(expires),
+        "requests_this_month": used.requests,
+        "characters_this_month": used.characters,
+        "characters_per_month": options.characters_per_month,
+        **{name: getattr(options, name) for name in _LIMITS},
+    }
+
+
+def _state(key: ApiKey) -> str:
+    if key.revoked_seconds is not None:
+        return "revoked"
+    return "valid" if key.is_valid(time.time()) else "expired"
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%MZ")
+
+
+@click.group()
+def suggestions() -> None:
+    """Read what clients suggested at /suggest, and put it into use.
+
+    An approved suggestion is the answer to exactly its text, in its languages and format.
+    """
+
+
+@suggestions.command("list")
+@click.option("--approved", is_flag=True, help="Only those in use; else only those that wait.")
+@_database
+def list_suggestions(database: Path, approved: bool) -> None:
+    """List suggestions, a JSON object a line."""
+    with _opened(SuggestionStore, database) as store:
+        for one in store.read():
+            if one.is_approved == approved:
+                shown = {"id": one.id, **one.pair._asdict(), "suggestion": one.suggestion}
+                click.echo(json.dumps(shown, ensure_ascii=False))
+
+
+@suggestions.command("approve")
+@_IDS
+@_database
+def approve_suggestions(database: Path, ids: tuple[int, ...]) -> None:
+    """Put suggestions into use; a running server does so within seconds."""
+    with _opened(SuggestionStore, database) as store:
+        _require_all(store.approve(ids), ids)
+
+
+@suggestions.command("remove")
+@_IDS
+@_database
+def remove_suggestions(database: Path, ids: tuple[int, ...]) -> None:
+    """Forget suggestions."""
+    with _opened(SuggestionStore, database) as store:
+        _require_all(store.remove(ids), ids)
+
+
+def _require_all(count: int, ids: tuple[int, ...]) -> None:
+    if count < len(ids):
+        fail(f"{count} of {len(ids)} suggestions were found; see dragoman suggestions list")
