@@ -18,7 +18,7 @@ from tests.fuzz.limits import time_limit
 from tests.fuzz.mutations import TRUNCATIONS, mutated, mutated_archive, truncated
 from tests.service.translation.documents.samples import OPTIONS, SAMPLES, archive, capitals, pdf
 
-ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
+ARCHIVES = (".docx", ".pptx", ".odt", ".odp", ".epub")
 _LAUGHS = "".join(
     f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' if n else '<!ENTITY l0 "ha">' for n in range(10)
 )
@@ -30,6 +30,7 @@ _MEMBERS = {
     ".docx": "word/document.xml",
     ".pptx": "ppt/slides/slide1.xml",
     ".odt": "content.xml",
+    ".odp": "content.xml",
     ".epub": "META-INF/container.xml",
 }
 

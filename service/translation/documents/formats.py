@@ -47,6 +47,7 @@ def _formats() -> dict[str, FileFormat]:
         ((".pptx",), office.parse_slides, f"{_OFFICE}.presentationml.presentation"),
         ((".xlsx",), tables.parse_workbook, f"{_OFFICE}.spreadsheetml.sheet"),
         ((".odt",), office.parse_open_text, "application/vnd.oasis.opendocument.text"),
+        ((".odp",), office.parse_open_slides, "application/vnd.oasis.opendocument.presentation"),
         ((".epub",), pages.parse_epub, "application/epub+zip"),
     ]
     formats = {
@@ -60,7 +61,7 @@ def _formats() -> dict[str, FileFormat]:
 FORMATS: Mapping[str, FileFormat] = _formats()
 SAVE_AS: Mapping[str, str] = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
-    **dict.fromkeys((".ppt", ".odp", ".key"), ".pptx"),
+    **dict.fromkeys((".ppt", ".key"), ".pptx"),
     **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), ".xlsx"),
 }
 """The endings of formats that are not read, with what their programs can save a file as."""

@@ -1,6 +1,7 @@
 """Text with inline codes, such as runs and links, spelled as HTML for the tag engine.
 
-A pair of codes becomes `<span i="0">...</span>`, a code by itself `<wbr i="1">`, one that ends a
+A pair of codes becomes `<span i="0">...</span>`, or `<sup i="0">...</sup>` around what stands lower
+or higher than its line; a code by itself becomes `<wbr i="1">`, one that ends a
 sentence and keeps its place `<br i="2">`, and one that reads as a word `<code i="3">...</code>`.
 The tag engine places the first two by alignment, and keeps the last as a placeholder.
 """
@@ -15,9 +16,10 @@ import regex
 from service.translation.documents.segments import has_letters
 
 _TAG = regex.compile(
-    r'<(?:(?P<end>/span)|(?P<name>span|wbr|br) i="(?P<number>\d++)")>'
+    r'<(?:(?P<end>/(?:span|sup))|(?P<name>span|sup|wbr|br) i="(?P<number>\d++)")>'
     r'|<code i="(?P<word>\d++)">[^<>]*+</code>'
 )
+_PAIRS = ("span", "sup")
 _UNSPACED = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u3000-\u303f\uff00-\uff65]"
 )
@@ -51,7 +53,7 @@ class InlineText:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._opened: list[int] = []
+        self._opened: list[str] = []
         self.codes: list[Code] = []
         self.has_letters = False
 
@@ -65,15 +67,14 @@ class InlineText:
         self._parts.append(escaped)
         self.has_letters = self.has_letters or has_letters(_REFERENCE.sub("", escaped))
 
-    def open(self, written: str, closing: str) -> int:
-        """Begin a pair -> its number."""
-        self._opened.append(self._add("span", written, closing))
-        return self._opened[-1]
+    def open(self, written: str, closing: str, *, is_script: bool = False) -> int:
+        """Begin a pair -> its number. `is_script`: its text is a subscript or superscript."""
+        self._opened.append("sup" if is_script else "span")
+        return self._add(self._opened[-1], written, closing)
 
     def close(self) -> None:
         """End the last pair that was begun."""
-        self._opened.pop()
-        self._parts.append("</span>")
+        self._parts.append(f"</{self._opened.pop()}>")
 
     def single(self, written: str) -> None:
         """Add a code that the alignment places."""
@@ -107,9 +108,9 @@ class InlineText:
                 yield Event("close", self.codes[number].closing, number)
                 continue
             number = int(match["number"] or match["word"])
-            if match["name"] == "span":
+            kind: Literal["open", "code"] = "open" if match["name"] in _PAIRS else "code"
+            if kind == "open":
                 opened.append(number)
-            kind: Literal["open", "code"] = "open" if match["name"] == "span" else "code"
             yield Event(kind, self.codes[number].written, number)
         if position < len(translation):
             yield Event("text", translation[position:])

@@ -1,14 +1,15 @@
-"""DOCX, PPTX and ODT: the paragraphs of archives of XML."""
+"""DOCX, PPTX, ODT and ODP: the paragraphs of archives of XML."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import regex
 from langcodes import Language
 
+from service.errors import InvalidDocument
 from service.translation.documents.archive import Archive, ArchiveFile, texts_of
 from service.translation.documents.runs import (
     DRAWING,
@@ -37,11 +38,15 @@ _SLIDE_MEMBER = regex.compile(
     r"\d++\.xml"
 )
 _DRAWING_LANGUAGE = regex.compile(r"""(?<=<a:rPr\s(?:[^<>]*\s)?lang=["'])[^"']*+""")
-_TEXT_MEMBERS = ("content.xml", "styles.xml")
+_CONTENT, _STYLES, _TYPE = "content.xml", "styles.xml", "mimetype"
 _TEXT_LANGUAGE = regex.compile(r"""\sfo:(language|country)="([^"]++)\"""")
 _TEXT_ASIAN_LANGUAGE = regex.compile(r"""\sstyle:(language|country)-asian="([^"]++)\"""")
 _TEXT_PARAGRAPHS = frozenset({"text:p", "text:h"})
 _TEXT_PAIRS = frozenset({"text:span", "text:a", "text:meta", "text:ruby", "text:ruby-base"})
+_TEXT_SCRIPT = regex.compile(
+    r"""<style:style\s[^<>]*?style:name="([^"]++)"[^<>]*+>\s*+"""
+    r"""<style:text-properties\s[^<>]*?style:text-position="(?:su|-?[1-9])"""
+)
 _TEXT_STOPS = frozenset({"text:tab", "text:line-break"})
 
 
@@ -71,9 +76,29 @@ def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
 
 def parse_open_text(content: bytes, options: FileOptions) -> ArchiveFile:
     """ODT: the document, and the headers and footers of its styles."""
-    archive = Archive(content, "an ODT", "content.xml")
+    archive = _open_document(content, "an ODT", b"text")
+    return _open_document_file(archive, options, _open_text_places)
+
+
+def parse_open_slides(content: bytes, options: FileOptions) -> ArchiveFile:
+    """ODP: slides and their notes; masters and layouts, which are styles, stay."""
+    archive = _open_document(content, "an ODP", b"presentation")
+    return _open_document_file(archive, options, _no_places)
+
+
+def _open_document(content: bytes, kind: str, media_type: bytes) -> Archive:
+    archive = Archive(content, kind, _CONTENT)
+    if _TYPE in archive.names and not archive.has_inside(_TYPE, b"opendocument." + media_type):
+        raise InvalidDocument(f"the file is not {kind} file, as its mimetype says")
+    return archive
+
+
+def _open_document_file(
+    archive: Archive, options: FileOptions, style_places: Callable[[XmlText], Iterator[Place]]
+) -> ArchiveFile:
     edits = functools.partial(_open_text_edits, options.target)
-    return ArchiveFile(archive, texts_of(archive, _TEXT_MEMBERS, _open_text_places, edits))
+    texts = texts_of(archive, [_CONTENT], _open_text_places, edits)
+    return ArchiveFile(archive, {**texts, **texts_of(archive, [_STYLES], style_places, edits)})
 
 
 def _locale(language: str) -> str:
@@ -105,10 +130,14 @@ def _open_text_edits(target: str, xml: XmlText) -> Iterator[Edit]:
 
 
 def _open_text_places(xml: XmlText) -> Iterator[Place]:
+    scripts = set(_TEXT_SCRIPT.findall(xml.source))
+
     def role(index: int) -> Role:
         name = xml.tokens[index].name
         if name in _TEXT_STOPS:
             return "stop"
+        if name == "text:span" and xml.attribute(index, "text:style-name") in scripts:
+            return "script"
         return "pair" if name in _TEXT_PAIRS else "single"
 
     return InlineContent(xml, _TEXT_PARAGRAPHS, role).all_places()

@@ -18,6 +18,7 @@ from service.translation.documents.segments import Place
 from service.translation.documents.xml_text import XmlText
 
 _DRAWING_PARAGRAPH = frozenset({"a:p"})
+_SCRIPT = regex.compile(r"vertAlign\s++(?:w:)?val=[\"']su[bp]|\sbaseline=[\"']-?[1-9]")
 _EMPTY = regex.compile(r"<[\w:]++\s*+(?:/>|>\s*+</[\w:]++>)")
 
 
@@ -116,7 +117,8 @@ class _Paragraph:
             self.inline.close()
         self._current = look
         if look != self._base:
-            self._turns[self.inline.open("", "")] = self._looks[look]
+            is_script = _SCRIPT.search(look) is not None
+            self._turns[self.inline.open("", "", is_script=is_script)] = self._looks[look]
 
     def _run(self, text: str, properties: str) -> str:
         run, name = self._names.run, self._names.text

@@ -30,9 +30,9 @@ _MAX_DEPTH = 200
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _ENCODING = regex.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
 _ATTRIBUTE = regex.compile(r"""\s(?P<name>[^\s=<>/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
-Role = Literal["pair", "single", "stop"]
-"""What an element in a text is: tags around text, or a code that moves with its neighbours or ends
-a sentence."""
+Role = Literal["pair", "script", "single", "stop"]
+"""What an element in a text is: tags around text, which may be a subscript or superscript, or a
+code that moves with its neighbours or ends a sentence."""
 
 
 class XmlText:
@@ -159,7 +159,7 @@ class InlineContent:
         self._inline, self._first = InlineText(), index
         while index < last:
             end = self._xml.end_of(index)
-            if self._is_apart(index) and self._role_of(index) != "pair":
+            if self._is_apart(index) and self._role_of(index) in ("single", "stop"):
                 yield from self._end(index)
                 self._first = index = end
             else:
@@ -181,8 +181,8 @@ class InlineContent:
             self._inline.stop(tag)
         elif token.kind is not Kind.START:
             self._inline.single(tag)
-        elif (role := self._role_of(index)) == "pair" and end > index + 1:
-            self._inline.open(tag, xml.written(end - 1, end))
+        elif (role := self._role_of(index)) in ("pair", "script") and end > index + 1:
+            self._inline.open(tag, xml.written(end - 1, end), is_script=role == "script")
         else:
             add = self._inline.stop if role == "stop" else self._inline.single
             add(xml.written(index, end))

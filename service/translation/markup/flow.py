@@ -21,7 +21,7 @@ MARK = "\ufffc"
 """Stands for one kept string (OBJECT REPLACEMENT CHARACTER)."""
 FindKept = Callable[[str], Sequence[Span]]
 """Finds the strings of a text that its translation must keep, in order."""
-_SCRIPT = regex.compile(r"<su[bp][\s>]", regex.IGNORECASE)
+_NO_SPACE = regex.compile(r"\S++")
 _SIGNS = regex.compile(r"(?=.*[\p{N}+−-])[^\p{L}\s]++")
 _ORDINAL = regex.compile(r"\p{N}++(?:st|nd|rd|th)", regex.IGNORECASE)
 _LONGEST_FORMULA = 30
@@ -130,8 +130,9 @@ class FlowBuilder:
         return not self._length and not self._tags
 
     @property
-    def ends_in_space(self) -> bool:
-        return bool(self._parts) and self._parts[-1].endswith(" ")
+    def end(self) -> str:
+        """Its last characters."""
+        return "".join(part[-4:] for part in self._parts[-4:])
 
     def add(self, text: str) -> None:
         """Add characters that are written as themselves."""
@@ -253,16 +254,23 @@ def _merged(spans: Iterable[Span]) -> Iterator[Span]:
 
 def _formulas(text: str, tags: Sequence[Tag]) -> Iterator[Span]:
     """Words with a number or sign in tags inside, or with subscripts or superscripts, such as H₂O
-    and m². A note's number after a word is none of it, nor is the end of an ordinal."""
+    and m². The end of an ordinal is none of it."""
     offsets = {tag.number: tag.offset for tag in tags}
     for tag in tags:
         if tag.is_opening and tag.partner in offsets and tag.offset > 0:
             word = _word_around(text, tag.offset, offsets[tag.partner])
             inner = text[tag.offset : offsets[tag.partner]]
-            is_script = isinstance(tag.written[0], str) and _SCRIPT.match(tag.written[0])
-            is_part = _SIGNS.fullmatch(inner) or (is_script and inner.isalnum())
-            if is_part and _is_formula(text[word.start : tag.offset], text[word.start : word.end]):
+            is_part = _SIGNS.fullmatch(inner) or (_is_script(tag) and _NO_SPACE.fullmatch(inner))
+            base = text[word.start : tag.offset]
+            is_ordinal = _ORDINAL.fullmatch(text, *word)
+            if is_part and base and not is_ordinal and (_is_script(tag, "sub") or _is_symbol(base)):
                 yield word
+
+
+def _is_script(tag: Tag, name: str = "su[bp]") -> bool:
+    written = tag.written[0]
+    found = isinstance(written, str) and regex.match(rf"<{name}[\s>]", written, regex.IGNORECASE)
+    return bool(found)
 
 
 def _word_around(text: str, start: int, end: int) -> Span:
@@ -275,11 +283,9 @@ def _word_around(text: str, start: int, end: int) -> Span:
     return Span(start, end)
 
 
-def _is_formula(base: str, word: str) -> bool:
-    """Whether letters are of units and the like rather than a word; `base`: those before the first
-    tag."""
-    is_symbol = len(base) <= 2 or not (base.islower() or base.istitle())
-    return bool(base) and is_symbol and not _ORDINAL.fullmatch(word)
+def _is_symbol(base: str) -> bool:
+    """Whether the letters before a tag are of units and the like rather than a word."""
+    return len(base) <= 2 or not (base.islower() or base.istitle())
 
 
 def spell_part(part: str | Flow) -> str:

@@ -1,18 +1,20 @@
-"""Tags in plain text, such as `<b0>...</b0>`: pairs around text become tags of a flow."""
+"""The flow of a plain text: tags in it, such as `<b0>...</b0>`, and branches of ICU messages."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import regex
 
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.flow import FindKept, Flow, FlowBuilder
 from service.translation.markup.scanner import Kind, Token
-from service.translation.placeholders import find_kept
+from service.translation.placeholders import Span, find_kept
 
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
+_CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
+_BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
 _TAG = regex.compile(
     r"(?<!⟦)<(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>"
 )
@@ -26,6 +28,15 @@ def text_flow(
     they are kept strings. If it `joins_lines`, a single line break is read as a space, or as
     nothing unless the language `is_spaced`."""
     builder = FlowBuilder({}, find)
+    if branches := _branches(text):
+        parts: list[str | Flow] = []
+        position = 0
+        for start, end in branches:
+            branch = text_flow(text[start:end], functools.partial(_find_in_branch, find))
+            parts += [text[position:start], branch]
+            position = end
+        builder.add_tag((*parts, text[position:]), 0, None)
+        return builder.build()
     add = functools.partial(_add_joined, builder, is_spaced) if joins_lines else builder.add
     position = 0
     for number, (token, partner) in enumerate(_pairs(text)):
@@ -34,6 +45,28 @@ def text_flow(
         position = token.end
     add(text[position:])
     return builder.build()
+
+
+def _branches(text: str) -> list[Span]:
+    """Where the texts of an ICU message stand, if it is one plural or choice."""
+    if not _CHOICE.match(text) or "'{" in text:
+        return []
+    depth = begin = 0
+    found = []
+    for match in _BRACE.finditer(text):
+        depth += 1 if match.group() == "{" else -1
+        if match.group() == "{" and depth == _BRANCH_DEPTH:
+            begin = match.end()
+        elif match.group() == "}" and depth == _BRANCH_DEPTH - 1:
+            found.append(Span(begin, match.start()))
+        if depth == 0:
+            return [] if text[match.end() :].strip() else found
+    return []
+
+
+def _find_in_branch(find: FindKept, text: str) -> Sequence[Span]:
+    """What stays in a branch: also the sign for the number."""
+    return sorted([*find(text), *(Span(*match.span()) for match in _NUMBER.finditer(text))])
 
 
 def _add_joined(builder: FlowBuilder, is_spaced: bool, text: str) -> None:

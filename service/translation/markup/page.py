@@ -40,7 +40,10 @@ _ATTRIBUTE_ESCAPES = {**CONTENT_ESCAPES, '"': "&quot;"}
 _SINGLE_QUOTED_ESCAPES = {**CONTENT_ESCAPES, "'": "&#39;"}
 _HAS_LETTER = regex.compile(r"\p{L}")
 _HAS_WORD = regex.compile(r"(?V1)[^\s\p{Extended_Pictographic}\uFE0F\u200D]|[0-9]")
-_LONGEST_SYMBOL = 12
+_LONGEST_SYMBOL, _MOST_TAGS = 12, 6
+_NUMBER = regex.compile(r"[\[(]?[\d,–*†‡§]+[\])]?")
+_NOTED = regex.compile(r"(?:\p{L}\p{Ll}{2,}|\p{Lo}|[.,;:!?\"”’)。，；：！？」』])\Z")
+"""What a note's number stands after; it is a part of a formula after other letters and digits."""
 _SYMBOL = regex.compile(r"\s*+(?:[#§¶†‡*^]|[\p{So}\p{Sm}--[<>=+]]){1,3}\uFE0F?\s*+", regex.V1)
 _PARTS = regex.compile(
     r"(?P<space>[ \t\n\f\r]++)"
@@ -123,16 +126,19 @@ class _Page:
         return index + 2 if has_raw else index + 1
 
     def _symbol_until(self, index: int) -> int | None:
-        """The index after a link whose text is only a symbol, such as `#` or `¶`; None for any
-        other."""
-        partner = self._partners.get(index)
-        if self._tokens[index].name != "a" or partner != index + 2:
+        """The index after a link whose text is only a symbol, such as `#` or `¶`, or after the
+        number of a note; None for any other."""
+        partner, name = self._partners.get(index), self._tokens[index].name
+        if name not in ("a", "sup") or partner is None or partner > index + _MOST_TAGS:
             return None
-        inner = self._tokens[index + 1]
-        if inner.kind is not Kind.TEXT or inner.end - inner.start > _LONGEST_SYMBOL:
+        inner = [t for t in self._tokens[index + 1 : partner] if t.kind is Kind.TEXT]
+        if sum(token.end - token.start for token in inner) > _LONGEST_SYMBOL:
             return None
-        is_symbol = _SYMBOL.fullmatch(html.unescape(self._written(inner)))
-        return partner + 1 if is_symbol else None
+        text = html.unescape("".join(map(self._written, inner)))
+        if name == "a":
+            return partner + 1 if _SYMBOL.fullmatch(text) else None
+        is_note = _NUMBER.fullmatch(text) and _NOTED.search(self._flow.end)
+        return partner + 1 if is_note else None
 
     def _keep_element(self, start: int, end: int) -> None:
         """Keep tokens[start:end]: as a word of the text if the element is inline and has text."""
@@ -191,7 +197,7 @@ class _Page:
 
     def _add_text(self, text: str) -> None:
         for run in _runs(text):
-            if run.is_space and self._flow.ends_in_space:
+            if run.is_space and self._flow.end.endswith(" "):
                 self._flow.add_unseen(run.written)
             else:
                 _add_run(self._flow, run.written, run.read)

@@ -19,6 +19,7 @@ from service.translation.alignment import AlignmentLink
 from service.translation.placeholders import Span
 
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
+_ORDINAL_END = regex.compile(r"(?<=\p{N})(?:st|nd|rd|th)\b")
 _NOWHERE = Span(0, 0)
 
 
@@ -154,7 +155,10 @@ class _Placement:
         return taken
 
     def _has_words(self, node: _Node) -> bool:
-        return _WORD.search(self._source, *node.source) is not None
+        """Whether an element has words; the end of an ordinal, as in 21st, is none."""
+        ordinal = _ORDINAL_END.match(self._source, node.source.start)
+        is_ordinal = ordinal is not None and ordinal.end() == node.source.end
+        return not is_ordinal and _WORD.search(self._source, *node.source) is not None
 
     def _weights(self, node: _Node) -> list[float]:
         """Each target word's weight of links to the element, minus that of its other links."""
@@ -186,10 +190,16 @@ class _Placement:
 
     def _point(self, node: _Node, parent: _Node, room: Span) -> int:
         """Where a tag by itself goes."""
-        point = self._anchor(node.source.start, parent.source.end)
+        start, end = node.source.start, parent.source.end
+        point = self._anchor(start, start if self._follows_word(start) else end)
         if point is None:
-            point = room.start if node.source.start <= parent.source.start else room.end
+            point = room.start if start <= parent.source.start else room.end
         return min(max(point, room.start), room.end)
+
+    def _follows_word(self, offset: int) -> bool:
+        """Whether a word ends there, without a space, and none begins."""
+        before, after = self._source[max(0, offset - 1) : offset], self._source[offset : offset + 1]
+        return _WORD.match(before) is not None and _WORD.match(after) is None
 
     def _same_marks(
         self, node: _Node, point: int, room: Span, taken: Iterable[_Node]

@@ -187,6 +187,11 @@ ODT = (
     b"-citation>1</text:note-citation><text:note-body><text:p>the note</text:p></text:note-body>"
     b"</text:note> here<text:line-break/>and there</text:p></office:document-content>"
 )
+ODP = (
+    b'<office:document-content xmlns:office="o" xmlns:text="t" xmlns:draw="d"><draw:page draw:name='
+    b'"Sea"><text:p><text:span text:style-name="T1">The sea</text:span></text:p><text:p>Slowly'
+    b"</text:p></draw:page></office:document-content>"
+)
 STRINGS = b"""<?xml version="1.0" encoding="UTF-8"?>
 <sst xmlns="s" count="4"><si><t>The sea</t></si><si><t>Price</t></si><si><t>42</t></si><si><r><t
 xml:space="preserve">very </t></r><r><rPr><b/></rPr><t>deep</t></r></si></sst>"""
@@ -261,6 +266,13 @@ SAMPLES: dict[str, bytes] = {
         }
     ),
     "a.odt": archive({"mimetype": b"application/vnd.oasis.opendocument.text", "content.xml": ODT}),
+    "a.odp": archive(
+        {
+            "mimetype": b"application/vnd.oasis.opendocument.presentation",
+            "content.xml": ODP,
+            "styles.xml": ODT,
+        }
+    ),
     "a.epub": archive(
         {
             "mimetype": b"application/epub+zip",

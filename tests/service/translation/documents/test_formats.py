@@ -166,7 +166,7 @@ def test_other_names_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "other"),
-    [("a.doc", ".docx"), ("a.RTF", ".docx"), ("a.odp", ".pptx"), ("b.xls", ".xlsx")],
+    [("a.doc", ".docx"), ("a.RTF", ".docx"), ("a.ppt", ".pptx"), ("b.xls", ".xlsx")],
 )
 def test_a_format_that_is_not_read_names_what_to_save_it_as(name: str, other: str) -> None:
     with pytest.raises(UnsupportedFile, match=f"save '{name}' as {other}"):
@@ -209,6 +209,7 @@ def _with_xml(name: str, content: bytes) -> bytes:
         "a.pptx": "ppt/slides/slide1.xml",
         "a.xlsx": "xl/sharedStrings.xml",
         "a.odt": "content.xml",
+        "a.odp": "content.xml",
         "a.epub": "OEBPS/one page.xhtml",
     }
     with zipfile.ZipFile(io.BytesIO(SAMPLES[name])) as opened:

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.translation.markup.flow import MARK, Flow
+from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.placeholders import KeptStrings, find_kept
 from tests.service.translation.markup.test_scanner import HOSTILE, MARKUP
@@ -22,7 +23,7 @@ PAGES = st.lists(
             *("<code>", "</code>", "<span translate=no>", "</span>", "<pre>", "</pre>"),
             *("<x1>", "</x1>", "<p title=Hi>", "<img alt='c d'>", "<!-- a -->"),
             *("&amp;", "&nbsp;", "&#65;", "&foo;", "&#0;", "&", "  \n", MARK, "\ufffd"),
-            *("<sub>", "</sub>", "H", "2", "+"),
+            *("<sub>", "</sub>", "<sup>", "</sup>", "H", "2", "st", "+"),
             *("{name}", "https://a.b/c", "%s", " ", ".", "word", "Hello", "你好", "😀"),
         ]
     ),
@@ -103,10 +104,35 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ("<doc><item>One <g>two</g>.</item><item>Three.</item></doc>", ["One two.", "Three."]),
         ("<x><y>One.</y><y>Two.</y></x>", ["One.", "Two."]),
         ("<svg><text>Hi</text></svg> there", [f"{MARK} there"]),
+        ("E = mc<sup>2</sup>, H<sub>2</sub>O", [f"E = {MARK}, {MARK}"]),
+        ("a<sub>ij</sub>, <i>x</i><sup>n+1</sup> log<sub>2</sub>", [f"{MARK}, {MARK} {MARK}"]),
+        ("the 21<sup>st</sup> century", ["the 21st century"]),
+        ("a word<sup>1</sup> and.<sup><a>[2]</a></sup> Then", ["a word and. Then"]),
+        ("it costs <b>€2.50</b> now", ["it costs €2.50 now"]),
     ],
 )
 def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: list[str]) -> None:
     assert [text.strip() for text in texts(source)] == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("{n, plural, one {# file} other {# files}} ", [f"{MARK} file", f"{MARK} files"]),
+        ("{a, select, x {{n, plural, other {They}}} other {It}}", ["They", "It"]),
+        ("{n, plural, one {a} other {b}} left", []),
+        ("{n, plural, one {a} other {b}", []),
+    ],
+)
+def test_the_branches_of_a_message_are_texts(message: str, expected: list[str]) -> None:
+    flow = text_flow(message)
+    assert spelled([flow]) == message
+    assert branches_of(flow) == expected
+
+
+def branches_of(flow: Flow) -> list[str]:
+    inner = [part for tag in flow.tags for part in tag.written if isinstance(part, Flow)]
+    return [text for part in inner for text in ([part.text] if part.text else branches_of(part))]
 
 
 def test_strings_to_keep_are_marked_across_entities() -> None:

@@ -75,6 +75,9 @@ def placed(source: str, target: str, pairs: str) -> str:
     [
         ("a <b>red</b> car", "ein rotes Auto", "0-0 1-1 2-2", "ein <b>rotes</b> Auto"),
         ("<b>the</b> car", "das Auto", "0-0 1-1", "<b>das</b> Auto"),
+        ("the key<p>, now", "der Schlüssel, nun", "0-0 1-1 2-2 3-3", "der Schlüssel<p>, nun"),
+        ("the 21<b>st</b> day", "der 21. Tag", "0-0 1-1 2-3", "der 21<b></b>. Tag"),
+        ("a note<p> here", "hier eine Notiz", "0-1 1-2 2-0", "hier eine Notiz<p>"),
         ("a <b>red car</b>.", "X Auto rot.", "0-0 1-2 2-1 3-3", "X <b>Auto rot</b>."),
         ("<a>one</a> <b>two</b>", "zwei eins", "0-1 1-0", "<b>zwei</b> <a>eins</a>"),
         ("<a>one <b>two</b></a> x", "zwei eins x", "0-1 1-0 2-2", "<a><b>zwei</b> eins</a> x"),
