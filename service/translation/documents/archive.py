@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.documents.segments import Edit, Place, Segment, TextFile, invalid
-from service.translation.documents.xml_text import XmlText, read_xml
+from service.translation.documents.xml_text import InlineContent, XmlText, read_xml
 
 _MAX_MEMBERS = 10_000
 _MAX_TOTAL_BYTES = 128 * 2**20
 _MAX_TEXT_BYTES = 12 * 2**20
 _MAX_RATIO, _SMALL_BYTES = 100, 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_TITLE, _LANGUAGE = frozenset({"dc:title"}), frozenset({"dc:language"})
 _READ_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(ValueError, OSError, KeyError),
@@ -108,6 +109,15 @@ def texts_of(
     """The texts of those of these members that are there; they are XML."""
     read = {name: read_xml(archive.read(name)) for name in names if name in archive.names}
     return {n: TextFile(xml.decoded, places_of(xml), edits_of(xml)) for n, xml in read.items()}
+
+
+def properties_of(archive: Archive, names: Iterable[str], language: str) -> dict[str, TextFile]:
+    """The members with a document's title, and its language, which becomes this one."""
+
+    def languages(xml: XmlText) -> Iterator[Edit]:
+        return (xml.new_text(index, language) for index in xml.starts(_LANGUAGE))
+
+    return texts_of(archive, names, lambda xml: InlineContent(xml, _TITLE).all_places(), languages)
 
 
 def _require_harmless(members: Sequence[zipfile.ZipInfo], num_bytes: int) -> None:

@@ -10,7 +10,7 @@ import regex
 from langcodes import Language
 
 from service.errors import InvalidDocument
-from service.translation.documents.archive import Archive, ArchiveFile, texts_of
+from service.translation.documents.archive import Archive, ArchiveFile, properties_of, texts_of
 from service.translation.documents.runs import (
     DRAWING,
     RunNames,
@@ -25,6 +25,8 @@ _WORD_MEMBER = regex.compile(
     r"word/(?:document\d*|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
 )
 _WORD_STYLES = ("word/styles.xml",)
+_WORD_DRAWING = regex.compile(r"word/(?:charts/chart|diagrams/data|diagrams/drawing)\d++\.xml")
+_PROPERTIES = ("docProps/core.xml",)
 _WORD_LANGUAGE = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:val=")[^"]*+""")
 _WORD_LANGUAGES = regex.compile(r"""(?<=<w:lang\s(?:[^<>]*\s)?w:(?:val|eastAsia)=")[^"]*+""")
 _WORD_PARAGRAPH = frozenset({"w:p"})
@@ -62,16 +64,24 @@ def parse_word(content: bytes, options: FileOptions) -> ArchiveFile:
     styles = texts_of(
         archive, _WORD_STYLES, _no_places, functools.partial(_marked, language, locale)
     )
-    return ArchiveFile(archive, {**texts, **styles})
+    drawings = filter(_WORD_DRAWING.fullmatch, archive.names)
+    drawn = texts_of(archive, drawings, functools.partial(drawing_places, _drawing(locale)))
+    return ArchiveFile(
+        archive, {**texts, **styles, **drawn, **properties_of(archive, _PROPERTIES, locale)}
+    )
 
 
 def parse_slides(content: bytes, options: FileOptions) -> ArchiveFile:
     """PPTX: slides, their notes, diagrams and charts; masters, layouts and media stay."""
     archive = Archive(content, "a PPTX", "ppt/presentation.xml")
-    mark = functools.partial(_DRAWING_LANGUAGE.sub, _locale(options.target))
-    places = functools.partial(drawing_places, dataclasses.replace(DRAWING, mark=mark))
+    locale = _locale(options.target)
     members = filter(_SLIDE_MEMBER.fullmatch, archive.names)
-    return ArchiveFile(archive, texts_of(archive, members, places))
+    texts = texts_of(archive, members, functools.partial(drawing_places, _drawing(locale)))
+    return ArchiveFile(archive, {**texts, **properties_of(archive, _PROPERTIES, locale)})
+
+
+def _drawing(locale: str) -> RunNames:
+    return dataclasses.replace(DRAWING, mark=functools.partial(_DRAWING_LANGUAGE.sub, locale))
 
 
 def parse_open_text(content: bytes, options: FileOptions) -> ArchiveFile:
@@ -98,7 +108,9 @@ def _open_document_file(
 ) -> ArchiveFile:
     edits = functools.partial(_open_text_edits, options.target)
     texts = texts_of(archive, [_CONTENT], _open_text_places, edits)
-    return ArchiveFile(archive, {**texts, **texts_of(archive, [_STYLES], style_places, edits)})
+    styles = texts_of(archive, [_STYLES], style_places, edits)
+    properties = properties_of(archive, ["meta.xml"], _locale(options.target))
+    return ArchiveFile(archive, {**texts, **styles, **properties})
 
 
 def _locale(language: str) -> str:

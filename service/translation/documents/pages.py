@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import regex
 
 from service.errors import InvalidDocument
-from service.translation.documents.archive import Archive, ArchiveFile
+from service.translation.documents.archive import Archive, ArchiveFile, properties_of
 from service.translation.documents.segments import (
     DecodedText,
     Edit,
@@ -30,8 +30,7 @@ _LANGUAGE = regex.compile(r"""(?<=\s(?:xml:)?lang\s*=\s*["']?)[a-z][\w-]*+""", r
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 _ROOT_FILE, _ITEM = frozenset({"rootfile"}), frozenset({"item", "opf:item"})
-_LABEL, _TITLE = frozenset({"text"}), frozenset({"dc:title"})
-_DC_LANGUAGE = frozenset({"dc:language"})
+_LABEL = frozenset({"text"})
 
 
 def parse_html(content: bytes, options: FileOptions) -> TextFile:
@@ -45,22 +44,15 @@ def parse_epub(content: bytes, options: FileOptions) -> ArchiveFile:
     archive = Archive(content, "an EPUB", _CONTAINER)
     if _ENCRYPTION in archive.names and _is_protected(archive):
         raise InvalidDocument("the book is protected against copying")
-    texts = {}
     packages = {path: read_xml(archive.read(path)) for path in _packages(archive)}
-    for path, package in packages.items():
-        titles = InlineContent(package, _TITLE, lambda _: "single").all_places()
-        languages = [
-            package.new_text(index, options.target) for index in package.starts(_DC_LANGUAGE)
-        ]
-        texts[path] = TextFile(package.decoded, titles, languages)
+    texts = properties_of(archive, packages, options.target)
     items = (item for path, package in packages.items() for item in _items(archive, path, package))
     for name, media_type in dict(items).items():
         xml = read_xml(archive.read(name))
         if media_type == _PAGE:
             texts[name] = _page(xml.decoded, options)
         else:
-            labels = InlineContent(xml, _LABEL, lambda _: "single").all_places()
-            texts[name] = TextFile(xml.decoded, labels)
+            texts[name] = TextFile(xml.decoded, InlineContent(xml, _LABEL).all_places())
     return ArchiveFile(archive, texts)
 
 

@@ -4,7 +4,10 @@ text; its layout is lost."""
 from __future__ import annotations
 
 import io
+import itertools
+import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
@@ -20,9 +23,15 @@ from service.translation.documents.segments import (
     invalid,
 )
 
+if TYPE_CHECKING:
+    from pypdf import PageObject
+
 _SEGMENT_CHARACTERS = 1000
 _LINE_END = regex.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？]|\s")
+_ITEM = regex.compile(r"\s*+(?:[•◦▪‣–-]|\d{1,2}[.)])\s")
+_LEAST_GAP, _USUAL_GAP, _WIDE = 0.9, 1.4, 1.25
+"""Lines are at least and usually so far apart, by their size; paragraphs farther than lines."""
 _PARAGRAPH = regex.compile(r"[^\n]++(?:\n[^\n]++)*+")
 
 
@@ -74,6 +83,41 @@ def _text_of_pdf(content: bytes) -> str:
     reader = PdfReader(io.BytesIO(content))
     if reader.is_encrypted and not reader.decrypt(""):
         raise ValueError("it needs a password")
-    pages = [page.extract_text().splitlines() for page in reader.pages]
-    text = "\n\n".join("\n".join(map(str.rstrip, lines)) for lines in pages) + "\n"
+    text = "\n\n".join(_text_of_page(page) for page in reader.pages) + "\n"
     return text.encode("utf-8", "replace").decode()
+
+
+class _Line(NamedTuple):
+    """A line of a page, with the height and the size of its largest letters."""
+
+    text: str
+    height: float = 0.0
+    size: float = 0.0
+
+
+def _text_of_page(page: PageObject) -> str:
+    """Its lines, with a blank line before paragraphs, headings and the items of lists."""
+    lines = [_Line("")]
+
+    def add(text: str, page_: list[float], own: list[float], _: object, size: float) -> None:
+        height = page_[1] * own[4] + page_[3] * own[5] + page_[5]
+        for number, part in enumerate(text.split("\n")):
+            before = _Line("") if number else lines.pop()
+            tall = abs(size * own[3] * page_[3]) if part.strip() else 0.0
+            place = (height, tall) if tall > before.size else before[1:]
+            lines.append(_Line(before.text + part, *place))
+
+    page.extract_text(visitor_text=add)
+    lines = [_Line(""), *(line for line in lines if line.text.strip())]
+    spacing: dict[float, float] = {}
+    for last, line in itertools.pairwise(lines):
+        gap = last.height - line.height
+        if last.size == line.size and gap > _LEAST_GAP * line.size:
+            spacing[line.size] = min(gap, spacing.get(line.size, gap))
+    parts = []
+    for last, line in itertools.pairwise(lines):
+        usual = max(_USUAL_GAP * line.size, _WIDE * spacing.get(line.size, math.inf))
+        is_far = last.height - line.height > usual
+        is_new = last.size != line.size or is_far or _ITEM.match(line.text)
+        parts.append("\n" * (2 if is_new else 1) + line.text.rstrip())
+    return "".join(parts).strip("\n")

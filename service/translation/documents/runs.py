@@ -7,7 +7,7 @@ session. Here a run counts only if it looks otherwise than its neighbours.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -15,8 +15,9 @@ import regex
 
 from service.translation.documents.inline import InlineText
 from service.translation.documents.segments import Place
-from service.translation.documents.xml_text import XmlText
+from service.translation.documents.xml_text import InlineContent, XmlText
 
+_CHART_NAMES = frozenset({"c:strcache", "c:strlit"})
 _DRAWING_PARAGRAPH = frozenset({"a:p"})
 _SCRIPT = regex.compile(r"vertAlign\s++(?:w:)?val=[\"']su[bp]|\sbaseline=[\"']-?[1-9]")
 _EMPTY = regex.compile(r"<[\w:]++\s*+(?:/>|>\s*+</[\w:]++>)")
@@ -137,8 +138,15 @@ def paragraph_places(
         yield xml.place(elements[0], last, paragraph.inline, paragraph.write)
 
 
-def drawing_places(names: RunNames, xml: XmlText) -> Iterator[Place]:
-    """Paragraphs do not nest."""
+def drawing_places(
+    names: RunNames, xml: XmlText, kept: Collection[str | None] = ()
+) -> Iterator[Place]:
+    """Paragraphs, which do not nest, and names in charts but for those that are `kept`."""
+    for cache in xml.starts(_CHART_NAMES):
+        values = (value for point in xml.children(cache) for value in xml.children(point))
+        for value in values:
+            if xml.text(value) not in kept:
+                yield from InlineContent(xml).places(value)
     for index in xml.starts(_DRAWING_PARAGRAPH):
         heads = ("a:ppr", "a:endpararpr")
         inner = [child for child in xml.children(index) if xml.tokens[child].name not in heads]

@@ -27,7 +27,7 @@ from service.translation.documents.segments import (
     invalid,
     is_worded,
 )
-from service.translation.documents.xml_text import InlineContent, Role, XmlText, read_xml
+from service.translation.documents.xml_text import InlineContent, XmlText, read_xml
 
 _DELIMITERS = ",;\t|"
 _FIRST_LINE = regex.compile(r'(?:"[^"]*+"|[^\n\r"])*+')
@@ -106,7 +106,7 @@ def parse_workbook(content: bytes, options: FileOptions) -> ArchiveFile:
 
 
 def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Place]:
-    yield from drawing_places(DRAWING, xml)
+    yield from drawing_places(DRAWING, xml, kept)
     for index in xml.starts(_CELLS):
         prefix = "x:" if xml.tokens[index].name.startswith("x:") else ""
         inner = [
@@ -115,10 +115,6 @@ def _workbook_places(kept: Collection[str | None], xml: XmlText) -> Iterator[Pla
         names = RunNames(f"{prefix}r", f"{prefix}t", DRAWING.unseen)
         if len(inner) == 1 and xml.tokens[inner[0]].name == names.text:
             if xml.text(inner[0]) not in kept:
-                yield from InlineContent(xml, frozenset(), _single).places(inner[0])
+                yield from InlineContent(xml).places(inner[0])
         elif inner:
             yield from run_places(xml, inner, names)
-
-
-def _single(_: int) -> Role:
-    return "single"

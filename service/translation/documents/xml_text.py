@@ -142,7 +142,10 @@ class InlineContent:
     it and stays, because its paragraph has places of its own."""
 
     def __init__(
-        self, xml: XmlText, paragraphs: frozenset[str], role_of: Callable[[int], Role]
+        self,
+        xml: XmlText,
+        paragraphs: frozenset[str] = frozenset(),
+        role_of: Callable[[int], Role] = lambda _: "single",
     ) -> None:
         """`role_of`: of the element that begins with a token."""
         self._xml, self._paragraphs, self._role_of = xml, paragraphs, role_of

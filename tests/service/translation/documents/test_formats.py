@@ -292,6 +292,7 @@ LANGUAGES = {
     },
     "a.odt": {
         "content.xml": b"<x xmlns:text='t'><text:p>a</text:p></x>",
+        "meta.xml": b'<x xmlns:dc="d"><dc:language>en-US</dc:language></x>',
         "styles.xml": b'<x xmlns:fo="f" xmlns:style="s"><y fo:language="en" fo:country="US" '
         b'style:language-asian="en" style:country-asian="US"/></x>',
     },
@@ -307,7 +308,10 @@ MARKED = {
         "a.html": [b"class=a lang=de>", b"lang=fr"],
         "a.docx": [b'w:val="de-DE" w:eastAsia="y"', b'w:val="de-DE" w:eastAsia="en-US"'],
         "a.pptx": [b'lang="de-DE"'],
-        "a.odt": [b'fo:language="de" fo:country="DE" style:language-asian="en"'],
+        "a.odt": [
+            b"<dc:language>de-DE<",
+            b'fo:language="de" fo:country="DE" style:language-asian="en"',
+        ],
         "a.epub": [b"<dc:language>de<", b'<html xml:lang="de" lang="de">'],
     },
     "zh": {
@@ -337,6 +341,17 @@ def test_the_text_of_a_pdf_becomes_a_text() -> None:
     assert segment.split_sentences == "nonewlines"
     assert format_of("a.pdf").suffix == ".txt"
     assert translated("a.pdf", content) == b"THE SEA IS\nBLUE.\n"
+
+
+def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
+    lines = [
+        "A title) Tj /F1 12 Tf T* (The sea is",
+        "blue and) Tj 0 -30 Td (Next",
+        "- one",
+        "- two",
+    ]
+    texts = texts_of("a.pdf", pdf(*lines).replace(b"/F1 12 Tf 14", b"/F1 20 Tf 14"))
+    assert texts == ["A title", "The sea is\nblue and", "Next", "- one", "- two"]
 
 
 @pytest.mark.parametrize("part", range(1, 20, 3))
