@@ -126,13 +126,6 @@ def test_a_page_may_ask_with_a_key_where_its_origin_is_allowed() -> None:
         assert "Retry-After" in answers[1].headers["Access-Control-Expose-Headers"]
 
 
-@pytest.mark.parametrize("opening", ["[", '{"q":', '{"q": ['])
-def test_nesting_is_bounded(client: TestClient, opening: str) -> None:
-    body = opening * 9000
-    answer = client.post("/translate", content=body, headers={"Content-Type": "application/json"})
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_json")
-
-
 def test_metrics_can_have_a_port_of_their_own() -> None:
     """The app tells the ports apart by the address that a request was sent to."""
     app = create_app(Settings(metrics_port=9), [fake_model(FakeRunner())])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.errors import BodyTooLarge, ClientGone, InvalidText, ServiceError
+from service.errors import BodyTooLarge, ClientGone, InvalidText
 from service.http.bodies import BodyBudget, MultipartForm, SentFile, read_multipart
 from service.http.limits import Limits
 
@@ -134,45 +133,6 @@ def test_a_client_that_leaves_in_the_middle_is_gone() -> None:
     request = Request(request.scope, leave)
     with pytest.raises(ClientGone):
         asyncio.run(read_multipart(request, LIMITS, LIMITS.max_body_bytes))
-
-
-HOSTILE = {
-    "many parts": part("q", b"") * 1500 + END,
-    "parts of many headers": (b"--B\r\n" + b"a:b\r\n" * 7 + part("q", b"")[5:]) * 1500 + END,
-    "long headers": (b"--B\r\nX: " + b"z" * 1000 + b"\r\n" + part("q", b"")[5:]) * 900 + END,
-    "options": (
-        b'--B\r\nContent-Disposition: form-data; name="q"' + b";a=b" * 230 + b"\r\n\r\n\r\n"
-    )
-    * 900
-    + END,
-    "quotes": (
-        b'--B\r\nContent-Disposition: form-data; name="q"; x="' + rb"\"" * 450 + b'"\r\n\r\n\r\n'
-    )
-    * 900
-    + END,
-    "carriage returns": part("q", b"\r" * 1_000_000) + END,
-    "almost boundaries": part("q", b"\r\n--" * 250_000) + END,
-    "newlines before": b"\r\n" * 500_000,
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_slice_of_a_hostile_form_blocks_the_event_loop(name: str) -> None:
-    """Of the thread's own time, so that a busy machine is no failure; the best of three."""
-
-    async def longest_ms() -> float:
-        request = request_with([HOSTILE[name][i : i + 65_536] for i in range(0, 2**20, 65_536)])
-        reading = asyncio.ensure_future(read_multipart(request, LIMITS, LIMITS.max_body_bytes))
-        longest, last = 0.0, time.thread_time()
-        while not reading.done():
-            await asyncio.sleep(0)
-            now = time.thread_time()
-            longest, last = max(longest, now - last), now
-        if (error := reading.exception()) is not None:
-            assert isinstance(error, ServiceError)
-        return longest * 1000
-
-    assert min(asyncio.run(longest_ms()) for _ in range(3)) < 50
 
 
 def test_the_parser_logs_nothing_of_a_body(caplog: pytest.LogCaptureFixture) -> None:

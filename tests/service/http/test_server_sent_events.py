@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from types import ModuleType
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.http import answers
-from service.http.routes import translate
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
-from tests.service.http.routes.injection import break_once, break_stream
+from tests.service.http.routes.injection import break_stream
 
 HEADERS = {"Accept": "text/event-stream"}
 
@@ -85,34 +82,6 @@ def test_a_sentence_that_fails_ends_the_stream_with_an_error_event(
 
 class Injected(Exception):
     """What nobody foresaw."""
-
-
-@pytest.mark.parametrize("error", [Injected(), RuntimeError(), KeyError()], ids=repr)
-@pytest.mark.parametrize(
-    ("owner", "name"),
-    [(translate, "render_piece"), (answers, "render"), (translate, "format_sse_event")],
-)
-@pytest.mark.parametrize("after", [0, 2])
-def test_an_error_that_nobody_foresaw_ends_the_stream_with_an_error_event(
-    owner: ModuleType,
-    name: str,
-    error: Exception,
-    after: int,
-    client: TestClient,
-    runner: FakeRunner,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    break_once(monkeypatch, owner, name, error=error, after=after)
-    given = {"q": "one", "source": "en", "target": "de", "beam_size": 1}
-    response = client.post("/translate", json=given, headers=HEADERS)
-    *tokens, (last, data) = events_of(response.text)
-    assert len(tokens) == after
-    assert (last, data["code"]) == ("error", "internal_error")
-    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [type(error)]
-    counted = 'dragoman_requests_total{endpoint="/translate",outcome="error"} 1.0'
-    assert counted in client.get("/metrics").text
-    until(lambda: runner.num_free_slots == runner.max_slots)
 
 
 def test_pieces_that_break_end_the_stream_with_an_error_event(

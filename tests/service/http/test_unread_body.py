@@ -180,13 +180,6 @@ def test_a_client_that_never_stops_sending_is_cut_off(
     assert num_sent < 100 * 2**20
 
 
-def test_a_client_that_sends_nothing_more_is_cut_off(impatient: Served) -> None:
-    with impatient.connect() as client:
-        client.sendall(head("/translate", "Content-Length: 1000") + b"a")
-        assert read_answer(client)[0] == 415
-        assert is_ended(client)
-
-
 def leave(client: socket.socket, how: str) -> None:
     """Close, reset (unread data or no lingering) or close only the sending half."""
     if how == "reset":
@@ -249,24 +242,6 @@ def test_leaving_while_the_answer_is_computed_is_no_error(
 
 
 @LEAVING
-def test_leaving_while_the_answer_is_sent_is_no_error(
-    server: Served, caplog: pytest.LogCaptureFixture, how: str
-) -> None:
-    """The client reads nothing of a long answer before it leaves."""
-    body = json.dumps({"q": ["a. " * 6000] * 3, "source": "en", "target": "en", "details": True})
-    for accept in ("*/*", "text/event-stream"):
-        client = server.connect()
-        announced = (f"Content-Length: {len(body)}", f"Accept: {accept}")
-        sent = head("/translate", "Content-Type: application/json", *announced) + body.encode()
-        client.sendall(sent)
-        client.recv(1)
-        leave(client, how)
-    requests = 'dragoman_requests_total{endpoint="/translate"'
-    until(lambda: server.metrics().count(requests) >= 1)
-    assert_no_error(server, caplog)
-
-
-@LEAVING
 def test_leaving_while_a_refused_body_is_discarded_is_no_error(
     server: Served, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
@@ -290,16 +265,6 @@ def statuses(server: Served, monkeypatch: pytest.MonkeyPatch) -> list[int | None
 
     monkeypatch.setattr(server.app.state.server.request_log, "enter", watched)
     return ended
-
-
-def test_who_leaves_while_uploading_is_logged_with_499(
-    server: Served, statuses: list[int | None]
-) -> None:
-    with server.connect() as client:
-        client.sendall(head("/translate", "Content-Type: text/plain", "Content-Length: 9"))
-        time.sleep(0.05)
-    until(lambda: bool(statuses))
-    assert statuses == [499]
 
 
 def test_who_leaves_during_an_event_stream_is_logged_with_499(

@@ -138,16 +138,6 @@ def test_refusals_have_the_words_of_their_api(
     assert server.count('dragoman_rejected_total{reason="invalid_key"}') == 1
 
 
-def test_google_is_told_the_reason_that_its_clients_look_for(serve: Serve) -> None:
-    server = serve(api_keys="required")
-    answer = post(server, f"{GOOGLE}?key={WRONG}", {"json": FIELDS})
-    error = answer.json()["error"]
-    assert (answer.status_code, error["code"], error["status"]) == (400, 400, "INVALID_ARGUMENT")
-    assert error["details"][0]["reason"] == "API_KEY_INVALID"
-    answer = post(server, GOOGLE, {"json": FIELDS})
-    assert (answer.status_code, answer.json()["error"]["status"]) == (403, "PERMISSION_DENIED")
-
-
 def paths(routes: list[BaseRoute]) -> Iterator[tuple[str, str]]:
     """Method and path of every route, also of included routers."""
     for route in routes:
@@ -237,27 +227,6 @@ def test_guesses_are_told_nothing_and_count_for_the_address(
     assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
     headers = {"Authorization": f"Bearer {key}"}
     assert post(server, "/translate", {"json": FIELDS, "headers": headers}).status_code == 200
-
-
-@pytest.mark.parametrize(
-    "injected", ["%0d%0aX-Evil: 1", "a%0aSet-Cookie: b", "%00", "\u00e9", "'; --"]
-)
-def test_a_key_cannot_inject_headers_or_sql(serve: Serve, injected: str) -> None:
-    server = serve(api_keys="optional")
-    answer = post(server, f"/translate?api_key={injected}", {"json": FIELDS})
-    assert answer.status_code == 403
-    assert "X-Evil" not in answer.headers
-    assert "Set-Cookie" not in answer.headers
-
-
-def test_a_thousand_keys_are_all_known(serve: Serve, make_key: MakeKey) -> None:
-    made = [make_key(requests_per_minute=1) for _ in range(1000)]
-    server = serve(api_keys="required")
-    with httpx.Client(base_url=server.url) as client:
-        for key in made[::20]:
-            headers = {"Authorization": f"Bearer {key}"}
-            assert client.get("/v2/usage", headers=headers).status_code == 200
-            assert client.get("/v2/usage", headers=headers).status_code == 429
 
 
 def test_a_websocket_takes_its_key_from_the_head_or_the_first_message(

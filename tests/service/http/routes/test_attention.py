@@ -47,16 +47,6 @@ def test_a_stream_gives_it_in_its_last_message(client: TestClient) -> None:
     assert len(final["details"][0]["sentences"][0]["attention"]["memory"][0][0]) == 3
 
 
-def test_a_form_may_ask_for_it(client: TestClient) -> None:
-    answer = client.post("/translate", data={**BODY, "q": "Hi"}).json()
-    assert "attention" in answer["details"][0]["sentences"][0]
-
-
-def test_plain_details_have_none(client: TestClient) -> None:
-    answer = client.post("/translate", json={**BODY, "q": "Hi", "details": True}).json()
-    assert "attention" not in answer["details"][0]["sentences"][0]
-
-
 @pytest.mark.parametrize(
     ("text", "count"), [("Hi. Ho.", 2), ("", 0), ("1234", 0), (["Hi.", "Ho."], 2)]
 )
@@ -120,18 +110,4 @@ def test_many_that_ask_wait_for_each_other_and_the_rest_are_refused() -> None:
             gate.set()
         statuses = sorted(future.result().status_code for future in asked)
         assert statuses == [200] * 16 + [503] * 4
-        assert client.post("/translate", json={**BODY, "q": "Hi"}).status_code == 200
-
-
-def test_a_failure_is_an_error_of_that_request_alone() -> None:
-    calls = iter([OSError("gone"), None])
-
-    def failing(source: Sequence[int], target: Sequence[int]) -> AttentionTables:
-        if error := next(calls):
-            raise error
-        return fake_attention(source, target)
-
-    for client in serve(InspectedModel(FAKE_CONFIG, failing, fake_search)):
-        answer = client.post("/translate", json={**BODY, "q": "Hi"})
-        assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
         assert client.post("/translate", json={**BODY, "q": "Hi"}).status_code == 200

@@ -94,15 +94,6 @@ def test_work_ends_with_the_client_and_the_task_goes_on(
     asyncio.run(scenario())
 
 
-def test_who_stays_gets_the_result_and_nothing_is_left_behind() -> None:
-    async def scenario() -> None:
-        work = asyncio.sleep(0.001, "done")
-        assert await until_disconnected(request_that(stay), work) == "done"
-        assert await num_other_tasks() == 0
-
-    asyncio.run(scenario())
-
-
 @pytest.mark.parametrize("is_client_gone_too", [False, True])
 def test_a_cancellation_from_outside_stays_one(is_client_gone_too: bool) -> None:
     async def scenario() -> None:

@@ -50,25 +50,3 @@ def test_the_sentence_that_the_prefix_reaches_is_named(client: TestClient) -> No
     ):
         answer = client.post("/translate/next", json={**asked, "prefix": prefix})
         assert answer.json()["sentence"] == number, prefix
-
-
-@pytest.mark.parametrize(
-    ("fields", "status"),
-    [
-        ({"k": 0}, 422),
-        ({"k": 11}, 422),
-        ({"k": "many"}, 422),
-        ({"prefix": 5}, 422),
-        ({"prefix": "x" * 900}, 422),
-        ({"prefix": "x" * 1001}, 413),
-        ({"q": "x" * 1001}, 413),
-        ({"q": ["a"]}, 422),
-        ({"q": None}, 400),
-        ({"target": "xx"}, 400),
-    ],
-)
-def test_a_wrong_request_is_refused(
-    client: TestClient, fields: dict[str, Any], status: int
-) -> None:
-    answer = client.post("/translate/next", json={**ASKED, **fields})
-    assert answer.status_code == status, answer.text

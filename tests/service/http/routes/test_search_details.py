@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
 
 import pytest
@@ -51,19 +50,6 @@ def test_a_search_that_found_something_else_says_so() -> None:
     assert answer["details"][0]["sentences"][0]["search"]["agrees"] is False
 
 
-def test_a_stream_gives_it_in_its_last_message(client: TestClient) -> None:
-    headers = {"accept": "text/event-stream"}
-    streamed = client.post("/translate", json={**BODY, "q": "Hi"}, headers=headers)
-    final = json.loads(streamed.text.split("data: ")[-1])
-    assert len(final["details"][0]["sentences"][0]["search"]["steps"]) == 3
-
-
-@pytest.mark.parametrize(("text", "count"), [("Hi. Ho.", 2), ("", 0), (["Hi.", "Ho."], 2)])
-def test_it_is_for_one_sentence(client: TestClient, text: str | list[str], count: int) -> None:
-    expected = f'details "search" is for a text of one sentence, got {count}'
-    assert refused(client, q=text) == expected
-
-
 def test_a_search_of_too_many_steps_is_refused_before_it_is_translated(
     client: TestClient, runner: FakeRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,16 +59,6 @@ def test_a_search_of_too_many_steps_is_refused_before_it_is_translated(
         "need 192"
     )
     assert runner.admitted == []
-
-
-def test_a_model_too_large_to_be_inspected_refuses() -> None:
-    model = dataclasses.replace(
-        fake_model(FakeRunner()), inspected=InspectedModel(FAKE_CONFIG, None, None)
-    )
-    with TestClient(create_app(Settings(), [model])) as client:
-        assert refused(client, q="Hi") == (
-            'details must be true or false, got "search", for which this model is too large'
-        )
 
 
 def test_a_search_without_finite_scores_is_an_error_of_that_request_alone() -> None:

@@ -7,16 +7,13 @@ import json
 import math
 import time
 from codecs import BOM_UTF8
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from model.decoding.sentence import SourceSentence
 from service.app import create_app
 from service.settings import Settings
-from service.translation import assembly
 from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
 
 JSON = {"Content-Type": "application/json"}
@@ -110,39 +107,6 @@ def test_details_tell_how_sure_the_model_is(client: TestClient, runner: FakeRunn
     assert {"confidence", "words"}.isdisjoint(details[0]["sentences"][0])
 
 
-def test_a_stream_with_details_tells_them_in_its_last_message(client: TestClient) -> None:
-    body = {"q": "Hi, Tom.", "source": "en", "target": "de", "details": True}
-    plain = ask(client, **body)["details"][0]["sentences"][0]["alignment"]
-    streamed = client.post("/translate", json=body, headers={"accept": "text/event-stream"})
-    final = streamed.text.split("data: ")[-1]
-    (text,) = json.loads(final)["details"]
-    assert text["sentences"][0]["alignment"] == plain != []
-
-
-@pytest.mark.parametrize("accepted", ["application/json", "text/event-stream"])
-def test_without_details_nothing_is_aligned(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, accepted: str
-) -> None:
-    """The runner is asked for no attention, and no text is cut into words."""
-    asked: list[bool] = []
-    admit = FakeRunner.admit
-
-    def watched(runner: FakeRunner, sentences: Sequence[SourceSentence]) -> list[int]:
-        asked.extend(sentence.is_aligned for sentence in sentences)
-        return admit(runner, sentences)
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("words were aligned")
-
-    monkeypatch.setattr(FakeRunner, "admit", watched)
-    monkeypatch.setattr(assembly, "link_words", refuse)
-    body = {"q": ["Hi. Ho.", "He."], "source": "en", "target": "de", "alternatives": 1}
-    answer = client.post("/translate", json=body, headers={"accept": accepted})
-    assert answer.status_code == 200
-    assert "details" not in answer.text
-    assert asked == [False] * 3
-
-
 def test_details_tell_where_the_time_went(client: TestClient, runner: FakeRunner) -> None:
     """A sentence that waits while the runner is held spends that time in the queue."""
     runner.max_slots = 1
@@ -163,12 +127,6 @@ def test_auto_tells_the_language_that_it_found(client: TestClient) -> None:
     assert answers["translatedText"] == ["The weather is fine.", "😀"]
     assert answers["detectedLanguage"][0]["language"] == "en"
     assert answers["detectedLanguage"][1]["confidence"] == 0
-
-
-def test_a_form_is_understood(client: TestClient) -> None:
-    form = {"q": "Hi.", "source": "en", "target": "de", "alternatives": "1", "api_key": ""}
-    response = client.post("/translate", data=form)
-    assert response.json() == {"translatedText": "HI.", "alternatives": ["HI.*"]}
 
 
 @pytest.mark.parametrize(
@@ -353,6 +311,23 @@ def test_a_deadline_ends_a_request_and_frees_its_slots(
     assert said == "not done within the deadline of 10 ms"
 
 
+def test_a_prefix_goes_to_the_first_sentence_and_a_list_to_each(client: TestClient) -> None:
+    q = "It works. It ends."
+    assert ask(client, q=q, target_prefix="x ")["translatedText"] == "x IT WORKS. IT ENDS."
+    answer = ask(client, q=q, target_prefix=["x ", "y "])
+    assert answer["translatedText"] == "x IT WORKS. y IT ENDS."
+
+
+@pytest.mark.parametrize(("q", "prefix"), [("a.", ["x", "y"]), (["a."], "x"), ("a.", 5), ("", "x")])
+def test_a_prefix_without_a_sentence_to_begin_is_refused(
+    client: TestClient, q: str | list[str], prefix: Any
+) -> None:
+    fields = {"q": q, "source": "en", "target": "de", "target_prefix": prefix}
+    response = client.post("/translate", json=fields)
+    expect_error(client, response, 422, "invalid_field")
+    assert "target_prefix" in response.json()["error"]
+
+
 def test_a_length_bound_must_have_room_for_the_models_language_tag(runner: FakeRunner) -> None:
     class Tagging(FakeTokenizer):
         def target_start(self, target_language: str) -> list[int]:
@@ -376,20 +351,3 @@ def test_a_length_bound_must_have_room_for_the_models_language_tag(runner: FakeR
         )
         fitting = client.post("/translate", json={**fields, "max_length": 4, "target_prefix": "x"})
         assert fitting.json()["translatedText"] == chr(TAG) * 2 + "xA"
-
-
-def test_a_prefix_goes_to_the_first_sentence_and_a_list_to_each(client: TestClient) -> None:
-    q = "It works. It ends."
-    assert ask(client, q=q, target_prefix="x ")["translatedText"] == "x IT WORKS. IT ENDS."
-    answer = ask(client, q=q, target_prefix=["x ", "y "])
-    assert answer["translatedText"] == "x IT WORKS. y IT ENDS."
-
-
-@pytest.mark.parametrize(("q", "prefix"), [("a.", ["x", "y"]), (["a."], "x"), ("a.", 5), ("", "x")])
-def test_a_prefix_without_a_sentence_to_begin_is_refused(
-    client: TestClient, q: str | list[str], prefix: Any
-) -> None:
-    fields = {"q": q, "source": "en", "target": "de", "target_prefix": prefix}
-    response = client.post("/translate", json=fields)
-    expect_error(client, response, 422, "invalid_field")
-    assert "target_prefix" in response.json()["error"]

@@ -16,18 +16,12 @@ from starlette.websockets import WebSocket
 
 from service.app import create_app
 from service.errors import Overloaded
-from service.http import answers
-from service.http.request_log import RequestLog
-from service.http.routes import websocket as stream
-from service.http.routes.websocket import LEAVING, SERVER_LEAVES, Connection
-from service.http.schemas import TranslateRequest
-from service.http.state import ServerState
+from service.http.routes.websocket import LEAVING, SERVER_LEAVES
 from service.observability.metrics import Metrics
 from service.settings import Settings
 from service.translation.dispatcher import Dispatcher
 from service.translation.translator import Pieces
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
-from tests.service.http.routes.injection import break_once, break_stream
 
 PATH = "/translate/stream"
 
@@ -54,23 +48,6 @@ def test_pieces_join_to_the_final_text(client: TestClient) -> None:
         assert final["translatedText"] == "ONE TWO. THREE"
         assert "".join(token["text"] for token in tokens) == "ONE TWO. THREE"
         assert {token["segment"] for token in tokens} == {0, 1}
-
-
-def test_a_prefix_that_does_not_fit_is_an_invalid_field(client: TestClient) -> None:
-    with client.websocket_connect(PATH) as socket:
-        ask(socket, "a", "one", target_prefix="xxxx", max_length=4)
-        (message,) = answer(socket, "a")
-        assert (message["type"], message["code"]) == ("error", "invalid_field")
-        assert "less than max_length (4) tokens, got 4" in message["error"]
-        ask(socket, "a", "one", target_prefix="xxx", max_length=4)
-        assert answer(socket, "a")[-1]["translatedText"] == "xxxONE"
-
-
-def test_a_byte_order_mark_before_a_message_is_dropped(client: TestClient) -> None:
-    with client.websocket_connect(PATH) as socket:
-        message = '{"id": "a", "q": "one", "source": "en", "target": "de"}'
-        socket.send_text("\N{ZERO WIDTH NO-BREAK SPACE}" + message)
-        assert answer(socket, "a")[-1]["translatedText"] == "ONE"
 
 
 def test_requests_on_one_connection_are_told_apart_and_a_short_one_overtakes(
@@ -200,59 +177,6 @@ class Injected(Exception):
     """What nobody foresaw."""
 
 
-ERRORS = [Injected("unforeseen"), RuntimeError("unforeseen"), KeyError("unforeseen")]
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize(
-    "inject",
-    [
-        pytest.param(lambda p, e: break_once(p, TranslateRequest, "from_json", error=e), id="read"),
-        pytest.param(lambda p, e: break_once(p, ServerState, "admit", error=e), id="admit"),
-        pytest.param(lambda p, e: break_once(p, Connection, "_record", error=e), id="record"),
-        pytest.param(lambda p, e: break_once(p, Dispatcher, "stream", error=e), id="start"),
-        pytest.param(lambda p, e: break_stream(p, e, at_end=False), id="a piece"),
-        pytest.param(lambda p, e: break_stream(p, e, at_end=True), id="the end of the stream"),
-    ],
-)
-def test_an_error_that_nobody_foresaw_is_told_logged_and_frees_the_id(
-    inject: Callable[..., None],
-    error: Exception,
-    client: TestClient,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    inject(monkeypatch, error)
-    with client.websocket_connect(PATH) as socket:
-        ask(socket, "a", "one two", beam_size=1)
-        last = answer(socket, "a")[-1]
-        if last["type"] == "final":  # all was told before it broke
-            last = socket.receive_json()
-        assert (last["type"], last["code"], last["id"]) == ("error", "internal_error", "a")
-        ask(socket, "a", "again", beam_size=1)
-        assert answer(socket, "a")[-1]["translatedText"] == "AGAIN"
-    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [type(error)]
-
-
-@pytest.mark.parametrize(("owner", "name"), [(stream, "render_piece"), (answers, "render")])
-@pytest.mark.parametrize("after", [0, 1, 3])
-def test_a_message_that_cannot_be_written_is_an_error_for_its_request(
-    owner: Any,
-    name: str,
-    after: int,
-    client: TestClient,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    break_once(monkeypatch, owner, name, error=Injected(), after=after)
-    with client.websocket_connect(PATH) as socket:
-        ask(socket, "a", "one", beam_size=1)
-        assert answer(socket, "a")[-1]["code"] == "internal_error"
-        ask(socket, "a", "again", beam_size=1)
-        assert answer(socket, "a")[-1]["translatedText"] == "AGAIN"
-    assert "Injected" in caplog.text
-
-
 @pytest.mark.parametrize(("owner", "name"), [(Metrics, "count_rejected"), (WebSocket, "send_text")])
 @pytest.mark.parametrize("q", ["fine", "x" * 1001])
 def test_a_client_that_cannot_be_told_is_disconnected(
@@ -283,17 +207,6 @@ def test_a_client_that_cannot_be_told_is_disconnected(
 async def overloaded() -> AsyncGenerator[Pieces]:
     raise Overloaded("full")
     yield  # type: ignore[unreachable]
-
-
-def test_a_log_that_breaks_frees_the_id_and_is_itself_logged(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    break_once(monkeypatch, RequestLog, "enter", error=Injected())
-    with client.websocket_connect(PATH) as socket:
-        for _ in range(2):
-            ask(socket, "a", "one", beam_size=1)
-            assert answer(socket, "a")[-1]["type"] == "final"
-    assert "Injected" in caplog.text
 
 
 class SlowReader:
@@ -409,15 +322,3 @@ def test_only_if_the_server_leaves_is_work_finished_whatever_code_a_client_sends
         assert len(finals) == num_finals
 
     asyncio.run(with_slow_reader(runner, scenario))
-
-
-def test_many_messages_at_once_let_others_have_their_turn() -> None:
-    async def scenario(reader: SlowReader) -> None:
-        for _ in range(100):
-            reader.messages.put_nowait({"type": "websocket.receive", "text": "{"})
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert len(reader.sent) < 50
-        await eventually(lambda: len(reader.sent) == 100)
-
-    asyncio.run(with_slow_reader(FakeRunner(), scenario))

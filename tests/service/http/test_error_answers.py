@@ -1,0 +1,113 @@
+"""Every error in the shape of each API: its status, its headers and its body.
+
+The errors find themselves: all subclasses of ServiceError.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import service.errors
+from service.errors import LimitExceeded, ServiceError, UnsupportedLanguage, printable
+from service.http.answers import ErrorMessage
+from service.http.error_answers import error_response
+
+MESSAGE = 'q has "<b>\ud83d" \x00\u2028 图 and 7\n characters, at most 5 are allowed'
+ID, SECONDS = "id-1", 7
+
+
+def subclasses(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
+    yield error
+    for one in error.__subclasses__():
+        yield from subclasses(one)
+
+
+ERRORS = sorted(set(subclasses(ServiceError)), key=lambda error: error.__name__)
+EACH = pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
+
+
+def made(error: type[ServiceError]) -> ServiceError:
+    """An instance as the server makes them."""
+    if issubclass(error, LimitExceeded):
+        return error(MESSAGE, SECONDS)
+    if issubclass(error, UnsupportedLanguage):
+        return error(MESSAGE, "x\ud83dy")
+    return error(MESSAGE)
+
+
+def check_ours(body: Any, status: int, error: ServiceError) -> None:
+    assert (body["code"], body["request_id"], status) == (error.code, ID, error.status)
+    assert body.get("detail", body["error"]) == printable(MESSAGE)
+    if isinstance(error, UnsupportedLanguage):
+        assert body["error"] == "x\\ud83dy is not supported"
+
+
+def check_deepl(body: Any, status: int, error: ServiceError) -> None:
+    assert body == {"message": printable(MESSAGE)}
+    ours = {"key_required": 403, "quota_exceeded": 456, "invalid_field": 400}
+    assert status == ours.get(error.code, error.status)
+
+
+def check_deeplx(body: Any, status: int, error: ServiceError) -> None:
+    assert body == {"code": status, "message": printable(MESSAGE)}
+    assert status == {"invalid_field": 400}.get(error.code, error.status)
+
+
+def check_google(body: Any, status: int, error: ServiceError) -> None:
+    """What google-api-core reads of an error, and the words of Google's own for a key."""
+    told = body["error"]
+    assert told["code"] == status
+    assert all(isinstance(detail["@type"], str) for detail in told.get("details", []))
+    words = {
+        "invalid_key": "API key not valid. Please pass a valid API key.",
+        "key_required": "The request is missing a valid API key.",
+    }
+    assert told["message"] == words.get(error.code, printable(MESSAGE))
+    (one,) = told["errors"]
+    assert (one["message"], one["domain"], bool(one["reason"])) == (told["message"], "global", True)
+    ours = {"key_required": 403, "invalid_key": 400, "invalid_field": 400}
+    assert status == ours.get(error.code, error.status)
+
+
+CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
+    "/translate": check_ours,
+    "/v2/translate": check_deepl,
+    "/v1/translate": check_deeplx,
+    "/language/translate/v2/detect": check_google,
+}
+
+
+@EACH
+@pytest.mark.parametrize("path", CHECKS)
+def test_an_error_has_the_shape_of_its_api(path: str, kind: type[ServiceError]) -> None:
+    error = made(kind)
+    answer = error_response(error, ID, path)
+    CHECKS[path](json.loads(bytes(answer.body)), answer.status_code, error)
+    seconds = error.retry_after_seconds
+    assert answer.headers.get("Retry-After") == (None if seconds is None else str(seconds))
+    assert ("WWW-Authenticate" in answer.headers) == (error.status == 401)
+    message = ErrorMessage.of(error, None)  # of a stream, which has no headers
+    assert (message.code, message.error) == (error.code, printable(MESSAGE))
+    assert message.retry_after == seconds
+
+
+@EACH
+def test_the_list_of_all_errors_has_it(kind: type[ServiceError]) -> None:
+    (line,) = (
+        line
+        for line in (service.errors.__doc__ or "").splitlines()
+        if line.strip("│├└─ ").split(" ")[0] == kind.__name__
+    )
+    assert f" {kind.status}" in line
+    assert kind.code in line or kind is LimitExceeded
+    if kind.retry_after_seconds is not None:
+        assert "Retry-After" in line
+
+
+def test_each_error_has_a_code_of_its_own() -> None:
+    codes = [kind.code for kind in ERRORS if kind.__name__ != "ClientGone"]  # never sent
+    assert len(set(codes)) == len(codes)
