@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import re
 from collections.abc import Callable, Mapping
 
 from fastapi import FastAPI, Request
@@ -16,6 +17,7 @@ from starlette.types import Scope
 
 from service.errors import (
     Exhausted,
+    InvalidDocument,
     InvalidField,
     InvalidJson,
     InvalidKey,
@@ -23,15 +25,25 @@ from service.errors import (
     LimitExceeded,
     MethodNotAllowed,
     NotFound,
+    NotOffered,
     QuotaExceeded,
     ServiceError,
+    UnsupportedFile,
     UnsupportedLanguage,
     printable,
     shown,
 )
 
-DEEPL, DEEPLX, GOOGLE = "/v2/", "/v1/", "/language/translate/v2"
+DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/", "/language/translate/v2"
 """Path prefixes of the other APIs."""
+_NOT_OFFERED = {
+    "/v2/write": "requests of DeepL Write",
+    "/v3/style_rules": "style rules",
+    "/v3/translation_memories": "translation memories",
+    "/v3/voice": "requests of DeepL Voice",
+}
+"""By path prefix: what clients of the other APIs may ask for; they would repeat a 501."""
+_UNSUPPORTED = re.compile(r"(source|target) language (.+) is not supported;")
 _NO_ID = "none"
 """The id of a request that failed before it got one."""
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
@@ -94,6 +106,9 @@ def install_error_handlers(app: FastAPI) -> None:
 
 def _unrouted(request: Request, failure: HTTPException) -> ServiceError:
     what = f"{request.method} {shown(request.scope['path'])}"
+    for prefix, name in _NOT_OFFERED.items():
+        if request.scope["path"].startswith(prefix):
+            return NotOffered(f"{name} are not offered by this server: {what}")
     if failure.status_code == MethodNotAllowed.status:
         return MethodNotAllowed(f"{what}: method not allowed")
     return NotFound(f"{what}: not found")
@@ -131,6 +146,13 @@ def _render(path: str, error: ServiceError, request_id: str) -> tuple[int, dict[
 
 
 def _deepl(_: int, error: ServiceError, message: str) -> dict[str, object]:
+    """DeepL's clients look for its words."""
+    if isinstance(error, UnsupportedLanguage):
+        message = _UNSUPPORTED.sub(r"Value for '\1_lang' not supported: \2;", message)
+    if isinstance(error, UnsupportedFile | InvalidDocument):
+        message = f"Invalid file: {message}"
+    if message.startswith("glossary ") and " is for " in message:
+        message = f"No dictionary found for language pair: {message}"
     return {"message": message}
 
 
@@ -170,7 +192,10 @@ _GOOGLE_REFUSALS = {
 """By code: Google's status, reason, reason in the details, and words if they are not ours."""
 _Format = Callable[[int, ServiceError, str], dict[str, object]]
 _FORMATS: Mapping[str, tuple[_Format, Mapping[str, int]]] = {
-    DEEPL: (_deepl, {KeyRequired.code: InvalidKey.status, QuotaExceeded.code: 456}),
+    **dict.fromkeys(
+        (DEEPL, DEEPL_3),
+        (_deepl, {KeyRequired.code: InvalidKey.status, QuotaExceeded.code: 456}),
+    ),
     DEEPLX: (_deeplx, {}),
     GOOGLE: (_google, {KeyRequired.code: InvalidKey.status, InvalidKey.code: 400}),
 }

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ClientGone, NotFound, ServiceError
 from service.http.access.caller import Caller
-from service.http.error_answers import error_response, unforeseen
+from service.http.error_answers import DEEPL, DEEPL_3, error_response, unforeseen
 from service.http.origins import OriginRule
 from service.http.request_log import REQUEST_ID_HEADER, RequestRecord, request_id_of
 from service.http.state import ServerState
@@ -120,6 +120,8 @@ class RequestMiddleware:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith("//"):  # the server's address was written with a slash
             scope["path"] = "/" + scope["path"].lstrip("/")
+        if scope["path"].startswith((DEEPL, DEEPL_3)):  # which takes a slash at the end
+            scope["path"] = scope["path"].rstrip("/")
         path, record = scope["path"], self._record(scope)
         extra = {REQUEST_ID_HEADER: record.request_id}
         state = scope.setdefault("state", {})

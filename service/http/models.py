@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, from_json, to_json
 from model.text.languages import MAX_CODE_CHARACTERS
 from service.errors import InvalidField, MissingField, shown
 from service.http.bodies import count_values
+from service.stores.glossaries import MAX_NAME_CHARACTERS
 from service.translation.glossary import (
     MAX_TERM_CHARACTERS,
     MAX_TERMS,
@@ -35,7 +36,7 @@ KEY_FIELDS = ("api_key", "auth_key")
 SECRETS = (*KEY_FIELDS, "secret", "document_key")
 """Fields whose values no error shows."""
 _MAX_NUMBER_CHARACTERS = 64
-_MAX_LANGUAGES, _MAX_NAME_CHARACTERS = 20, 100
+_MAX_LANGUAGES = 20
 _MOST_VALUES = 4 * MAX_TERMS + 1000
 """Of a list of terms: each is an object of two strings and a flag."""
 
@@ -120,7 +121,7 @@ _TERM_TEXT: dict[str, Any] = {
 NAME_SCHEMA: dict[str, Any] = {
     "type": "string",
     "minLength": 1,
-    "maxLength": _MAX_NAME_CHARACTERS,
+    "maxLength": MAX_NAME_CHARACTERS,
     "description": "Name of a stored glossary.",
 }
 
@@ -159,11 +160,11 @@ def _is_term(value: object) -> bool:
 def _parse_glossary(value: object) -> Glossary | str | None:
     if isinstance(value, str) and value.startswith("["):  # a form spells the list in JSON
         value = _parse_list(value)
-    if value is None or (isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARACTERS):
+    if value is None or (isinstance(value, str) and 0 < len(value) <= MAX_NAME_CHARACTERS):
         return value
     if isinstance(value, str) and value:
         raise PydanticCustomError(
-            "glossary", f"must be a name of at most {_MAX_NAME_CHARACTERS} characters, or a list"
+            "glossary", f"must be a name of at most {MAX_NAME_CHARACTERS} characters, or a list"
         )
     if not isinstance(value, list) or not all(map(_is_term, value)):
         raise PydanticCustomError(

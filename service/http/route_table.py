@@ -18,6 +18,7 @@ from service.http.openapi import (
 )
 from service.http.routes import (
     deepl,
+    deepl_glossaries,
     files,
     glossaries,
     google,
@@ -49,18 +50,25 @@ PATHS = Paths(
     | _OPEN
     | {
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
-        *(deepl.LANGUAGES, deepl.USAGE, deepl.GLOSSARIES, deepl.PAIRS),
+        *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
+        *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
         *(google.DETECT, google.LANGUAGES),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
-        *(glossaries.PATH + "/", deepl.GLOSSARIES + "/"),
+        *(
+            glossaries.PATH + "/",
+            deepl_glossaries.GLOSSARIES + "/",
+            deepl_glossaries.GLOSSARIES_3 + "/",
+        ),
     ),
     work=_WORK,
     open=_OPEN,
     open_below=(pages.FOLDER, pages.REFERENCE_FOLDER),
     linked_below=(files.DOWNLOADS,),
-    keyed=_WORK | {libretranslate.DETECT, libretranslate.SUGGEST, google.DETECT, google.LANGUAGES},
+    keyed=_WORK
+    | {libretranslate.DETECT, libretranslate.SUGGEST, google.DETECT, google.LANGUAGES}
+    | {deepl.LANGUAGES},
     keyed_below=(deepl.DOCUMENT + "/",),
 )
 """All paths that are not open need a key if one is required, also those that do not exist. A
@@ -105,7 +113,14 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
             operation.make_health_router(),
             operation.make_metrics_router(is_described=has_metrics),
         ],
-        None: [websocket.router, files.router, small_apis.router, deepl.router, google.router],
+        None: [
+            websocket.router,
+            files.router,
+            small_apis.router,
+            deepl.router,
+            deepl_glossaries.router,
+            google.router,
+        ],
     }  # those of None stand outside the document
     for tag, routers in groups.items():
         for router in routers:

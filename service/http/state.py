@@ -24,7 +24,7 @@ from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
 from service.translation.glossary import Glossary
-from service.translation.job import TranslationJob
+from service.translation.job import AUTO, TranslationJob
 
 _NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting database)"
 
@@ -80,7 +80,12 @@ class ServerState:
             return None
         if self.glossaries is None:
             raise UnknownGlossary(f"there is no such glossary: {_NEEDS_DATABASE}")
-        return await run_in_threadpool(self.glossaries.load, wanted.glossary, caller.owner)
+        pair = None
+        if wanted.source != AUTO:
+            source = self.dispatcher.known_language("source", wanted.source)
+            pair = source, self.dispatcher.known_language("target", wanted.target)
+        load = self.glossaries.load
+        return await run_in_threadpool(load, wanted.glossary, caller.owner, pair)
 
     def direct_pair(self, source: str, target: str) -> tuple[str, str]:
         """The server's codes of a pair that one model has. Raises UnsupportedLanguage or

@@ -1,4 +1,4 @@
-"""DeepL's API, version 2, below /v2: texts, languages, usage, documents and glossaries.
+"""DeepL's API below /v2 and /v3: texts, languages, usage and documents.
 
 It stands outside the OpenAPI document: its shapes are DeepL's, and docs/deepl.md describes what
 becomes of each field.
@@ -6,7 +6,6 @@ becomes of each field.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import posixpath
 import re
@@ -17,11 +16,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request
 from pydantic import BeforeValidator
 from pydantic_core import to_json
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
-from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.bodies import FORM, JSON
 from service.http.file_store import StoredFile
 from service.http.language_names import language_name
@@ -35,18 +32,19 @@ from service.http.translations import (
     translate_texts,
     translate_upload,
 )
-from service.stores.glossaries import StoredGlossary
 from service.translation.documents.formats import format_of
 from service.translation.job import AUTO, SplitSentences
 from service.translation.results import TranslationResult
 
 TRANSLATE, LANGUAGES, USAGE = "/v2/translate", "/v2/languages", "/v2/usage"
-DOCUMENT = "/v2/document"
-GLOSSARIES, PAIRS = "/v2/glossaries", "/v2/glossary-language-pairs"
+DOCUMENT, LANGUAGES_3 = "/v2/document", "/v3/languages"
+_REFUSED = ("style_id", "custom_instructions", "glossary_ids", "translation_memory_id")
+"""Fields without which the answer would not be what is asked for."""
+_VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT"), "zh": ("ZH", "ZH-HANS")}
+"""What DeepL's clients take as a target instead of the code."""
 _WITHOUT_EFFECT = {"context", "outline_detection", "splitting_tags", "non_splitting_tags"}
 _SPLIT: dict[str, SplitSentences] = {"0": False, "1": True, "nonewlines": "nonewlines"}
 _LATENCY, _QUALITY = "latency_optimized", "quality_optimized"
-_GLOSSARY_FORMATS = {"csv": CSV, "tsv": TSV}
 _MOST_CHARACTERS = 10**12
 """DeepL's own limit of accounts without a limit."""
 _NO_MARK = ' translate="no"'
@@ -99,6 +97,10 @@ def _spelled(value: object) -> object:
     return str(int(value)) if isinstance(value, int) and value in (0, 1) else value
 
 
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
 Flag = Annotated[bool, BeforeValidator(_flag)]
 
 
@@ -107,17 +109,25 @@ class DeepLRequest(RequestModel):
 
     target_lang: Code
     source_lang: Code | None = None
-    formality: Literal["default", "prefer_more", "prefer_less", "more", "less"] = "default"
+    formality: Annotated[
+        Literal["default", "prefer_more", "prefer_less", "more", "less"], BeforeValidator(_lower)
+    ] = "default"
     glossary_id: str | None = None
+    style_id: Any = None
+    custom_instructions: Any = None
+    glossary_ids: Any = None
+    translation_memory_id: Any = None
     auth_key: str | None = None
 
     def require_offered(self) -> None:
         """Raises NotOffered or InvalidField if the answer would not be what is asked for."""
         if self.formality in ("more", "less"):
             raise NotOffered(
-                f"formality {self.formality} is not supported for target_lang {self.target_lang}; "
-                f"prefer_{self.formality} is accepted and has no effect"
+                f"Target language {shown(self.target_lang)} does not support formality "
+                f"{self.formality}; prefer_{self.formality} is accepted and has no effect"
             )
+        if named := [name for name in _REFUSED if getattr(self, name)]:
+            raise NotOffered(f"{named[0]} is not supported")
         if self.glossary_id and self.source_lang is None:
             raise InvalidField("source_lang must be given with glossary_id")
 
@@ -213,23 +223,19 @@ class LanguagesRequest(RequestModel):
     type: Literal["source", "target"] = "source"
 
 
+class ResourceRequest(RequestModel):
+    """Of /v3/languages: what the languages are for; older clients call it a product."""
+
+    resource: str | None = None
+    product: str | None = None
+
+
 class DocumentKey(RequestModel):
     """The secret that belongs to a document."""
 
     quiet = ("auth_key",)
 
     document_key: str
-
-
-class GlossaryRequest(RequestModel):
-    """The fields of POST /v2/glossaries."""
-
-    name: str
-    source_lang: Code
-    target_lang: Code
-    entries: str
-    entries_format: Literal["tsv", "csv"] = "tsv"
-    auth_key: str | None = None
 
 
 @router.post(TRANSLATE)
@@ -260,19 +266,51 @@ def _rendered(asked: TextRequest, index: int, translation: TranslationResult) ->
 
 @router.get(LANGUAGES)
 @router.head(LANGUAGES)
+@router.post(LANGUAGES)
 async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
     """The source languages, or with type=target the target languages."""
     asked = await read_request(request, state.limits, LanguagesRequest)
-    targets = state.dispatcher.targets
+    sources, targets = _codes(state)
     if asked.type == "source":
-        return [_language(code) for code, reached in targets.items() if reached]
+        return [{"language": code, "name": language_name(code)} for code in sources]
+    return [
+        {"language": code, "name": language_name(code), "supports_formality": False}
+        for code in targets
+    ]
+
+
+def _codes(state: ServerState) -> tuple[list[str], list[str]]:
+    """DeepL's codes of the source and of the target languages."""
+    targets = state.dispatcher.targets
     reachable = {code for reached in targets.values() for code in reached}
     codes = [code for code in state.dispatcher.languages if code in reachable]
-    return [{**_language(code), "supports_formality": False} for code in codes]
+    variants = [one for code in codes for one in _VARIANTS.get(code, (code.upper(),))]
+    return [code.upper() for code, reached in targets.items() if reached], variants
 
 
-def _language(code: str) -> dict[str, Any]:
-    return {"language": code.upper(), "name": language_name(code)}
+@router.get(LANGUAGES_3)
+@router.head(LANGUAGES_3)
+async def languages_3(request: Request, state: StateDep) -> list[dict[str, Any]]:
+    """All languages, each with what it can be used as. Style rules and others have none."""
+    asked = await read_request(request, state.limits, ResourceRequest)
+    if not (resource := asked.resource or asked.product):
+        raise MissingField("Invalid request: missing resource parameter")
+    if resource not in ("translate_text", "translate_document", "glossary"):
+        return []
+    sources, targets = _codes(state)
+    names = ("tag_handling", "glossary") if state.glossaries else ("tag_handling",)
+    features = {name: {"status": "stable"} for name in names}
+    return [
+        {
+            "lang": code,
+            "name": language_name(code),
+            "status": "stable",
+            "usable_as_source": code in sources,
+            "usable_as_target": code in targets,
+            "features": features,
+        }
+        for code in dict.fromkeys([*sources, *targets])
+    ]
 
 
 @router.get(USAGE)
@@ -295,6 +333,8 @@ async def upload_document(request: Request) -> dict[str, str]:
     asked.require_offered()
     sent = sent_file(state, fields, asked.filename)
     asked.require_same_format(sent.name)
+    if asked.source == asked.target_lang.lower():
+        raise InvalidField("Source and target language are equal")
     name, file = await translate_upload(request, state, sent, asked.wanted("", {}))
     return {"document_id": name, "document_key": file.key}
 
@@ -329,69 +369,3 @@ async def _find_document(document_id: str, request: Request, state: ServerState)
     if not secrets.compare_digest(file.key.encode(), given.document_key.encode()):
         raise UnknownFile("there is no such file, or it has expired")
     return file
-
-
-@router.get(PAIRS)
-@router.head(PAIRS)
-async def glossary_language_pairs(state: StateDep) -> dict[str, list[dict[str, str]]]:
-    """The pairs that one model has."""
-    pairs = state.direct_pairs() if state.glossaries else []
-    found = [{"source_lang": source, "target_lang": target} for source, target in pairs]
-    return {"supported_languages": found}
-
-
-@router.get(GLOSSARIES)
-@router.head(GLOSSARIES)
-async def list_glossaries(request: Request, state: StateDep) -> dict[str, list[dict[str, Any]]]:
-    """All glossaries that the caller may read; none without a database."""
-    if state.glossaries is None:
-        return {"glossaries": []}
-    found = await run_in_threadpool(state.glossaries.all, request.state.caller.owner)
-    return {"glossaries": [_rendered_glossary(one) for one in found]}
-
-
-@router.post(GLOSSARIES, status_code=201)
-async def create_glossary(request: Request, state: StateDep) -> dict[str, Any]:
-    """Without a database 404, because clients repeat a request that gets 501."""
-    store = state.glossary_store
-    asked = await read_request(request, state.limits, GlossaryRequest, (JSON, FORM))
-    pair = state.direct_pair(asked.source_lang.lower(), asked.target_lang.lower())
-    owner = request.state.caller.owner
-    text, media_type = asked.entries, _GLOSSARY_FORMATS[asked.entries_format]
-    entries = await asyncio.to_thread(read_entries, text, media_type)
-    return _rendered_glossary(await asyncio.to_thread(store.add, asked.name, *pair, entries, owner))
-
-
-@router.get(GLOSSARIES + "/{glossary_id}")
-@router.head(GLOSSARIES + "/{glossary_id}")
-async def get_glossary(glossary_id: str, request: Request, state: StateDep) -> dict[str, Any]:
-    owner = request.state.caller.owner
-    return _rendered_glossary(await run_in_threadpool(state.glossary_store.get, glossary_id, owner))
-
-
-@router.get(GLOSSARIES + "/{glossary_id}/entries")
-@router.head(GLOSSARIES + "/{glossary_id}/entries")
-async def glossary_entries(glossary_id: str, request: Request, state: StateDep) -> Response:
-    store, owner = state.glossary_store, request.state.caller.owner
-    found = await run_in_threadpool(store.get, glossary_id, owner)
-    entries = await run_in_threadpool(store.entries, found.id, owner)
-    return Response(write_entries(entries, TSV), media_type=f"{TSV}; charset=utf-8")
-
-
-@router.delete(GLOSSARIES + "/{glossary_id}", status_code=204)
-async def remove_glossary(glossary_id: str, request: Request, state: StateDep) -> None:
-    store, owner = state.glossary_store, request.state.caller.owner
-    found = await run_in_threadpool(store.get, glossary_id, owner)
-    await asyncio.to_thread(store.remove, found.id, owner)
-
-
-def _rendered_glossary(found: StoredGlossary) -> dict[str, Any]:
-    return {
-        "glossary_id": found.id,
-        "name": found.name,
-        "ready": True,
-        "source_lang": found.source,
-        "target_lang": found.target,
-        "creation_time": found.created,
-        "entry_count": found.num_entries,
-    }

@@ -58,7 +58,12 @@ OWN: dict[str, dict[str, str]] = {
     "an allowed page": {"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"},
 }
 TYPES = ("application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x")
-WORDS = {"/v2/": {"message"}, "/v1/": {"code", "message"}, "/language/": {"error"}}
+WORDS = {
+    "/v2/": {"message"},
+    "/v3/": {"message"},
+    "/v1/": {"code", "message"},
+    "/language/": {"error"},
+}
 """The members of an error, by the prefix of an API."""
 
 

@@ -50,7 +50,7 @@ def test_names_are_unique_and_bounded(store: GlossaryStore) -> None:
     store.add("pets", "en", "de", ENTRIES, EVERYBODY)
     with pytest.raises(GlossaryExists):
         store.add("pets", "en", "de", ENTRIES, EVERYBODY)
-    for name in ("", " ", "a" * 101, "a/b", "a\nb"):
+    for name in ("", " ", "a" * 1025, "a\nb"):
         with pytest.raises(InvalidField):
             store.add(name, "en", "de", ENTRIES, EVERYBODY)
     with pytest.raises(InvalidField, match="at least one"):

@@ -85,7 +85,9 @@ REFUSED: dict[str, list[tuple[Any, int, str]]] = {
         (["a"] * 6, 413, "6 texts, at most 5"),
         ("x" * 1001, 413, "1001 characters, at most 1000"),
     ],
-    "target_lang": [("XX", 400, "target language 'XX' is not supported; supported: zh, en, de")],
+    "target_lang": [
+        ("XX", 400, "Value for 'target_lang' not supported: 'XX'; supported: zh, en, de")
+    ],
     "split_sentences": [("2", 400, "split_sentences"), ([], 400, "split_sentences")],
     "preserve_formatting": [("yes", 400, "true or false"), (2, 400, "true or false")],
     "formality": [("less", 400, "prefer_less is accepted"), ("rude", 400, "formality must be")],
@@ -175,10 +177,12 @@ def test_languages_and_usage(client: TestClient) -> None:
         {"language": "EN", "name": "English"},
     ]
     targets = client.get("/v2/languages?type=target").json()
-    assert [one["language"] for one in targets] == ["ZH", "EN", "DE"]
+    assert [one["language"] for one in targets] == ["ZH", "ZH-HANS", "EN-GB", "EN-US", "DE"]
     assert {one["supports_formality"] for one in targets} == {False}
     form = client.request("GET", "/v2/languages", data={"type": "target"})
     assert form.json() == targets
+    for path in ("/v2/languages", "/v2/languages/"):
+        assert client.post(path, data={"type": "target"}).json() == targets
     assert "type must be" in refused(client.get("/v2/languages?type=all"), 400)
     usage = client.get("/v2/usage", headers=KEY).json()
     assert usage == {"character_count": 0, "character_limit": 10**12}
@@ -193,6 +197,31 @@ def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
     for path in ("/v2/glossaries/x", "/v2/glossaries/x/entries"):
         refused(client.get(path), 404)
     refused(client.delete("/v2/glossaries/x"), 404)
+
+
+def test_languages_of_version_3_say_what_they_can_be_used_as(client: TestClient) -> None:
+    found = client.get("/v3/languages?resource=translate_text").json()
+    uses = {one["lang"]: (one["usable_as_source"], one["usable_as_target"]) for one in found}
+    assert uses["EN"] == (True, False)
+    assert uses["EN-GB"] == uses["DE"] == (False, True)
+    assert client.get("/v3/languages?resource=voice").json() == []
+    refused(client.get("/v3/languages"), 400)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/v2/write/rephrase"), ("GET", "/v3/style_rules"), ("GET", "/v3/voice/x")],
+)
+def test_what_is_not_offered_is_refused_in_words(
+    client: TestClient, method: str, path: str
+) -> None:
+    assert "not offered" in refused(client.request(method, path), 400)
+
+
+@pytest.mark.parametrize("name", ["style_id", "custom_instructions", "glossary_ids"])
+def test_fields_that_would_change_the_answer_are_refused(client: TestClient, name: str) -> None:
+    assert name in refused(ask(client, **{name: ["x"]}), 400)
+    assert ask(client, **{name: []}).json() == ANSWER
 
 
 def upload(client: TestClient, name: str = "a.txt", content: bytes = b"Hi.", **data: str) -> Any:

@@ -170,7 +170,8 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
     ("fields", "status"),
     [
         ({"name": ""}, 400),
-        ({"name": "a/b"}, 422),
+        ({"name": "a\nb"}, 422),
+        ({"name": "a" * 1025}, 422),
         ({"source": "xx"}, 400),
         ({"source": "zh"}, 422),
         ({"entries": []}, 422),
@@ -209,9 +210,45 @@ def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
     answer = stored.post("/v2/translate", json={**fields, "source_lang": "EN"}).json()
     assert answer["translations"][0]["text"] == "A DOG.[Hund]"
     assert "source_lang" in stored.post("/v2/translate", json=fields).json()["message"]
+    assert stored.get("/v2/glossaries/x").status_code == 400
     assert stored.delete(f"/v2/glossaries/{key}").status_code == 204
     pairs = stored.get("/v2/glossary-language-pairs").json()["supported_languages"]
     assert {"source_lang": "en", "target_lang": "de"} in pairs
+
+
+def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
+    there = {"source_lang": "EN", "target_lang": "DE", "entries": "dog\tHund"}
+    other = {"source_lang": "EN", "target_lang": "ZH", "entries": "dog\t狗"}
+    made = stored.post("/v3/glossaries", json={"name": "a/b ö", "dictionaries": [there, other]})
+    assert made.status_code == 201, made.text
+    path = f"/v3/glossaries/{made.json()['glossary_id']}"
+    counts = [{**languages("de"), "entry_count": 1}, {**languages("zh"), "entry_count": 1}]
+    assert made.json()["dictionaries"] == counts
+    assert stored.get(path).json() == made.json() == stored.get("/v3/glossaries").json()[
+        "glossaries"
+    ][0]  # fmt: skip
+    assert [one["name"] for one in stored.get("/glossaries").json()["glossaries"]] == ["a/b ö"]
+    key = {"glossary_id": made.json()["glossary_id"], "source_lang": "EN", "text": "A dog."}
+    for target, text in (("DE", "A DOG.[Hund]"), ("ZH", "A DOG.[狗]")):
+        answer = stored.post("/v2/translate", json={**key, "target_lang": target}).json()
+        assert answer["translations"][0]["text"] == text
+    merged = {"name": "new", "dictionaries": [{**there, "entries": "cat\tKatze"}]}
+    assert stored.patch(path, json=merged).json()["dictionaries"][0]["entry_count"] == 2
+    form = {f"dictionaries[0].{name}": value for name, value in there.items()}
+    assert stored.patch(path, data=form).json()["name"] == "new"
+    query = {"params": {"source_lang": "EN", "target_lang": "DE"}}
+    (found,) = stored.get(f"{path}/entries", **query).json()["dictionaries"]  # type: ignore[arg-type]
+    assert found["entries"] == "dog\tHund\ncat\tKatze"
+    assert stored.put(f"{path}/dictionaries", json=there).json() == counts[0]
+    assert stored.delete(f"{path}/dictionaries", **query).status_code == 204  # type: ignore[arg-type]
+    assert stored.get(path).json()["dictionaries"] == counts[1:]
+    assert stored.get(f"{path}/entries", **query).status_code == 404  # type: ignore[arg-type]
+    assert stored.delete(path).status_code == 204
+    assert stored.get("/v3/glossaries").json() == {"glossaries": []}
+
+
+def languages(target: str) -> dict[str, str]:
+    return {"source_lang": "en", "target_lang": target}
 
 
 def test_a_full_disk_is_said_and_glossaries_are_stored_once_there_is_room(
