@@ -25,10 +25,10 @@ from service.errors import (
     UnsupportedMediaType,
 )
 from service.http.access.caller import GOOGLE_HEADER
-from service.http.bodies import FORM, JSON, MULTIPART
+from service.http.bodies import JSON
 from service.http.error_answers import ErrorBody
 from service.http.limits import Limits
-from service.http.models import KEY_FIELDS, NAME_SCHEMA, RequestModel, value_schema
+from service.http.models import KEY_FIELDS, RequestModel, value_schema
 from service.translation.job import AUTO
 
 Schema = dict[str, Any]
@@ -95,17 +95,20 @@ def describe_body(
     example: Schema,
     changed: Mapping[str, Schema] | None = None,
 ) -> Schema:
-    """The value of FastAPI's `openapi_extra` for a model's fields as JSON and as a form.
+    """The value of FastAPI's `openapi_extra` for a model's fields as JSON, which clients are
+    generated from; a form has the same fields.
 
     `changed`: schemas that replace those of the model.
     """
     fields = describe_fields(model, offer) | dict(changed or {})
     required = [name for name, field in model.model_fields.items() if field.is_required()]
-    kinds = {
-        JSON: _object(_with_null(fields, required), required),
-        **dict.fromkeys((FORM, MULTIPART), _object(spelled(fields), required)),
+    schema = {
+        "title": model.__name__,
+        "type": "object",
+        "required": required,
+        "properties": _with_null(fields, required),
     }
-    content = {kind: {"schema": schema, "example": example} for kind, schema in kinds.items()}
+    content = {JSON: {"schema": schema, "example": example}}
     return {"requestBody": {"required": True, "content": content}}
 
 
@@ -113,7 +116,7 @@ def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema
     """The non-null schema of each field, with this server's limits, languages and models."""
     written = copy.deepcopy(model.model_json_schema()["properties"])
     fields = {name: _not_null(schema) for name, schema in written.items()}
-    limits, texts = offer.limits, text_schema(offer.limits)
+    limits, texts = offer.limits, {"type": "string", "maxLength": offer.limits.max_characters}
     for name in fields.keys() & {*_TEXTS, "prefix"}:
         if "anyOf" in fields[name]:
             items = {"type": "array", "items": texts, "maxItems": limits.max_texts}
@@ -132,37 +135,19 @@ def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema
     return fields
 
 
-def text_schema(limits: Limits) -> Schema:
-    return {"type": "string", "maxLength": limits.max_characters}
-
-
-def spelled(fields: Mapping[str, Schema]) -> dict[str, Schema]:
-    """The fields of a form. There a repeated field is a list, so a list has at least two items."""
-    found = copy.deepcopy(dict(fields))
-    for name in found.keys() & set(_TEXTS):
-        if "anyOf" in found[name]:
-            found[name]["anyOf"][1]["minItems"] = 2
-    if "glossary" in found:
-        remark = f"{found['glossary']['description']} A list is spelled in JSON."
-        found["glossary"] = {**NAME_SCHEMA, "description": remark}
-    return found
-
-
 def _not_null(schema: Schema) -> Schema:
     """Without its null alternative, and without its title, which is the name again."""
     described = {name: schema[name] for name in ("description",) if name in schema}
     found = {**value_schema(schema), **described}
     found.pop("title", None)
+    if "anyOf" in found:  # generators of clients take no values of several types in one list
+        found.pop("enum", None)
     return found
 
 
 def _choice(schema: Schema, values: Sequence[str], remark: str = "") -> Schema:
     description = f"{schema.get('description', '')} {remark}".strip()
     return {"type": "string", "description": description, "enum": list(values)}
-
-
-def _object(fields: Mapping[str, Schema], required: Sequence[str]) -> Schema:
-    return {"type": "object", "required": list(required), "properties": dict(fields)}
 
 
 def _with_null(fields: Mapping[str, Schema], required: Sequence[str]) -> dict[str, Schema]:

@@ -16,7 +16,6 @@ _WHOLE = (
     *("alternatives", "beam_size", "top_k", "seed"),
     *("max_length", "no_repeat_ngram_size", "deadline_ms", "k"),
 )
-_PLAIN = "text/plain"
 _PAIRS = [["zh", "en"], ["en", "zh"], ["en", "de"], ["de", "en"]]
 _SHORT = 3
 """Characters of a prefix that fits before the translation of any text."""
@@ -31,13 +30,7 @@ def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> b
         return _is_storable(case)
     if case.method.upper() != "POST":
         return True
-    query = case.query or {}
-    is_plain = case.media_type == _PLAIN
-    fields = query if is_plain else case.body
-    if is_plain and not {"source", "target"} <= query.keys():
-        return False
-    if query and not is_plain:  # the query's fields go with a plain text
-        return False
+    fields = case.body
     return not isinstance(fields, dict) or (_is_understood(fields, case) and _is_consistent(fields))
 
 

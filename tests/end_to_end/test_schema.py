@@ -73,22 +73,11 @@ def test_schemathesis_finds_nothing_that_the_schema_does_not_say(
 def test_the_schemas_example_is_answered_with_its_example(server: Served) -> None:
     schema = httpx.get(f"{server.url}/openapi.json").json()
     operation = schema["paths"]["/translate"]["post"]
-    asked, answered = operation["requestBody"]["content"], operation["responses"]["200"]["content"]
-    json_type, form, plain = "application/json", "application/x-www-form-urlencoded", "text/plain"
-    url = f"{server.url}/translate"
-    answer = httpx.post(url, json=asked[json_type]["example"], timeout=60)
-    assert answer.json() == answered[json_type]["example"]
-    assert httpx.post(url, data=asked[form]["example"], timeout=60).json() == answer.json()
-    parameters = operation["parameters"]
-    query = {p["name"]: p["example"] for p in parameters if "example" in p}
-    answer = httpx.post(
-        url,
-        params=query,
-        content=asked[plain]["example"].encode(),
-        headers={"Content-Type": plain},
-        timeout=60,
-    )
-    assert answer.text == answered[plain]["example"]
+    asked = operation["requestBody"]["content"]["application/json"]["example"]
+    answered = operation["responses"]["200"]["content"]["application/json"]["example"]
+    for sent in ({"json": asked}, {"data": asked}, {"params": asked}):
+        answer = httpx.post(f"{server.url}/translate", timeout=60, **sent)  # type: ignore[arg-type]
+        assert answer.json() == answered
 
 
 @pytest.mark.parametrize(

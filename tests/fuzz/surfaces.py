@@ -10,7 +10,7 @@ from typing import Any
 from service.http.bodies import FORM, JSON, MULTIPART
 from service.http.models import RequestModel
 from service.http.routes import deepl, google
-from service.http.routes.deepl import GlossaryRequest
+from service.http.routes.deepl_glossaries import GlossaryRequest
 from service.http.routes.files import FileRequest
 from service.http.routes.small_apis import DeepLXRequest, ImmersiveRequest
 

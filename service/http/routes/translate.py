@@ -27,9 +27,6 @@ from service.http.openapi import (
     Offer,
     describe_body,
     describe_errors,
-    describe_fields,
-    spelled,
-    text_schema,
 )
 from service.http.request_log import RequestRecord
 from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, OwnRoute, read_fields
@@ -77,8 +74,9 @@ def make_router(offer: Offer) -> APIRouter:
 async def translate(request: Request) -> Response:
     """Translate a text or a list of texts; answer when all sentences are translated.
 
-    A text/plain body with ?source=&target= gets the translation as plain text. With
-    `Accept: text/event-stream` the answer is a stream of events: token, then final or error.
+    The fields may also come as a form, or in the query. A text/plain body with ?source=&target=
+    gets the translation as plain text. With `Accept: text/event-stream` the answer is a stream of
+    events: token, then final or error.
     """
     state = server_state(request)
     fields = await read_fields(request, state.limits, (*FIELD_TYPES, PLAIN))
@@ -147,31 +145,14 @@ async def _events(
 
 
 def _describe(offer: Offer) -> dict[str, Any]:
-    """What FastAPI cannot know: bodies, the query's fields, and the kinds of answers."""
-    described = describe_body(TranslateRequest, offer, _EXAMPLE)
-    plain = {"schema": text_schema(offer.limits), "example": _EXAMPLE["q"]}
-    described["requestBody"]["content"][PLAIN] = plain
-    query = [
-        {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "description": f"With a text/plain body: {schema['description']}",
-            "schema": schema,
-            **({"example": _EXAMPLE[name]} if name in _EXAMPLE else {}),
-        }
-        for name, schema in spelled(describe_fields(TranslateRequest, offer)).items()
-        if name != "q"
-    ]
-    events = "Events `token`, then `final` with the whole answer, or `error`; with Accept."
+    """What FastAPI cannot know: the body and the header."""
     answer = {"$ref": f"#/components/schemas/{TranslateResponse.__name__}"}
     done = {
-        "description": "The translation: JSON for JSON and forms, plain text for plain text.",
+        "description": "The translation.",
         "headers": _IGNORED_FIELDS,
         "content": {
             JSON: {"schema": answer, "example": {"translatedText": _EXAMPLE_TRANSLATION}},
-            PLAIN: {"schema": {"type": "string"}, "example": _EXAMPLE_TRANSLATION},
-            EVENT_STREAM: {"schema": {"type": "string", "description": events}},
         },
     }
-    return {**described, "parameters": [*query, _PREFER], "responses": {"200": done}}
+    described = describe_body(TranslateRequest, offer, _EXAMPLE)
+    return {**described, "parameters": [_PREFER], "responses": {"200": done}}
