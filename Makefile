@@ -109,7 +109,7 @@ observe-test: ## check and test the rules of Prometheus (needs promtool, of Debi
 	promtool check config deploy/prometheus/prometheus.yml
 	promtool test rules tests/deploy/rules_test.yml
 
-CLIENT_TESTS := python_clients keys node_clients libretranslate_tests django_clients
+CLIENT_TESTS := generated_clients python_clients keys node_clients libretranslate_tests django_clients
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm for some)
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 

@@ -59,7 +59,8 @@ def _make_engine(
     except (MemoryError, OSError, ValueError, DeviceLost) as error:
         raise StartupError(f"{model.name} on {model.device}: {error}") from error
     seconds = time.monotonic() - started
-    metrics_.describe_model(__version__, model.device, model.precision, seconds)
+    computed = model.precision, model.instruction_set
+    metrics_.describe_model(__version__, model.device, *computed, seconds)
     metrics_.watch_engine(
         {
             "workers": lambda: engine.num_workers,

@@ -168,7 +168,7 @@ def check(directory: Path) -> None:
     CPU uses.
     """
     with importing():
-        from model.backends.native import choose_instruction_set, kernel_names
+        from model.backends.native import NOT_COMPILED, choose_instruction_set, kernel_names
         from model.checking import check_checkpoint
 
     try:
@@ -181,7 +181,10 @@ def check(directory: Path) -> None:
         f"{result.num_parameters} parameters, {result.num_sentences} translations with "
         f"log-probabilities within {result.largest_difference:.4f}"
     )
-    click.echo(f"instruction set: {instruction_set} (this CPU has {', '.join(kernel_names())})")
+    if names := kernel_names():
+        click.echo(f"instruction set: {instruction_set} (this CPU has {', '.join(names)})")
+    else:
+        click.echo(f"warning: {NOT_COMPILED}", err=True)
 
 
 @click.command("import")

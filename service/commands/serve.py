@@ -6,7 +6,7 @@ import gc
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -78,12 +78,20 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     build_document(app)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     host, port = listeners[0].getsockname()[:2]
+    _warn_if_not_compiled(models)
     served = ", ".join(map(_described, models))
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     shared = listeners[0] if settings.share_port else None
     gc.collect()
     gc.freeze()  # to scan what start-up made would stop every thread for 120 ms
     Server(config, lambda: drain(app, settings.drain_seconds), shared).run(sockets=listeners)
+
+
+def _warn_if_not_compiled(models: Sequence[LoadedModel]) -> None:
+    from model.backends.native import NOT_COMPILED, is_available
+
+    if not is_available() and any(model.device == "cpu" for model in models):
+        _logger.warning(NOT_COMPILED)
 
 
 def _described(model: LoadedModel) -> str:

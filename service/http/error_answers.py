@@ -35,6 +35,7 @@ from service.errors import (
 )
 
 DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/", "/language/translate/v2"
+OPENAI = ("/v1/chat/", "/v1/models")
 """Path prefixes of the other APIs."""
 _NOT_OFFERED = {
     "/v2/write": "requests of DeepL Write",
@@ -156,6 +157,11 @@ def _deepl(_: int, error: ServiceError, message: str) -> dict[str, object]:
     return {"message": message}
 
 
+def openai_error(status: int, error: ServiceError, message: str) -> dict[str, object]:
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return {"error": {"message": message, "type": kind, "param": None, "code": error.code}}
+
+
 def _deeplx(status: int, error: ServiceError, message: str) -> dict[str, object]:
     return {"code": status, "message": message}
 
@@ -196,6 +202,7 @@ _FORMATS: Mapping[str, tuple[_Format, Mapping[str, int]]] = {
         (DEEPL, DEEPL_3),
         (_deepl, {KeyRequired.code: InvalidKey.status, QuotaExceeded.code: 456}),
     ),
+    **dict.fromkeys(OPENAI, (openai_error, {InvalidKey.code: KeyRequired.status})),
     DEEPLX: (_deeplx, {}),
     GOOGLE: (_google, {KeyRequired.code: InvalidKey.status, InvalidKey.code: 400}),
 }

@@ -17,6 +17,7 @@ from service.http.openapi import (
     describe_keys,
 )
 from service.http.routes import (
+    chat,
     deepl,
     deepl_glossaries,
     files,
@@ -35,7 +36,7 @@ from service.http.state import ServerState
 _WORK = frozenset(
     {
         *(translate.PATH, next_words.PATH, files.PATH, deepl.TRANSLATE, deepl.DOCUMENT),
-        *(google.PATH, small_apis.DEEPLX, small_apis.IMMERSIVE),
+        *(google.PATH, small_apis.DEEPLX, small_apis.IMMERSIVE, chat.PATH),
     }
 )
 _OPEN = frozenset(
@@ -52,7 +53,7 @@ PATHS = Paths(
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
         *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES),
+        *(google.DETECT, google.LANGUAGES, chat.MODELS),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
@@ -117,6 +118,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
             websocket.router,
             files.router,
             small_apis.router,
+            chat.router,
             deepl.router,
             deepl_glossaries.router,
             google.router,

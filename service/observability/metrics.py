@@ -52,10 +52,12 @@ _MODEL_GAUGES = {
     **{name: (help_text,) for name, help_text in ENGINE_GAUGES.items()},
     "model_load_seconds": ("Time to load the model.",),
     "model_info": (
-        "Always 1; labels: version, device, precision.",
+        "Always 1; labels: version, device, precision, and the instruction_set of the native "
+        "backend (none: it does not compute).",
         "version",
         "device",
         "precision",
+        "instruction_set",
     ),
 }
 _MODEL_COUNTERS = {
@@ -200,11 +202,17 @@ class ModelMetrics:
         self.engine_restarts = counters["engine_restarts_total"].labels(name)
 
     def describe_model(
-        self, version: str, device: str, precision: str, load_seconds: float
+        self,
+        version: str,
+        device: str,
+        precision: str,
+        instruction_set: str | None,
+        load_seconds: float,
     ) -> None:
         """Set the gauges that do not change while the server runs."""
         self._gauges["model_load_seconds"].labels(self._name).set(load_seconds)
-        self._gauges["model_info"].labels(self._name, version, device, precision).set(1)
+        labels = (self._name, version, device, precision, instruction_set or "none")
+        self._gauges["model_info"].labels(*labels).set(1)
 
     def watch_engine(self, readings: Mapping[str, Callable[[], float]]) -> None:
         """Read the gauges when scraped, so a step costs nothing.

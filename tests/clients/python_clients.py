@@ -123,3 +123,18 @@ def test_google_cloud_translate(server: Served) -> None:
     assert names["de"] == "German"
     with pytest.raises(BadRequest, match="is not supported"):
         client.translate("Hi.", target_language="xx", source_language="en")
+
+
+def test_openai(server: Served) -> None:
+    from openai import BadRequestError, OpenAI
+
+    client = OpenAI(api_key="key", base_url=f"{server.url}/v1")
+    assert "en-de" in [model.id for model in client.models.list()]
+    asked: Any = [{"role": "user", "content": "Hi."}]
+    whole = client.chat.completions.create(model="en-de", messages=asked)
+    assert whole.choices[0].message.content == "HI."
+    prompt = {"role": "system", "content": "Translate into German."}
+    chunks = client.chat.completions.create(model="any", messages=[prompt, *asked], stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "HI."
+    with pytest.raises(BadRequestError, match="pair of languages"):
+        client.chat.completions.create(model="any", messages=asked)

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import service.commands.serve as serving
 from service.commands.group import dragoman
 from service.commands.serve import _bind, _with_own_name
 from service.settings import Settings
+from tests.service.fakes import FakeRunner, fake_model
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "zh-en.toml"
 
@@ -121,3 +123,13 @@ def test_a_checkpoint_in_order_is_checked_and_the_instruction_set_shown() -> Non
         "checked: checkpoints/en-de: en-de, 4 files, 12287744 parameters, 2 translations with "
     )
     assert re.fullmatch(r"instruction set: baseline \(this CPU has .*baseline\)", instruction_set)
+
+
+def test_a_server_and_a_check_without_a_compiler_say_that_they_are_slow(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("model.backends.native.library.load_library", lambda: None)
+    result = CliRunner().invoke(dragoman, ["check", "checkpoints/en-de"])
+    assert (result.exit_code, "warning: the native backend" in result.stderr) == (0, True)
+    serving._warn_if_not_compiled([fake_model(FakeRunner())])
+    assert "ten times as long" in caplog.text

@@ -7,6 +7,7 @@ searches, `decode` one step of both, `api` the functions that Python calls.
 """
 
 from model.backends.native.library import (
+    NOT_COMPILED,
     choose_instruction_set,
     has_fast_int8,
     is_available,
@@ -18,6 +19,7 @@ from model.backends.native.search import NativeSearch
 from model.backends.native.step import NativeStep
 
 __all__ = [
+    "NOT_COMPILED",
     "NativeNetwork",
     "NativeSearch",
     "NativeStep",

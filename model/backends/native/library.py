@@ -143,6 +143,12 @@ def free_with(
     weakref.finalize(owner, free, handle).atexit = False
 
 
+NOT_COMPILED = (
+    "the native backend was not compiled, and without it a CPU takes about ten times as long; "
+    "install dragoman again where there is a C++ compiler"
+)
+
+
 def is_available() -> bool:
     """Whether the library was compiled when the package was installed."""
     return load_library() is not None

@@ -1,51 +1,27 @@
 """DeepLX's API below /v1, and the custom API of the browser extension Immersive Translate.
 
-DeepLX's /translate is LibreTranslate's here; its /v2/translate is DeepL's. Both APIs stand outside
+DeepLX's /translate is LibreTranslate's here, which knows DeepLX's JSON by its fields; its
+/v2/translate is DeepL's. Both APIs stand outside
 the OpenAPI document: their shapes are not ours.
 """
 
 from __future__ import annotations
-
-import secrets
-from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
 from service.http.bodies import FORM, JSON
+from service.http.deeplx import answer_deeplx
 from service.http.models import Code, RequestModel, Texts, listed
-from service.http.requests import read_request
+from service.http.requests import read_fields, read_request
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts
 from service.translation.job import AUTO
 
 DEEPLX, IMMERSIVE = "/v1/translate", "/immersive"
-_NUM_ALTERNATIVES = 3
-_ID_BELOW = 10**10
 router = APIRouter(include_in_schema=False)
-
-
-class DeepLXRequest(RequestModel):
-    """One text; source_lang may be "auto" or empty."""
-
-    text: str
-    target_lang: Code
-    source_lang: Code = AUTO
-    tag_handling: Literal["html", "xml", ""] = ""
-
-    def wanted(self, max_beam_size: int) -> TranslateRequest:
-        """The same as a translation request. Raises InvalidField."""
-        return TranslateRequest.from_json(
-            {
-                "q": self.text,
-                "source": self.source_lang.lower() or AUTO,
-                "target": self.target_lang,
-                "format": "html" if self.tag_handling else "text",
-                "alternatives": min(_NUM_ALTERNATIVES, max_beam_size - 1),
-            }
-        )
 
 
 class ImmersiveRequest(RequestModel):
@@ -63,22 +39,10 @@ class ImmersiveRequest(RequestModel):
 
 
 @router.post(DEEPLX)
-async def translate_deeplx(request: Request) -> dict[str, Any]:
+async def translate_deeplx(request: Request) -> Response:
     """Translate one text; three alternatives are given without being asked for."""
-    state = server_state(request)
-    asked = await read_request(request, state.limits, DeepLXRequest, (JSON, FORM))
-    wanted = asked.wanted(state.limits.max_beam_size)
-    (translation,) = await translate_texts(request, state, wanted)
-    found = translation.detection
-    return {
-        "code": 200,
-        "id": secrets.randbelow(_ID_BELOW),
-        "data": translation.text,
-        "alternatives": list(translation.alternatives[:_NUM_ALTERNATIVES]),
-        "source_lang": (found.language if found else asked.source_lang).upper(),
-        "target_lang": asked.target_lang.upper(),
-        "method": "Free",
-    }
+    fields = await read_fields(request, server_state(request).limits, (JSON, FORM))
+    return await answer_deeplx(request, fields)
 
 
 @router.post(IMMERSIVE)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.sse import format_sse_event
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import PlainTextResponse, Response
 
 from service.errors import ServiceError
 from service.http.answers import (
@@ -21,7 +18,9 @@ from service.http.answers import (
     render_piece,
 )
 from service.http.bodies import JSON, PLAIN
+from service.http.deeplx import answer_deeplx, is_deeplx
 from service.http.error_answers import unforeseen
+from service.http.event_stream import EVENT_STREAM, event_stream
 from service.http.openapi import (
     WITH_BODY,
     Offer,
@@ -31,14 +30,12 @@ from service.http.openapi import (
 from service.http.request_log import RequestRecord
 from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, OwnRoute, read_fields
 from service.http.schemas import TranslateRequest
-from service.http.state import ServerState, server_state
+from service.http.state import server_state
 from service.http.translations import translate_texts
-from service.translation.job import TranslationJob
 from service.translation.results import TextPiece
 from service.translation.translator import Pieces
 
 PATH = "/translate"
-EVENT_STREAM = "text/event-stream"
 _EXAMPLE = {"q": "图书馆在哪里？", "source": "zh", "target": "en"}
 _EXAMPLE_TRANSLATION = "Where is the library?"
 _IGNORED_FIELDS = {
@@ -80,52 +77,17 @@ async def translate(request: Request) -> Response:
     """
     state = server_state(request)
     fields = await read_fields(request, state.limits, (*FIELD_TYPES, PLAIN))
+    if is_deeplx(fields.json):
+        return await answer_deeplx(request, fields)
     wanted = fields.parse(request, TranslateRequest)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        job = await state.admit(request.state.caller, wanted)
-        return await _event_stream(wanted, job, state, request.state.record)
+        job, record = await state.admit(request.state.caller, wanted), request.state.record
+        return await event_stream(job, state, record, lambda found: _events(wanted, found, record))
     translations = await translate_texts(request, state, wanted)
     if fields.media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     answer = await render_answer(wanted, translations)
     return Response(answer, media_type=JSON)
-
-
-class _EventStream(StreamingResponse):
-    """A streaming response that always closes `work` at its end, and detects a disconnect even
-    while there is nothing to send."""
-
-    media_type = EVENT_STREAM
-
-    def __init__(
-        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: RequestRecord
-    ) -> None:
-        super().__init__(events, headers={"Cache-Control": "no-store"})
-        self._work, self._record = work, record
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._work:
-            sending = asyncio.ensure_future(self.stream_response(send))
-            leaving = asyncio.ensure_future(self.listen_for_disconnect(receive))
-            try:
-                await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                if not sending.done():
-                    self._record.status = None
-            finally:
-                sending.cancel()
-                leaving.cancel()
-                await asyncio.gather(sending, leaving, return_exceptions=True)
-            if not sending.cancelled():
-                sending.result()
-
-
-async def _event_stream(
-    wanted: TranslateRequest, job: TranslationJob, state: ServerState, record: RequestRecord
-) -> _EventStream:
-    """Start the job before the response, so early errors are ordinary error answers."""
-    work = contextlib.AsyncExitStack()
-    pieces = await work.enter_async_context(state.suggested.stream(job))
-    return _EventStream(_events(wanted, pieces, record), work, record)
 
 
 async def _events(

@@ -47,9 +47,16 @@ def check_ours(body: Any, status: int, error: ServiceError) -> None:
 
 
 def check_deepl(body: Any, status: int, error: ServiceError) -> None:
-    assert body == {"message": printable(MESSAGE)}
+    words = "Invalid file: " if error.code in ("unsupported_file", "invalid_document") else ""
+    assert body == {"message": words + printable(MESSAGE)}
     ours = {"key_required": 403, "quota_exceeded": 456, "invalid_field": 400}
     assert status == ours.get(error.code, error.status)
+
+
+def check_openai(body: Any, status: int, error: ServiceError) -> None:
+    assert body["error"]["message"] == printable(MESSAGE)
+    assert (body["error"]["code"], body["error"]["param"]) == (error.code, None)
+    assert status == {"invalid_field": 400, "invalid_key": 401}.get(error.code, error.status)
 
 
 def check_deeplx(body: Any, status: int, error: ServiceError) -> None:
@@ -77,6 +84,7 @@ CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
     "/translate": check_ours,
     "/v2/translate": check_deepl,
     "/v1/translate": check_deeplx,
+    "/v1/chat/completions": check_openai,
     "/language/translate/v2/detect": check_google,
 }
 

@@ -61,6 +61,8 @@ TYPES = ("application/x-www-form-urlencoded", "text/plain", "multipart/form-data
 WORDS = {
     "/v2/": {"message"},
     "/v3/": {"message"},
+    "/v1/chat/": {"error"},
+    "/v1/models": {"error"},
     "/v1/": {"code", "message"},
     "/language/": {"error"},
 }

@@ -283,6 +283,8 @@ def test_other_documents_are_refused(
 def test_deeplx_gets_one_text_and_alternatives(client: TestClient) -> None:
     sent = {"text": "Where is the library?", "source_lang": "auto", "target_lang": "DE"}
     answer = client.post("/v1/translate", json=sent).json()
+    same = client.post("/translate", json=sent).json()
+    assert {**same, "id": 0} == {**answer, "id": 0}
     text = sent["text"].upper()
     assert (answer["code"], answer["data"]) == (200, text)
     assert answer["alternatives"] == [text + "*" * k for k in (1, 2, 3)]

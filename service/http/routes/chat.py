@@ -1,0 +1,120 @@
+"""OpenAI's chat completions below /v1: the last message of the user is translated.
+
+The languages are those of the model's name, such as en-de or auto-de, or those that the system
+message names: "Translate from English to German", by their English names or by codes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.sse import format_sse_event
+from pydantic_core import to_json
+
+from service.errors import InvalidField, ServiceError, shown
+from service.http.bodies import JSON
+from service.http.error_answers import openai_error, unforeseen
+from service.http.event_stream import event_stream
+from service.http.language_names import language_name
+from service.http.models import RequestModel
+from service.http.request_log import RequestRecord
+from service.http.requests import read_request
+from service.http.schemas import TranslateRequest
+from service.http.state import ServerState, StateDep, server_state
+from service.http.translations import translate_texts
+from service.translation.job import AUTO
+from service.translation.results import TextPiece
+from service.translation.translator import Pieces
+
+PATH, MODELS = "/v1/chat/completions", "/v1/models"
+_PAIR = re.compile(r"([A-Za-z]{2,8}(?:[-_][A-Z][A-Za-z]{1,3})?)-([A-Za-z]{2,8}(?:[-_]\w{2,4})?)")
+_ASKED = re.compile(r"translat\w*\b.*?(?:\bfrom (\w+)\b.*?)?\b(?:in)?to (\w+)", re.I | re.DOTALL)
+router = APIRouter(include_in_schema=False)
+
+
+class ChatRequest(RequestModel):
+    """The fields that count; options of language models have no effect."""
+
+    model: str = ""
+    messages: Any
+    stream: bool = False
+
+    def wanted(self, state: ServerState) -> TranslateRequest:
+        """The same as a translation request. Raises InvalidField."""
+        asked = self._last("system", "developer") or ""
+        found, text = _PAIR.fullmatch(self.model) or _ASKED.search(asked), self._last("user")
+        if found is None or text is None:
+            raise InvalidField(
+                "messages must have one of the user, and model must be a pair of languages such as "
+                f'en-de or the system message say "Translate to German"; got {shown(self.model)}'
+            )
+        names = {language_name(code).lower(): code for code in state.dispatcher.languages}
+        source, target = (names.get(one.lower(), one) if one else AUTO for one in found.groups())
+        return TranslateRequest.from_json({"q": text, "source": source, "target": target})
+
+    def _last(self, *roles: str) -> str | None:
+        """The text of the last message of these roles, joined if it has parts."""
+        messages = self.messages if isinstance(self.messages, list) else []
+        for one in reversed([one for one in messages if isinstance(one, dict)]):
+            if one.get("role") in roles:
+                content = one.get("content")
+                parts = content if isinstance(content, list) else [{"text": content}]
+                texts = [part.get("text") for part in parts if isinstance(part, dict)]
+                return "\n".join(text for text in texts if isinstance(text, str))
+        return None
+
+
+@router.get(MODELS)
+@router.head(MODELS)
+async def models(state: StateDep) -> dict[str, Any]:
+    """A model for each pair of languages."""
+    common = {"object": "model", "created": 0, "owned_by": "dragoman"}
+    pairs = [(code, one) for code, found in state.dispatcher.targets.items() for one in found]
+    return {"object": "list", "data": [{"id": "-".join(pair), **common} for pair in pairs]}
+
+
+@router.post(PATH)
+async def complete(request: Request) -> Any:
+    """The translation as the assistant's message, whole or in chunks."""
+    state, record = server_state(request), request.state.record
+    asked = await read_request(request, state.limits, ChatRequest, (JSON,))
+    wanted = asked.wanted(state)
+    base = {"id": record.request_id, "created": int(time.time()), "model": asked.model}
+    if asked.stream:
+        job = await state.admit(request.state.caller, wanted)
+        return await event_stream(job, state, record, lambda found: _chunks(base, found, record))
+    (translation,) = await translate_texts(request, state, wanted)
+    answer = {"role": "assistant", "content": translation.text}
+    choice = {"index": 0, "message": answer, "finish_reason": "stop"}
+    return {**base, "object": "chat.completion", "choices": [choice]}
+
+
+async def _chunks(
+    base: dict[str, Any], pieces: Pieces, record: RequestRecord
+) -> AsyncGenerator[bytes]:
+    def rendered(delta: dict[str, str], reason: str | None = None) -> bytes:
+        choices = [{"index": 0, "delta": delta, "finish_reason": reason}]
+        return _event({**base, "object": "chat.completion.chunk", "choices": choices})
+
+    try:
+        yield rendered({"role": "assistant", "content": ""})
+        async for piece in pieces:
+            record.has_delivered = True
+            if isinstance(piece, TextPiece):
+                yield rendered({"content": piece.text})
+            else:
+                record.translations = piece
+        yield rendered({}, "stop")
+        yield b"data: [DONE]\n\n"
+    except Exception as failure:
+        error = failure if isinstance(failure, ServiceError) else unforeseen(failure, base["id"])
+        record.status = error.status
+        yield _event(openai_error(error.status, error, str(error)))
+
+
+def _event(content: dict[str, Any]) -> bytes:
+    return format_sse_event(data_str=to_json(content).decode())

@@ -1,0 +1,71 @@
+"""OpenAI's chat completions: languages by the model or by the system message, streams, errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx2 import Response
+
+from tests.service.fakes import FakeRunner
+
+PATH = "/v1/chat/completions"
+
+
+def ask(client: TestClient, *, system: str | None = None, **fields: Any) -> Response:
+    messages = [{"role": "system", "content": system}] if system else []
+    asked = {"model": "en-de", "messages": [*messages, {"role": "user", "content": "Hi."}]}
+    return client.post(PATH, json={**asked, **fields})
+
+
+@pytest.mark.parametrize(
+    ("model", "system"),
+    [
+        ("en-de", None),
+        ("auto-de", None),
+        ("gpt-4o", "You are a translator. Translate the text from English into German."),
+        ("gpt-4o", "Translate to de"),
+    ],
+)
+def test_the_model_or_the_system_message_names_the_languages(
+    client: TestClient, model: str, system: str | None
+) -> None:
+    (choice,) = ask(client, model=model, system=system).json()["choices"]
+    assert choice["message"] == {"role": "assistant", "content": "HI."}
+    assert choice["finish_reason"] == "stop"
+
+
+def test_the_last_message_of_the_user_is_translated_also_in_parts(client: TestClient) -> None:
+    parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
+    messages = [{"role": "user", "content": "No."}, {"role": "user", "content": parts}]
+    answer = ask(client, messages=messages, temperature=0.3, max_tokens=None)
+    assert answer.json()["choices"][0]["message"]["content"] == "ONE.\nTWO."
+
+
+def test_a_stream_has_chunks_that_join_to_the_translation(client: TestClient) -> None:
+    *chunks, done = ask(client, stream=True).text.strip().split("\n\n")
+    assert done == "data: [DONE]"
+    choices = [json.loads(chunk.removeprefix("data: "))["choices"][0] for chunk in chunks]
+    assert "".join(choice["delta"].get("content", "") for choice in choices) == "HI."
+    assert [choice["finish_reason"] for choice in choices[-2:]] == [None, "stop"]
+
+
+def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> None:
+    runner.fail_next_step = True
+    *_, last = ask(client, stream=True).text.strip().split("\n\n")
+    assert json.loads(last.removeprefix("data: "))["error"]["code"] == "translation_failed"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"model": "gpt-4o"}, {"model": "en-xx"}, {"messages": []}, {"messages": "Hi."}]
+)
+def test_what_cannot_be_translated_is_refused(client: TestClient, fields: dict[str, Any]) -> None:
+    answer = ask(client, **fields)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+def test_the_pairs_are_listed_as_models(client: TestClient) -> None:
+    assert "en-de" in [one["id"] for one in client.get("/v1/models").json()["data"]]
