@@ -24,7 +24,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-sets lint tables docs docs-serve train bench native-check gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
+.PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test proxy-test soak faults lock audit sbom licences
 
@@ -174,6 +174,9 @@ bench: $(TESTING) ## measure batching policies, the server under load, and short
 	$(BIN)/python -m benchmarks.policies
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
 	$(BIN)/python -m benchmarks.short_among_long
+
+bench-loop: $(TESTING) ## measure how long the largest requests keep the event loop busy; over 50 ms fails (2 minutes)
+	$(BIN)/python -m benchmarks.event_loop
 
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
