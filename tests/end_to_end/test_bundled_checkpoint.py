@@ -82,23 +82,3 @@ def test_200_real_sentences_translate_alike_with_other_instructions_but_for_ties
     assert len(differing) <= 2
     for i in differing:
         assert are_tied(checkpoint.model, greedy[i].ids, found[i], baseline[i])
-
-
-@pytest.mark.parametrize(
-    ("text", "target", "expected"),
-    [
-        ("你好，你叫什么名字？", "en", {"your name"}),
-        ("图书馆在哪里？", "en", {"library"}),
-        ("你叫什么名字？", "en", {"name"}),
-        ("Where is the library?", "zh", {"图书馆"}),
-        ("What's your name?", "zh", {"名字", "叫什么"}),
-        ("I don't like coffee.", "zh", {"咖啡"}),
-    ],
-)
-def test_everyday_sentences_keep_their_key_word(
-    checkpoint: Checkpoint, text: str, target: str, expected: set[str]
-) -> None:
-    ids = checkpoint.tokenizer.encode_source(text, target)
-    tokens = _translate(checkpoint, [SourceSentence(ids, checkpoint.info.decoding)], max_slots=1)[0]
-    translation = checkpoint.tokenizer.decode(tokens).lower()
-    assert any(word in translation for word in expected), translation

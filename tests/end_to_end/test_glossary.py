@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
-from service.errors import InvalidField
+from service.app import create_app
+from service.loading import load_models
 from service.offline import OfflineOptions, OfflineTranslator
+from service.settings import Settings
 from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import TranslationJob
 
@@ -22,6 +25,13 @@ def translator() -> Iterator[OfflineTranslator]:
     options = OfflineOptions("cpu", "int8", max_slots=16, max_beam_size=16)
     with OfflineTranslator(MODELS, options) as translator:
         yield translator
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    settings = Settings(model=tuple(MODELS), device="cpu")
+    with TestClient(create_app(settings, load_models(settings))) as client:
+        yield client
 
 
 def job(text: str, source: str, target: str, *terms: tuple[str, str]) -> TranslationJob:
@@ -98,20 +108,14 @@ def test_terms_that_do_not_fit_one_sentence_are_refused(translator: OfflineTrans
         translated(translator, job("q dog x dog z dog", "en", "de", *long))
 
 
-def test_a_stream_is_the_result(translator: OfflineTranslator) -> None:
-    wanted = job("The dog is running through the snow.", "en", "de", ("dog", "Köter"))
-
-    async def pieces() -> tuple[str, str]:
-        streamed = ""
-        async with translator._dispatcher.stream(wanted) as stream:
-            async for piece in stream:
-                if isinstance(piece, list):
-                    return streamed, piece[0].text
-                streamed += piece.text
-        raise AssertionError
-
-    streamed, whole = asyncio.run_coroutine_threadsafe(pieces(), translator._loop).result()
-    assert streamed == whole
+def test_a_stream_is_the_result(client: TestClient) -> None:
+    terms = [{"source": "dog", "target": "Köter"}]
+    fields = {"q": CASES[0][0], "source": "en", "target": "de", "glossary": terms}
+    whole = client.post("/translate", json=fields).json()["translatedText"]
+    streamed = client.post("/translate", json=fields, headers={"Accept": "text/event-stream"})
+    lines = [line for line in streamed.text.splitlines() if line.startswith("data: ")]
+    *pieces, final = (json.loads(line.removeprefix("data: ")) for line in lines)
+    assert "".join(piece["text"] for piece in pieces) == final["translatedText"] == whole
     assert "Köter" in whole
 
 
@@ -127,27 +131,19 @@ def test_a_stream_is_the_result(translator: OfflineTranslator) -> None:
     ],
 )
 def test_the_likeliest_next_word(
-    translator: OfflineTranslator,
-    text: str,
-    source: str,
-    target: str,
-    prefix: str,
-    expected: str,
+    client: TestClient, text: str, source: str, target: str, prefix: str, expected: str
 ) -> None:
-    found = asyncio.run_coroutine_threadsafe(
-        translator._dispatcher.next_words(TranslationJob([text], source, target), prefix, 5),
-        translator._loop,
-    ).result()
-    assert 1 <= len(found.words) <= 5
-    assert found.words[0].text == expected
-    assert found.words[0].translation.startswith(prefix + expected)
-    probabilities = [word.probability for word in found.words]
+    fields = {"q": text, "source": source, "target": target, "prefix": prefix, "k": 5}
+    found = client.post("/translate/next", json=fields).json()
+    assert 1 <= len(found["words"]) <= 5
+    best = found["words"][0]
+    assert best["text"] == expected
+    assert best["translation"].startswith(prefix + expected)
+    probabilities = [word["probability"] for word in found["words"]]
     assert probabilities == sorted(probabilities, reverse=True)
-    assert sum(probabilities) + found.end <= 1.01
+    assert sum(probabilities) + found["end"] <= 1.01
 
 
-def test_an_endless_prefix_is_refused(translator: OfflineTranslator) -> None:
-    asked = TranslationJob(["A dog."], "en", "de")
-    words = translator._dispatcher.next_words(asked, "Quark " * 200, 5)
-    with pytest.raises(InvalidField):
-        asyncio.run_coroutine_threadsafe(words, translator._loop).result()
+def test_an_endless_prefix_is_refused(client: TestClient) -> None:
+    fields = {"q": "A dog.", "source": "en", "target": "de", "prefix": "Quark " * 200}
+    assert client.post("/translate/next", json=fields).json()["code"] == "invalid_field"
