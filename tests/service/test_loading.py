@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import re
 from pathlib import Path
 from typing import cast
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from model.backends import memory
-from model.backends.native import is_available
+from model.backends.native import PackedModel, is_available
 from model.runner import Runner
 from service.loading import LoadedModel, StartupError, load_models
 from service.settings import BUNDLED, Settings
@@ -46,6 +47,19 @@ def test_slots_and_rows_are_divided_but_every_worker_takes_the_widest_beam(
     runners = runners_of(**settings)
     assert [(runner.max_slots, runner.max_rows) for runner in runners] == rooms
     assert {runner.max_beam_size for runner in runners} == {settings.get("max_beam_size", 16)}
+
+
+def num_packed() -> int:
+    return sum(type(one) is PackedModel for one in gc.get_objects())
+
+
+def test_all_workers_share_one_copy_of_the_weights_even_after_a_rebuild() -> None:
+    gc.collect()
+    before = num_packed()
+    model = loaded(workers=2)
+    runners = [make_runner() for make_runner in model.make_runners * 2]
+    assert len(runners) == 4
+    assert num_packed() - before == 1
 
 
 @pytest.mark.parametrize(
