@@ -130,32 +130,6 @@ def test_a_pickle_that_would_run_something_is_refused_unopened(
     assert not (tmp_path / "exploded").exists()
 
 
-SPARSE = torch.eye(3).to_sparse()
-EMBEDDINGS = "encoder.embed_tokens.weight"
-
-
-@pytest.mark.parametrize(
-    ("name", "make", "said"),
-    [
-        (EMBEDDINGS, lambda: SPARSE, f"tensor '{EMBEDDINGS}' is sparse; weights must be dense"),
-        (EMBEDDINGS, lambda: torch.ones(1, 1).expand(10**9, 10**9), "larger than what is stored"),
-        ("encoder.x.in_proj_weight", lambda: torch.tensor(1.0), "must hold queries, keys and val"),
-        (1, lambda: torch.ones(3), "tensor 1 is named by no text"),
-    ],
-)
-def test_odd_tensors_are_refused_by_name(
-    tmp_path: Path, original: Original, corpus: Corpus, name: Any, make: Any, said: str
-) -> None:
-    def save(weights: dict[str, Tensor], options: dict[str, Any]) -> dict[str, Any]:
-        return {"args": argparse.Namespace(**options), "model": {**weights, name: make()}}
-
-    source = write(tmp_path / "archive", original, corpus, save)
-    with pytest.raises(SourceError, match=said) as raised:
-        import_source(str(source), tmp_path / "ours", None, Wanted())
-    assert "archive" in str(raised.value)
-    assert len(str(raised.value).splitlines()) == 1
-
-
 def test_a_damaged_archive_is_refused_in_one_line(
     tmp_path: Path, original: Original, corpus: Corpus
 ) -> None:

@@ -50,13 +50,7 @@ def test_what_differs_in_more_than_its_weights_is_refused(
     assert not (tmp_path / "mean").exists()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "truncated",
-        "not finite",
-    ],
-)
+@pytest.mark.parametrize("damage", ["truncated", "not finite"])
 def test_damaged_sources_are_refused_and_nothing_is_left(
     tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, damage: str
 ) -> None:

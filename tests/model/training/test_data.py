@@ -54,10 +54,10 @@ def contents(batches: list[Examples]) -> list[list[list[int]]]:
 
 
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
-def test_pairs_are_read_plain_or_compressed(tmp_path: Path, name: str) -> None:
-    data = "你好\thello\n茶\ttea\n".encode()
+def test_pairs_are_read_plain_or_compressed_as_they_are(tmp_path: Path, name: str) -> None:
+    data = "你好\thello\r\na\0b\u2028c\x85\td\n".encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    assert read_pairs(tmp_path / name) == [("你好", "hello"), ("茶", "tea")]
+    assert read_pairs(tmp_path / name) == [("你好", "hello"), ("a\0b\u2028c\x85", "d")]
 
 
 @pytest.mark.parametrize(
@@ -74,32 +74,13 @@ def test_a_bad_line_is_named(tmp_path: Path, text: bytes, said: str) -> None:
         read_pairs(tmp_path / "bad.tsv")
 
 
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        (b"a\tb\r\nc\td\r\n", [("a", "b"), ("c", "d")]),
-        (b"a\0b\tc\n", [("a\0b", "c")]),
-        ("a\u2028b\x85\tc\n".encode(), [("a\u2028b\x85", "c")]),
-    ],
-    ids=["CRLF", "NUL", "other line ends"],
-)
-def test_odd_lines_are_read_as_they_are(
-    tmp_path: Path, text: bytes, pairs: list[tuple[str, str]]
-) -> None:
-    (tmp_path / "odd.tsv").write_bytes(text)
-    assert read_pairs(tmp_path / "odd.tsv") == pairs
-
-
-@pytest.mark.parametrize("damage", ["truncated", "garbled"])
-def test_a_damaged_archive_is_named(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.tsv.gz"
     whole = gzip.compress("".join(f"{i * 7919}\t{i * 104729}\n" for i in range(3000)).encode())
-    middle = whole[:200] + b"\xff" * 200 + whole[400:]
-    damaged = {"not gzip": b"a\tb\n", "truncated": whole[:-50], "garbled": middle}
-    if damage in damaged:
-        path.write_bytes(damaged[damage])
-    with pytest.raises(RecipeError, match="cannot read the corpus .*bad.tsv.gz"):
-        read_pairs(path)
+    for damaged in (whole[:-50], whole[:200] + b"\xff" * 200 + whole[400:], b"a\tb\n"):
+        path.write_bytes(damaged)
+        with pytest.raises(RecipeError, match="cannot read the corpus .*bad.tsv.gz"):
+            read_pairs(path)
 
 
 def test_pairs_too_long_or_empty_are_left_out(tmp_path: Path, tiny_tokenizer: Tokenizer) -> None:

@@ -7,10 +7,8 @@ import torch
 
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
-from model.training.optimisation import (
-    learning_rate,
-    summed_loss,
-)
+from model.training.data import Batch
+from model.training.optimisation import OptimiserStep, learning_rate, summed_loss
 from model.training.recipe import TrainingTable
 
 
@@ -49,3 +47,37 @@ def test_the_loss_is_the_smoothed_cross_entropy_of_real_tokens(
         expected -= (1 - smoothing) * at[target].item() + smoothing * at.mean().item()
     assert tokens == 6
     assert loss.item() == pytest.approx(expected, rel=1e-5)
+
+
+def padded_batch(*rows: tuple[list[int], list[int]]) -> Batch:
+    def table(lists: list[list[int]]) -> torch.Tensor:
+        longest = max(map(len, lists))
+        return torch.tensor([ids + [0] * (longest - len(ids)) for ids in lists])
+
+    sources, targets = [row[0] for row in rows], [row[1] for row in rows]
+    starts = [[2, *ids[:-1]] for ids in targets]
+    return Batch(table(sources), table(starts), table(targets))
+
+
+@pytest.mark.parametrize("clip_norm", [0.0, 0.01])
+def test_accumulated_gradients_are_those_of_one_batch_and_clipped(
+    tiny_config: ModelConfig, clip_norm: float
+) -> None:
+    """Plain descent moves the weights by the rate times the gradient."""
+    rows = [([5, 6, 7, 3], [9, 10, 11, 3]), ([8, 3], [12, 3]), ([4, 9, 3], [7, 3])]
+    table = TrainingTable(
+        max_steps=9, warmup_steps=1, label_smoothing=0.1, precision="float32", clip_norm=clip_norm
+    )
+    moved = []
+    for batches in ([padded_batch(*rows)], [padded_batch(*rows[:1]), padded_batch(*rows[1:])]):
+        torch.manual_seed(0)
+        model = Transformer(tiny_config)
+        initialise(model, "xavier")
+        before = torch.cat([weight.detach().flatten() for weight in model.parameters()])
+        step = OptimiserStep(model, torch.optim.SGD(model.parameters(), lr=0.0), table)
+        step.run(1, batches)
+        after = torch.cat([weight.detach().flatten() for weight in model.parameters()])
+        moved.append((before - after) / learning_rate(1, tiny_config.d_model, table))
+    torch.testing.assert_close(moved[0], moved[1], atol=1e-5, rtol=1e-3)
+    norm = moved[0].norm().item()
+    assert norm == pytest.approx(clip_norm, rel=0.01) if clip_norm else norm > 0.1

@@ -1,4 +1,4 @@
-"""A recipe is read as written; every value of another type and every unknown key is named."""
+"""A recipe is read as written; what does not fit is named with what is allowed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,56 @@ import pytest
 
 from model.training.recipe import RecipeError
 from model.training.recipe_file import Stage, load_recipe, load_stages
-from tests.model.training.recipes import GOOD_RECIPE, write_recipe
+
+GOOD_RECIPE = """
+name = "small"
+
+[model]
+d_model = 64
+n_heads = 4
+
+[tokenizer]
+vocab_size = 1000
+
+[data]
+languages = ["zh", "en"]
+max_tokens = 50
+
+[[data.corpora]]
+name = "one"
+train = "one.tsv.gz"
+weight = 2.5
+
+[[data.corpora]]
+name = "two"
+train = "two.tsv"
+dev = "two.dev.tsv"
+
+[training]
+max_steps = 100
+save_every = 10
+validate_every = 20
+
+[decoding]
+beam_size = 3
+"""
+
+
+def write_recipe(directory: Path, text: str) -> Path:
+    path = directory / "small.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_sentences_are_to_be_cut_at_what_training_sees_or_where_the_recipe_says(
+    tmp_path: Path,
+) -> None:
+    chosen = GOOD_RECIPE.replace("beam_size = 3", "beam_size = 3\nmax_source_tokens = 28")
+    assert load_recipe(write_recipe(tmp_path, GOOD_RECIPE)).most_source_tokens == 52
+    assert load_recipe(write_recipe(tmp_path, chosen)).most_source_tokens == 28
+    assert load_recipe(write_recipe(tmp_path, chosen)).decoding == {"beam_size": 3}
+    short = GOOD_RECIPE.replace("max_tokens = 50", "max_tokens = 5")
+    assert load_recipe(write_recipe(tmp_path, short)).most_source_tokens == 16
 
 
 def test_a_recipe_is_read_as_written(tmp_path: Path) -> None:
@@ -23,6 +72,8 @@ def test_a_recipe_is_read_as_written(tmp_path: Path) -> None:
     assert (two.train, two.dev, two.weight) == (Path("two.tsv"), Path("two.dev.tsv"), 1.0)
     assert (recipe.training.max_steps, recipe.training.warmup_steps) == (100, 4000)
     assert recipe.decoding == {"beam_size": 3}
+    config = recipe.model_config(987)
+    assert (config.src_vocab_size, config.tgt_vocab_size, config.d_model) == (987, 987, 64)
 
 
 @pytest.mark.parametrize("recipe", sorted(Path("recipes").glob("*.toml")), ids=str)
@@ -84,6 +135,38 @@ def test_a_mistake_in_a_stage_is_named(tmp_path: Path, right: str, wrong: str, s
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
+        ("max_steps = 100", "max_steps = 0", "training.max_steps must be at least 1, got 0"),
+        ("save_every = 10", "save_every = 30", r"multiple of training.save_every \(30\).*got 20"),
+        (
+            "max_steps = 100",
+            "max_steps = 9\nbatch_tokens = 51",
+            r"training.batch_tokens must hold one longest sentence \(52\), got 51",
+        ),
+        ("max_tokens = 50", "max_tokens = 511", "data.max_tokens must be at most 510.*, got 511"),
+        ('["zh", "en"]', '["zh"]', r"data.languages must be two different codes, got \['zh'\]"),
+        ('train = "two.tsv"\ndev = "two.dev.tsv"', "", "corpus 'two' needs a file: train, dev or"),
+        (
+            "max_tokens = 50",
+            "augmentation = {tags = 0.1}",
+            r"placeholders and tags need tokenizer.reserved_pieces of at least 5, got 0",
+        ),
+        (
+            "max_steps = 100",
+            "max_steps = 9\ngrow = true",
+            "training.grow needs training.start, the checkpoint to grow from",
+        ),
+        (
+            "max_steps = 100",
+            'max_steps = 9\nfrozen_layers = 9\nstart = "checkpoints/zh-en"',
+            "training.frozen_layers must be at most 6, model.n_encoder_layers, got 9",
+        ),
+        ("d_model = 64", "d_model = 63", r"\[model\]: d_model must be a multiple of n_heads"),
+        (
+            "beam_size = 3",
+            "max_source_tokens = 53",
+            "decoding.max_source_tokens must be a number from 16 to 52, .*, got 53",
+        ),
+        ('["zh", "en"]', '["../x", "en"]', "data.languages must be codes such as .*, got '../x'"),
         ("[model]", "[model", "cannot read the recipe .*small.toml"),
         (
             '[[data.corpora]]\nname = "two"',

@@ -73,17 +73,13 @@ def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1000])
 
 
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
 def of_another_network(path: Path) -> None:
     state = torch.load(path)
     state["model"].pop(next(iter(state["model"])))
     torch.save(state, path)
 
 
-@pytest.mark.parametrize("damage", [truncated, emptied, of_another_network])
+@pytest.mark.parametrize("damage", [truncated, of_another_network])
 def test_a_damaged_state_is_refused_in_one_line(
     make_trainer: MakeTrainer, damage: Callable[[Path], None]
 ) -> None:
@@ -96,24 +92,6 @@ def test_a_damaged_state_is_refused_in_one_line(
         make_trainer()
     assert len(str(raised.value).splitlines()) == 1
     assert files_of(trainer.directory) == before
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "a,b\n1,2\n",
-    ],
-)
-def test_a_damaged_log_is_refused_or_begun_again(make_trainer: MakeTrainer, content: str) -> None:
-    trainer = make_trainer()
-    kill_after(trainer, 3)
-    (trainer.directory / "log.csv").write_text(content)
-    if not content:
-        make_trainer().run()
-        return
-    with pytest.raises(TrainingError, match="log.csv is damaged"):
-        make_trainer()
 
 
 @pytest.mark.parametrize("damage", ["removed", "truncated", "of another network"])

@@ -10,9 +10,12 @@ import pytest
 import torch
 
 from model.checkpoint import load_checkpoint
+from model.text.tokenizer import Tokenizer
 from model.training.loop import Trainer
-from model.training.recipe import CorpusTable, Recipe, RecipeError
+from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError
+from model.training.setup import train_tokenizer
 from tests.conftest import FullDisk
+from tests.model.training.runs import kill_after
 
 MakeRecipe = Callable[..., Recipe]
 MakeTrainer = Callable[..., Trainer]
@@ -37,14 +40,15 @@ def test_a_run_may_start_from_a_checkpoint_of_its_own_architecture(
         Trainer(other, tmp_path / "third", "cpu")
 
 
-def test_frozen_layers_and_the_embeddings_stay_those_of_the_start(
+def test_frozen_layers_and_the_embeddings_stay_those_of_the_start_even_when_resumed(
     make_recipe: MakeRecipe, tmp_path: Path
 ) -> None:
     recipe = make_recipe()
     deep = replace(recipe, model={**recipe.model, "n_encoder_layers": 2})
     before = Trainer(deep, tmp_path / "first", "cpu").run()
-    frozen = replace(deep.training, start=before, frozen_layers=1)
-    after = Trainer(replace(deep, training=frozen), tmp_path / "second", "cpu").run()
+    frozen = replace(deep, training=replace(deep.training, start=before, frozen_layers=1))
+    kill_after(Trainer(frozen, tmp_path / "second", "cpu"), 3)
+    after = Trainer(frozen, tmp_path / "second", "cpu").run()
     old, new = (load_checkpoint(path).model.weights for path in (before, after))
     changed = {name for name in old if not torch.equal(old[name], new[name])}
     assert {name.partition(".")[0] for name in changed} == {"encoder", "decoder"}
@@ -91,3 +95,15 @@ def test_a_network_that_would_not_fit_into_memory_is_refused_at_the_start(
     model = {**recipe.model, "d_model": 16384, "d_ff": 131072, "n_encoder_layers": 256}
     with pytest.raises(RecipeError, match=r"the model of the recipe takes \d+.\d GiB of memory"):
         start_run(replace(recipe, model=model))
+
+
+def test_digits_are_spelled_one_by_one_however_often_a_number_occurs(
+    tmp_path: Path, tiny_pairs: Path, make_recipe: MakeRecipe
+) -> None:
+    (tmp_path / "years.tsv").write_text("1998年\tin 1998\n" * 300, encoding="utf-8")
+    corpora = (CorpusTable("tiny", tiny_pairs), CorpusTable("years", tmp_path / "years.tsv"))
+    data = DataTable(("zh", "en"), corpora)
+    train_tokenizer(replace(make_recipe(), data=data), tmp_path / "years.model")
+    tokenizer = Tokenizer(tmp_path / "years.model", tmp_path / "years.model")
+    pieces = tokenizer.pieces(tokenizer.encode_target_batch(["1998"])[0])
+    assert [piece for piece in pieces if piece != "▁"] == ["1", "9", "9", "8"]
