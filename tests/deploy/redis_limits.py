@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,9 +81,7 @@ def test_without_redis_each_server_counts_for_itself_and_answers(redis: Redis) -
     with served(make_app(redis, 2)) as server:  # type: ignore[arg-type]
         assert statuses(server.url, 1) == [200]
         redis.stop()
-        began = time.monotonic()
         assert statuses(server.url, 3) == [200, 200, 429]
-        assert time.monotonic() - began < 30
         redis.start()
         until(lambda: statuses(server.url, 1) == [200])  # the new Redis has counted nothing
 

@@ -20,9 +20,3 @@ def test_no_surface_fails_on_generated_requests(tmp_path: Path) -> None:
     assert outcome.is_fine, outcome.report
     assert not outcome.failures
     assert {surface for surface, _ in outcome.counts} >= {surface_of(path) for path in SURFACES}
-
-
-def test_without_suggestions_nothing_is_described_that_needs_them(tmp_path: Path) -> None:
-    outcome = run_cases(tmp_path, Mode(has_database=False, phases="fuzzing"), examples=1, seed=1)
-    assert outcome.is_fine, outcome.report
-    assert surface_of("/suggest") not in {surface for surface, _ in outcome.counts}
