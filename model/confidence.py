@@ -40,7 +40,7 @@ class Calibration(NamedTuple):
         return probability(self.word, word_features(log_probs, sentence_log_probs))
 
     def of_sentence(self, log_probs: Sequence[float], num_source: int) -> float:
-        """The probability (0 to 1) that a translation of so many source tokens is right."""
+        """The probability (0 to 1) that a translation of `num_source` tokens is right."""
         return probability(self.sentence, sentence_features(log_probs, num_source))
 
 

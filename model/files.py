@@ -59,7 +59,7 @@ def read_json(path: Path, most_bytes: int) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise FileError(f"{path} is not readable JSON: it is nested too deeply") from error
-    except ValueError as error:  # also from huge integers
+    except ValueError as error:  # huge integers raise it too
         raise FileError(f"{path} is not readable JSON: {error}") from error
 
 

@@ -78,7 +78,7 @@ def proven_runner(
 def fault_of(
     runner: Runner, sentences: Sequence[SourceSentence], plain: Sequence[Finished]
 ) -> str | None:
-    """What is wrong with a runner's translations, compared with those of the plain path.
+    """The fault of a runner's translations, compared with those of the plain path.
 
     The runner must be idle. Translates all three times, so that recorded steps are replayed."""
     for _ in range(_ROUNDS):

@@ -78,7 +78,7 @@ class Runner:
         aligner = Aligner(self._network, self._search, heads)
         self._results = ResultReader(self._batch, self._search, aligner, self._step.lag)
         self.step_cost: StepCost | None = None
-        """What a step costs, if it was measured (`model.step_timing`)."""
+        """The cost of a step, if it was measured (`model.step_timing`)."""
         self.refused_paths: Sequence[str] = ()
         """Fast paths that were switched off (`model.proving`)."""
 

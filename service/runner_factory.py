@@ -58,7 +58,7 @@ class Placement(NamedTuple):
 
 
 class RunnerFactory:
-    """Makes the runners of one model. Those of a device share its weights, also after a rebuild."""
+    """Makes the runners of one model. Those of a device share its weights, even after a rebuild."""
 
     def __init__(
         self,

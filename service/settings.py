@@ -437,7 +437,7 @@ def _require_known_variables(kind: type[Settings]) -> None:
 
 
 def _sentence(kind: type[Settings], error: ErrorDetails) -> str:
-    """The message and the value received; omits values of secrets, also of misspelt names."""
+    """The message and the value received; omits values of secrets, even if the name is misspelt."""
     message = error["msg"].removeprefix("Value error, ")
     if not error["loc"]:
         return message

@@ -40,8 +40,8 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Demand:
-    """What a model asks for. `wanted`: the sizes if there is enough memory. `bytes_of`: what sizes
-    need on each device, with the weights; devices are named as by torch."""
+    """The memory that a model asks for. `wanted`: the sizes if there is enough memory. `bytes_of`:
+    the memory of sizes on each device, with the weights; devices are named as by torch."""
 
     wanted: Sizes
     bytes_of: Callable[[Sizes], Mapping[str, int]]
@@ -107,7 +107,7 @@ def _overfull(
 
 
 def _halved(sizes: Sizes, asked: Sizes, least_rows: int) -> Sizes:
-    """Half of what was not asked for."""
+    """Halve the sizes that the settings leave open."""
     slots = asked.max_slots or max(1, sizes.max_slots // 2)
     rows = asked.max_rows or max(least_rows, sizes.max_rows // 2)
     return Sizes(slots, min(rows, sizes.max_rows))

@@ -31,7 +31,7 @@ _OLD_OUTPUT, _OUTPUT = "decoder.embed_out", "decoder.output_projection.weight"
 
 
 def find_archive(path: Path) -> Path | None:
-    """The .pt file at or in `path`; None if there is none, SourceError if several."""
+    """The .pt file at or in `path`; None if it is missing, SourceError if there are several."""
     if path.is_file() and path.suffix == ".pt":
         return path
     found = sorted(path.glob("*.pt")) if path.is_dir() else []

@@ -134,7 +134,7 @@ def resolved(known: Languages, codes: Iterable[str]) -> list[str]:
 
 
 def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> Pairs:
-    """Every source with every other target; SourceError if there is none."""
+    """Every source with every other target; SourceError if no pair is left."""
     if pairs := every_pair(sources, targets):
         return pairs
     raise SourceError("no language pair is left: source and target languages are the same one")

@@ -149,7 +149,7 @@ def _snapshot(hub_id: str, revision: str | None, files: list[str]) -> Path:
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, httpx.HTTPError) as error:
         raise SourceError(
             f"there is no directory {hub_id} here, and the Hub cannot be reached for {where}, "
-            "of which no whole copy is cached"
+            "and no whole copy of it is cached"
         ) from error
     except (HfHubHTTPError, IncompleteSnapshotError, OSError) as error:
         raise SourceError(f"cannot download {where}: {error}") from error

@@ -174,7 +174,7 @@ class SourceDirectory:
         return ACTIVATIONS[name]
 
     def decoding(self) -> DecodingOptions:
-        """The checkpoint's decoding defaults; beam search of four if it has none."""
+        """The checkpoint's decoding defaults; a beam of four if they are missing."""
         beam_size = self._setting("num_beams", 4)
         return DecodingOptions.from_dict(
             {

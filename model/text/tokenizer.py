@@ -102,7 +102,7 @@ class Tokenizer:
         return self._config.target_vocabulary is None
 
     def tag_id(self, language: str) -> int | None:
-        """Source id of the language's tag; None if the model has none (a one-pair model)."""
+        """Source id of the language's tag; None for a model without tags (of one pair)."""
         return self._source.ids.get(self.tag(language))
 
     def encode_source(
@@ -337,7 +337,7 @@ class Vocabulary:
         return [self._find(piece) for piece in self._model.encode(text, out_type=str)]
 
     def _special(self, piece: str, own_id: int) -> int:
-        """The id of a special piece; -1 if there is none."""
+        """The id of a special piece; -1 if it is missing."""
         return own_id if self._is_own else self.ids.get(piece, -1)
 
     def _find(self, piece: str) -> int:

@@ -130,8 +130,8 @@ class TrainingTable:
     validations without a better dev BLEU (0: never stop early). `start` is a checkpoint that
     provides the initial weights and the vocabulary. With `grow` the run trains its own vocabulary
     and may have more layers (`model.training.growth`). `frozen_layers` > 0 keeps the
-    embeddings and so many of the lowest encoder layers as they are in `start`; a step takes less
-    time, and less can be forgotten.
+    embeddings and this number of the lowest encoder layers as they are in `start`; a step takes
+    less time, and less can be forgotten.
     """
 
     max_steps: int

@@ -92,7 +92,7 @@ def require_snapshots(paths: list[Path], shapes: dict[str, tuple[int, ...]]) -> 
 
 
 def copy_tokenizer(source: Path, path: Path) -> None:
-    """Raises TrainingError if there is none, and OSError if the disk is full."""
+    """Raises TrainingError if they are missing, and OSError if the disk is full."""
     if not is_regular(source):
         raise TrainingError(f"there is no tokenizer at {source}")
     with replacing(path) as temporary:

@@ -1,4 +1,4 @@
-"""What a run needs before its first step: tokenizer, batches, initial weights, enough memory."""
+"""Prepare a run: tokenizer, batches, initial weights, enough memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TRAINING_SENTENCES = 1_000_000
 
 
 def read_or_make_tokenizer(recipe: Recipe, path: Path) -> Tokenizer:
-    """The tokenizer at `path`; if there is none, train one or copy the start checkpoint's.
+    """The tokenizer at `path`; if it is missing, train one or copy the start checkpoint's.
 
     Raises RecipeError, or TrainingError if the file is damaged.
     """

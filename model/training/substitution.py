@@ -24,7 +24,7 @@ _TRADITIONAL = {"hant", "tw", "hk", "mo"}
 LANGUAGES = ("de", "en", "zh")
 """The languages whose numbers and names are known."""
 _LEAST, _MOST = 13, 99
-"""What is replaced: above hours and months, which have limits of their own, and in two digits."""
+"""The numbers to replace: of two digits, above hours and months, which have their own limits."""
 _DIGITS = r"[1-9]\d"
 _NO_DIGITS = r"(?<![\w.,:/$€£¥-]){}(?![\w/:%°]|[.,-]\w|\.\s*[a-zäöü])"
 _NO_NUMERALS = (
@@ -87,7 +87,7 @@ _COMMONER = {"Türkiye": "Turkey", "Bangla": "Bengali"}
 
 
 class Gap(NamedTuple):
-    """What is before and after the missing string, on each side of a pair."""
+    """The text before and after the missing string, on each side of a pair."""
 
     first: Around
     second: Around
@@ -249,7 +249,7 @@ def with_another_name(named: NamedGap, rng: random.Random) -> Pair:
 
 @functools.cache
 def kinds(first: str, second: str) -> tuple[Kind, ...]:
-    """What the CLDR names in both languages, by kind."""
+    """The names that the CLDR has in both languages, by kind."""
     found = []
     for ours, theirs in zip(_catalogues(first), _catalogues(second), strict=True):
         names = {key: (ours[key], theirs[key]) for key in ours if key in theirs}

@@ -104,7 +104,7 @@ def _prior(cells: _Cells, made: int) -> Floats:
 
 
 def _grown(cells: _Cells, linked: Flags, either: Flags) -> Flags:
-    """Add links of one direction beside accepted ones, where one of the words has none yet."""
+    """Add links of one direction beside accepted ones, where one of the words is not linked yet."""
     linked = linked.copy()
     while True:
         has_link = [np.bincount(w, linked, int(w.max()) + 1) > 0 for w in cells.words]

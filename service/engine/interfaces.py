@@ -22,7 +22,7 @@ class Runner(Protocol):
     max_source_tokens: int
     max_target_tokens: int
     step_cost: StepCost | None
-    """What a step costs, if it was measured."""
+    """The cost of a step, if it was measured."""
     refused_paths: Sequence[str]
     """Fast paths that failed their proof at start and are switched off."""
 

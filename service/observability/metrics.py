@@ -162,7 +162,7 @@ class Metrics:
         return generate_latest(self.registry)
 
     def render_engines(self) -> bytes:
-        """What the engines do now, in the same format, at a sixth of the cost."""
+        """The engines' current state, in the same format, at a sixth of the cost."""
         return generate_latest(self._engines)
 
     def _counter(self, name: str, help_text: str, *labels: str) -> Counter:

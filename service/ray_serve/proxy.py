@@ -1,6 +1,6 @@
 """Middleware for Ray's HTTP proxy: gives Ray's own answers the form of the server's errors.
 
-Ray itself answers if all replicas are full or none is available. It does not answer if a request's
+Ray itself answers if all replicas are full or unavailable. It does not answer if a request's
 replica is lost. An environment variable installs the middleware in the cluster's proxies:
 
     RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH=service.ray_serve.proxy:middlewares

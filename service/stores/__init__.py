@@ -1,1 +1,1 @@
-"""What is kept between starts, in SQLite."""
+"""Data kept between starts, in SQLite."""

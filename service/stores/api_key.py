@@ -32,7 +32,7 @@ class ClientLimits:
 
 @dataclass(frozen=True)
 class KeyOptions:
-    """What an operator chooses for a key.
+    """The options of a key, chosen by an operator.
 
     None leaves a limit to the server's settings, 0 is no limit. `characters_per_month` 0 is no
     quota; `expires_seconds` is a time since the epoch, None is never.
@@ -102,7 +102,7 @@ class PresentedKey:
 
 
 def make_key() -> tuple[str, PresentedKey]:
-    """A new random key: as it is written, and what of it is stored."""
+    """A new random key: as its owner writes it, and the part that is stored."""
     written = f"drg_{secrets.token_hex(_ID_BYTES)}_{secrets.token_hex(_SECRET_BYTES)}"
     presented = read_key(written)
     assert presented is not None

@@ -68,7 +68,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """As `use`, to write. What the block writes is stored whole or not at all."""
+        """As `use`, to write. All writes of the block are stored, or none."""
         with self.use() as connection, connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -126,15 +126,15 @@ def _open(path: Path, schema: str, wait_seconds: float) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make an empty file for its owner alone, if there is none. An existing one is not even opened:
-    to close it would drop this process's locks of it, those of other stores too
+    """Make an empty file that only its owner can read, if it is missing. An existing one is not
+    even opened: to close it would drop this process's locks of it, those of other stores too
     (sqlite.org/howtocorrupt.html, 2.2)."""
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
-    """The device and number of the file at a path; None: there is none."""
+    """The device and number of the file at a path; None if it is missing."""
     try:
         found = path.stat()
     except OSError:

@@ -57,7 +57,7 @@ UsageKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Used:
-    """What a key has used: answered requests, and the characters of their texts."""
+    """The usage of a key: answered requests, and the characters of their texts."""
 
     requests: int = 0
     characters: int = 0
@@ -113,7 +113,7 @@ class KeyStore(Database):
             connection.executemany(_ADD, rows)
 
     def read_usage(self, month: str) -> dict[UsageKey, Used]:
-        """What the keys have used in a month."""
+        """The usage of the keys in a month."""
         with self.use() as connection:
             rows = connection.execute(
                 "SELECT id, month, requests, characters FROM api_key_usage WHERE month = ?",

@@ -35,7 +35,7 @@ _COLUMNS = "id, source, target, format, text, suggestion, approved_seconds IS NO
 
 
 class SuggestedPair(NamedTuple):
-    """What a suggestion is for: languages as the models call them, a format and a text."""
+    """The text that a suggestion translates, with its format and the models' language codes."""
 
     source: str
     target: str
