@@ -1,33 +1,26 @@
-"""For schemathesis: counts the cases of every surface, and gives uploads a file that has a format.
+"""For schemathesis: gives uploads a file that has a format.
 
-DRAGOMAN_FUZZ_COUNTS names the file of the counts; with DRAGOMAN_FUZZ_FILTER requests whose fields
-contradict each other are left out, which the schema cannot say.
+With DRAGOMAN_FUZZ_FILTER requests whose fields contradict each other are left out, which the schema
+cannot say.
 """
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import itertools
-import json
 import os
 import random
-import threading
 import zlib
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import schemathesis
 
 from service.translation.documents.formats import FORMATS
 from tests.fuzz.mutations import mutated, mutated_archive
-from tests.fuzz.surfaces import UPLOADS, surface_of
+from tests.fuzz.surfaces import UPLOADS
 from tests.service.translation.documents.samples import SAMPLES
 
-_counts: Counter[tuple[str, int]] = Counter()
 _numbers = itertools.count()
-_lock = threading.Lock()
 _ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
 
 if "DRAGOMAN_FUZZ_FILTER" in os.environ:
@@ -52,20 +45,3 @@ def before_call(
         name = f"a{rng.choice(list(FORMATS))}"
     fields = [(key, (None, str(value))) for key, value in case.body.items() if key != "file"]
     kwargs["files"] = [*fields, ("file", (name, content))]
-
-
-@schemathesis.hook
-def after_call(
-    context: schemathesis.HookContext,
-    case: schemathesis.Case,
-    response: schemathesis.Response,
-) -> None:
-    with _lock:
-        _counts[surface_of(case.path), response.status_code] += 1
-
-
-@atexit.register
-def _write_counts() -> None:
-    if path := os.environ.get("DRAGOMAN_FUZZ_COUNTS"):
-        rows = [[name, status, count] for (name, status), count in _counts.items()]
-        Path(path).write_text(json.dumps(rows), encoding="utf-8")

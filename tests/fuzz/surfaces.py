@@ -17,22 +17,6 @@ from service.http.routes.small_apis import ImmersiveRequest
 
 Schema = dict[str, Any]
 UPLOADS = ("/translate_file", "/v2/document")
-_SURFACES = {
-    "/translate/next": "next words",
-    "/translate_file": "files",
-    "/download_file": "files",
-    "/translate": "translate (native, LibreTranslate)",
-    "/detect": "detect",
-    "/suggest": "suggest",
-    "/glossaries": "glossaries",
-    "/v2/document": "DeepL documents",
-    "/v2/glossar": "DeepL glossaries",
-    "/v2/usage": "usage",
-    "/v2": "DeepL texts",
-    "/language/translate/v2": "Google",
-    "/v1/translate": "DeepLX",
-    "/immersive": "Immersive Translate",
-}
 _STATUSES = ("400", "401", "403", "404", "405", "413", "415", "422", "429", "431", "456")
 _TRIES = ("503", "504")
 _TEXT: Schema = {"type": "string"}
@@ -41,11 +25,6 @@ _FILE: Schema = {"type": "string", "format": "binary"}
 _ID: Schema = {"type": "string", "minLength": 1, "pattern": "^[A-Za-z0-9_-]+$"}
 _CODES: Schema = {"type": "string", "enum": ["ZH", "EN", "DE"]}
 _GOOGLE = "/language/translate/v2"
-
-
-def surface_of(path: str) -> str:
-    """The surface that a path belongs to."""
-    return next((name for start, name in _SURFACES.items() if path.startswith(start)), "server")
 
 
 def whole_document(served: Mapping[str, Any], *, has_keys: bool, is_native: bool) -> Schema:

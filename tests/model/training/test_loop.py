@@ -44,7 +44,8 @@ def test_a_resumed_run_ends_exactly_like_an_unbroken_one(
     resumed = make_trainer("broken", **long)
     assert resumed.progress.step == killed_after // 2 * 2
     resumed.run()
-    assert resumed.progress == unbroken.progress
+    ends = [(p.step, p.epoch, p.tokens) for p in (resumed.progress, unbroken.progress)]
+    assert ends[0] == ends[1]
     for name, weight in weights_of(unbroken).items():
         assert torch.equal(weights_of(resumed)[name], weight), name
     averaged = load_file(unbroken.directory / "checkpoint" / "model.safetensors")
