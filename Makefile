@@ -175,7 +175,7 @@ bench: $(TESTING) ## measure batching policies, the server under load, and short
 	$(BIN)/python -m benchmarks.load -- --max-waiting-sentences 128
 	$(BIN)/python -m benchmarks.short_among_long
 
-bench-loop: $(TESTING) ## measure how long the largest requests keep the event loop busy; over 50 ms fails (2 minutes)
+bench-loop: $(TESTING) ## measure how long the largest requests keep the event loop busy; over 50 ms fails (10 minutes)
 	$(BIN)/python -m benchmarks.event_loop
 
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
