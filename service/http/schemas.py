@@ -134,6 +134,12 @@ class TranslateRequest(RequestModel):
         return listed(self.q)
 
     @property
+    def pair(self) -> tuple[str, str]:
+        """Source and target, without LibreTranslate's own codes."""
+        source, target = self.source, self.target
+        return _OTHER_CODES.get(source, source), _OTHER_CODES.get(target, target)
+
+    @property
     def prefixes(self) -> list[str]:
         """Target prefixes of the first sentences. Raises InvalidField if q is a list."""
         if self.target_prefix is not None and isinstance(self.q, list):
@@ -150,11 +156,11 @@ class TranslateRequest(RequestModel):
     ) -> TranslationJob:
         """The request as a job, with this deadline if it has none. `stored`: the glossary that it
         names. Raises InvalidField."""
-        deadline_ms = self.deadline_ms
+        deadline_ms, (source, target) = self.deadline_ms, self.pair
         return TranslationJob(
             texts=self.texts,
-            source=_OTHER_CODES.get(self.source, self.source),
-            target=_OTHER_CODES.get(self.target, self.target),
+            source=source,
+            target=target,
             beam_size=self.beam_size,
             alternatives=self.alternatives,
             options={

@@ -80,10 +80,10 @@ class ServerState:
             return None
         if self.glossaries is None:
             raise UnknownGlossary(f"there is no such glossary: {_NEEDS_DATABASE}")
-        pair = None
-        if wanted.source != AUTO:
-            source = self.dispatcher.known_language("source", wanted.source)
-            pair = source, self.dispatcher.known_language("target", wanted.target)
+        (source, target), pair = wanted.pair, None
+        if source != AUTO:
+            known = self.dispatcher.known_language
+            pair = known("source", source), known("target", target)
         load = self.glossaries.load
         return await run_in_threadpool(load, wanted.glossary, caller.owner, pair)
 
