@@ -1,4 +1,4 @@
-"""What a runner takes of one sentence."""
+"""The bounds of one sentence in a runner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables of all searches are made for."""
+"""The sizes of the tables of all searches."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ class TermForm(NamedTuple):
 
 
 class Term(NamedTuple):
-    """What a translation must contain, in any of its forms, `times` times. The first form may stand
-    anywhere."""
+    """A term that a translation must contain `times` times, in any of its forms. The first form may
+    stand anywhere."""
 
     forms: tuple[TermForm, ...]
     times: int = 1
@@ -39,7 +39,7 @@ class SourceSentence:
     the target ids of `prefix`; they have probability 1, so scores rate only the rest. With
     `is_aligned`, the best hypothesis has its `attention`. Every hypothesis contains the `terms`,
     each of which differs from the others; terms do not go with sampling. A search that `is_cut` is
-    for what comes next: at the length limit all of the beam's best count, also if one has ended.
+    for what comes next: at the length limit all of the beam's best count, even if one has ended.
     """
 
     ids: Sequence[int]

@@ -1,4 +1,4 @@
-"""What a step and an encoding cost. Plain Python: no clock, no tensors."""
+"""The costs of a step and an encoding. Plain Python: no clock, no tensors."""
 
 from __future__ import annotations
 

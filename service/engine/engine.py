@@ -153,7 +153,7 @@ class Engine:
         self.admission.require_room(num_sentences, num_tokens)
 
     def refusal(self, num_sentences: int = 1) -> ServiceError | None:
-        """Return the error that so many more sentences would raise now, or None."""
+        """Return the error that this many more sentences would raise now, or None."""
         try:
             self.require_room(num_sentences)
         except ServiceError as error:

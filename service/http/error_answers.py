@@ -74,7 +74,7 @@ def error_response(error: ServiceError, request_id: str, path: str) -> Response:
 
 
 def error_of(failure: Exception) -> ServiceError:
-    """What the client is told of an error that no code foresaw."""
+    """The answer to an unexpected error."""
     if _is_exhaustion(failure):
         return Exhausted("the server has too little memory or too few threads for this now")
     return ServiceError("something went wrong here; the request may be tried again")

@@ -14,7 +14,7 @@ _MAX_BYTES = 32 * 2**20
 _MAX_SECONDS = 600.0
 _NAME_BYTES = 24
 _BYTES_OF_ENTRY = 1024
-"""What a file without content occupies, with some to spare."""
+"""The memory of a file without content, rounded up."""
 
 
 @dataclass(frozen=True)

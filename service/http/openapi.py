@@ -42,7 +42,7 @@ _MEANINGS: dict[int, str] = {
     UnknownFile.status: "There is no such thing.",
     GlossaryExists.status: "There is such a thing already.",
     BodyTooLarge.status: "The body, its texts or their number are over a limit.",
-    UnsupportedMediaType.status: "The Content-Type is none of those allowed.",
+    UnsupportedMediaType.status: "The Content-Type is not allowed.",
     InvalidField.status: "A field holds what it may not, or fields contradict.",
     HeadTooLarge.status: "The request line and headers are over a limit.",
     ServiceError.status: "Something failed here; the request may be tried again.",

@@ -20,7 +20,7 @@ from service.translation.files import FileJob
 from service.translation.results import TranslationResult
 
 _FORM_BYTES = 65_536
-"""What a form with a file may have beside the file."""
+"""The bytes that a form may have beside its file."""
 _NAME_CHARACTERS = 80
 _T = TypeVar("_T")
 

@@ -63,7 +63,7 @@ def link_words(
 
 
 def _linked(weights: Matrix) -> Iterator[tuple[int, int]]:
-    """The (target, source) pairs of words of which one is the other's best."""
+    """The (target, source) pairs of words where one is the best of the other."""
     of_target = weights == weights.max(1, keepdims=True)
     of_source = weights == weights.max(0, keepdims=True)
     targets, sources = np.nonzero((of_target | of_source) & (weights >= _LEAST_WEIGHT))

@@ -52,7 +52,7 @@ class Assembly:
 
     @property
     def sources(self) -> list[SourceSentence]:
-        """What the engine gets, in the order of the sentences."""
+        """The sentences for the engine, in their order."""
         return [source for sentence in self.sentences if (source := sentence.source)]
 
     def read(self, sentences: Sequence[Sentence], outcomes: Sequence[SentenceOutcome]) -> None:

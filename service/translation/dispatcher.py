@@ -68,7 +68,7 @@ class Dispatcher:
         }
 
     def refusal(self, num_sentences: int = 1) -> ServiceError | None:
-        """An error if no model can accept so many more sentences now, else None."""
+        """An error if no model can accept this many more sentences now, else None."""
         refusals = [translator.engine.refusal(num_sentences) for translator in self._translators]
         return refusals[0] if all(refusals) else None
 

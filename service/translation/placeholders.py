@@ -78,11 +78,11 @@ _CODE = regex.compile(
     """,
     regex.V1 | regex.X,
 )
-"""What a token of code has."""
+"""The features of a token of code."""
 _SUFFIX = regex.compile(r"(?:'s|(?:-\p{Lu}\p{Ll}{2,})+)$")
-"""What a sentence adds to a name: do_it's, and in German do_it-Aufruf."""
+"""Endings that a sentence adds to a name: do_it's, and in German do_it-Aufruf."""
 _HINT = re.compile(r"[#%&*@/\\[{}<>=|_$+~^`0-9⟦⟧™®©-]|[.:][a-z]|[a-z][A-Z]|\(\)")
-"""What a text has that may have to be kept."""
+"""The signs of a text with strings to keep."""
 _PLAIN = re.compile(r"[\"'(]*[^\W\d_]?[a-z\u00df-\u00ff]*[.,;:!?)\"']*")
 """A word as most are."""
 _ODD = regex.compile(r"(?V1)[\p{Co}\ufffc\ufffd\x00-\x08\x0e-\x1b\x7f]+")

@@ -172,7 +172,7 @@ class Caller:
 
     @property
     def used(self) -> Used:
-        """What the client's key has used this month."""
+        """The usage of the client's key this month."""
         ring, key = self._access.ring, self._client.key
         return Used() if ring is None or key is None else ring.usage.used(key)
 

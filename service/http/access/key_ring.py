@@ -23,7 +23,7 @@ _WORDS = "Invalid API key"
 
 
 class _Read(NamedTuple):
-    """What a refresh found; None: unchanged."""
+    """The result of a refresh; None: unchanged."""
 
     keys: dict[str, ApiKey] | None
     usage: Mapping[UsageKey, Used] | None
@@ -31,7 +31,7 @@ class _Read(NamedTuple):
 
 
 class UsageLedger:
-    """What each key has used this month, in memory, and what of it is still to be stored.
+    """The usage of each key this month, in memory, and the part that is still to be stored.
 
     A request reserves its characters when it is admitted, so that two requests cannot both take the
     last of a quota. When it ends they are used or given back, once. Used on the event loop only.
@@ -45,7 +45,7 @@ class UsageLedger:
         self._reserved: Counter[str] = Counter()
 
     def used(self, key: ApiKey) -> Used:
-        """What the key has used this month."""
+        """The usage of the key this month."""
         this_month = (key.id, month_of(self._clock()))
         return self._stored.get(this_month, Used()) + self._unstored.get(this_month, Used())
 
@@ -71,7 +71,7 @@ class UsageLedger:
             self._unstored[this_month] = self._unstored.get(this_month, Used()) + used
 
     def unstored(self) -> Mapping[UsageKey, Used]:
-        """A copy of what is still to be stored."""
+        """A copy of the usage that is still to be stored."""
         return dict(self._unstored)
 
     def mark_stored(self, usage: Mapping[UsageKey, Used]) -> None:
@@ -86,7 +86,7 @@ class UsageLedger:
                 self._unstored[key] = left
 
     def replace_stored(self, usage: Mapping[UsageKey, Used]) -> None:
-        """`usage` is what the database has, also from other processes."""
+        """`usage` is that of the database, other processes included."""
         self._stored = dict(usage)
 
     def _seconds_of_month_left(self) -> int:

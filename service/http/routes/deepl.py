@@ -316,7 +316,7 @@ async def languages_3(request: Request, state: StateDep) -> list[dict[str, Any]]
 @router.get(USAGE)
 @router.head(USAGE)
 async def usage(request: Request) -> dict[str, int]:
-    """What the caller's key has used this month, and its quota."""
+    """The usage of the caller's key this month, and its quota."""
     caller = request.state.caller
     return {
         "character_count": caller.used.characters,

@@ -1,4 +1,4 @@
-"""What does not match between a sentence and its translation.
+"""Mismatches between a sentence and its translation.
 
 Checks report what is likely a mistake, and stay silent where languages differ by nature: numbers
 are compared by value, in digits or words; lengths by what is usual. They cost linear time.

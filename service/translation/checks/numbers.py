@@ -145,7 +145,7 @@ def _values(text: str, start: int, end: int) -> frozenset[Decimal]:
 
 
 def _spelled(written: str) -> Iterator[Decimal]:
-    """What a number with these marks may be: the marks group thousands, or the last is decimal."""
+    """The possible values of a number: its marks group thousands, or the last is decimal."""
     written = written[:_MOST_DIGITS]
     digits = regex.sub(r"\D", "", written)
     marks = Counter(char for char in written if not char.isdigit())

@@ -79,7 +79,7 @@ def _reading() -> Iterator[None]:
 
 
 class ArchiveFile:
-    """An archive of which some members are texts."""
+    """An archive with some members that are texts."""
 
     def __init__(self, archive: Archive, texts: Mapping[str, TextFile]) -> None:
         """`texts`: by the names of their members."""

@@ -75,7 +75,7 @@ class XmlText:
         return self.written(index, self.end_of(index))
 
     def inner(self, index: int) -> str:
-        """What is between an element's tags, as written."""
+        """The text between an element's tags, as written."""
         return self.written(index + 1, self.end_of(index) - 1)
 
     def text(self, index: int) -> str:

@@ -1,4 +1,4 @@
-"""What is known of elements: which are inline, which stay untranslated, which tags belong together.
+"""Facts about elements: which are inline, which stay untranslated, which tags belong together.
 
 Names are those of the HTML standard. An unknown element, as in XML, is inline where it stands
 beside text.

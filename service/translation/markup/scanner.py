@@ -107,7 +107,7 @@ def _next_token(finder: _Finder, start: int) -> Token:
 
 
 def _other_end(finder: _Finder, start: int) -> int | None:
-    """The end of what is neither text nor tag, or None if `<` begins nothing here."""
+    """The end of a comment, declaration or the like, or None if `<` begins none here."""
     source = finder.source
     if source.startswith("<!--", start):
         return _comment_end(source, start)

@@ -220,7 +220,7 @@ def _free_numbers(text: str) -> list[str]:
 
 
 def _pattern(spellings: Sequence[str]) -> regex.Pattern[str]:
-    """What finds the carriers. A number is none within a longer one."""
+    """The pattern of the carriers. A number inside a longer number does not match."""
     any_of = "|".join(map(regex.escape, spellings))
     return regex.compile(rf"(?<![0-9])(?:{any_of})(?![0-9])" if spellings[0].isdigit() else any_of)
 
