@@ -20,7 +20,7 @@ from tests.service.translation.documents.samples import OPTIONS, SAMPLES, archiv
 
 MOST_SECONDS = 60
 """A file that takes longer ends the program with a traceback."""
-ARCHIVES = (".docx", ".pptx", ".odt", ".odp", ".epub")
+ARCHIVES = (".docx", ".pptx", ".xlsx", ".odt", ".odp", ".epub")
 _LAUGHS = "".join(
     f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' if n else '<!ENTITY l0 "ha">' for n in range(10)
 )

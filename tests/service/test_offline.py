@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import torch
 
 from model.backends import memory
-from service.loading import load_models
 from service.offline import OfflineOptions, OfflineTranslator, load_offline
-from service.settings import BUNDLED, Settings
+from service.settings import BUNDLED
 from service.sizing import Sizes
-
-GPU = OfflineOptions("cuda", "float16")
-
-
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU with 70 GiB, all free."""
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "get_arch_list", list)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (70 * 2**30, 70 * 2**30))
 
 
 def sizes(options: OfflineOptions) -> Sizes:
@@ -31,19 +17,12 @@ def sizes(options: OfflineOptions) -> Sizes:
     return model.sizes
 
 
-@pytest.mark.usefixtures("gpu")
-def test_a_gpu_is_filled_as_by_the_server() -> None:
-    (served,) = load_models(Settings(model=BUNDLED[:1], device="cuda", precision="float16"))
-    assert sizes(GPU) == served.sizes == (256, 1024)
-
-
-@pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (OfflineOptions("cuda", "float16", beam_size=1), (1024, 1024)),
-        (OfflineOptions("cuda", "float16", max_slots=8, beam_size=16), (8, 128)),
-        (OfflineOptions("cuda", "float16", max_slots=1, max_beam_size=16), (1, 16)),
+        (OfflineOptions("cpu", "int8", beam_size=1), (64, 64)),
+        (OfflineOptions("cpu", "int8", max_slots=8, beam_size=16), (8, 128)),
+        (OfflineOptions("cpu", "int8", max_slots=1, max_beam_size=16), (1, 16)),
     ],
 )
 def test_all_slots_have_room_for_the_beams_that_all_sentences_take(

@@ -29,7 +29,7 @@ router = APIRouter(include_in_schema=False)
 
 class FileRequest(RequestModel):
     """The languages of an uploaded file. `replace`: also translate what is translated in it;
-    `keep`: strings that stay."""
+    `keep` and `glossary`: as in a translation request."""
 
     quiet = ("file", "api_key", "secret", "format")
 
@@ -37,6 +37,7 @@ class FileRequest(RequestModel):
     target: str
     replace: bool = False
     keep: str | list[str] | None = None
+    glossary: str | None = None
 
 
 @router.post(PATH)
@@ -46,8 +47,8 @@ async def translate_uploaded(request: Request) -> dict[str, str]:
     fields = await read_upload(request, state)
     file = sent_file(state, fields)
     asked = fields.parse(request, FileRequest)
-    given = {"q": "", "source": asked.source, "target": asked.target, "keep": asked.keep}
-    wanted = TranslateRequest.from_json(given)
+    given = asked.model_dump(include={"source", "target", "keep", "glossary"})
+    wanted = TranslateRequest.from_json({"q": "", **given})
     name, stored = await translate_upload(request, state, file, wanted, replaces=asked.replace)
     suffix = posixpath.splitext(stored.download_name)[1]
     return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"}

@@ -9,11 +9,9 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import json.scanner
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polib
 import regex
@@ -49,6 +47,8 @@ _KEY = regex.compile(
 _ESCAPE = regex.compile(r"\\(?:u([0-9a-fA-F]{4})|(\r\n|\n|\r)[ \t\f]*+|([\s\S]?))")
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f"})
+_JSON_TOKEN = regex.compile(r'"(?:[^"\\]++|\\.)*+"(?P<key>\s*+:)?|[\[\]{},]')
+_SURROGATE, _MAX_DEPTH = regex.compile(r"[\ud800-\udfff]"), 500
 _MESSAGE_FORMAT = regex.compile(r"\{\d")
 
 
@@ -126,61 +126,40 @@ def parse_json(content: bytes, options: FileOptions) -> TextFile:
     keeps its value."""
     decoded = decode_unicode(content)
     try:
-        document = _JsonDecoder().decode(decoded.text)
+        json.loads(decoded.text, parse_int=str, parse_float=str, parse_constant=_refused)
     except json.JSONDecodeError as error:
         raise invalid("JSON", f"line {error.lineno}") from None
     is_ascii = decoded.text.isascii() and "\\u" in decoded.text
     spelling = json.JSONEncoder(ensure_ascii=is_ascii).encode
-    values = (value for value in _json_values(document) if is_worded(value))
-    places = [Place(*value.span, Segment(str(value)), spelling) for value in values]
+    places = []
+    for start, end in _json_values(decoded.text):
+        value = json.loads(decoded.text[start:end])
+        if is_worded(value) and not _SURROGATE.search(value):
+            places.append(Place(start, end, Segment(value), spelling))
     return TextFile(decoded, places)
 
 
-class _JsonValue(str):
-    """A string value, and where it stands."""
-
-    span: tuple[int, int]
+def _refused(name: str) -> object:
+    raise invalid("JSON", f"it has {name}")
 
 
-class _JsonMembers(list[tuple[str, Any]]):
-    """What an object has."""
-
-
-class _JsonDecoder(json.JSONDecoder):
-    """Reads strings as `_JsonValue`, but not keys. Its recursion is bounded as Python's."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            object_pairs_hook=_JsonMembers,
-            parse_int=str,  # long ones take time
-            parse_float=str,
-            parse_constant=self._refused,
-        )
-        self.parse_string = self._located
-        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
-
-    def _refused(self, name: str) -> object:
-        raise invalid("JSON", f"it has {name}")
-
-    def _located(self, text: str, begin: int, strict: bool) -> tuple[str, int]:
-        read, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
-        value = _JsonValue(read)
-        value.span = begin - 1, end
-        return value, end
-
-
-def _json_values(document: object) -> Iterator[_JsonValue]:
-    if isinstance(document, _JsonMembers):
-        document = [value for key, value in document if key[:1] not in ("@", "$")]
-    if isinstance(document, list):
-        for value in document:
-            yield from _json_values(value)
-    elif isinstance(document, _JsonValue) and not _has_surrogate(document):
-        yield document
-
-
-def _has_surrogate(value: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in value)
+def _json_values(text: str) -> Iterator[tuple[int, int]]:
+    """Where the string values of valid JSON stand."""
+    depth, kept = 0, 0
+    for token in _JSON_TOKEN.finditer(text):
+        mark = token.group()
+        if mark in ("]", "}", ",") and kept == depth:
+            kept = 0
+        if mark in ("]", "}"):
+            depth -= 1
+        elif mark in ("[", "{"):
+            depth += 1
+            if depth > _MAX_DEPTH:
+                raise invalid("JSON", f"it is nested deeper than {_MAX_DEPTH} levels")
+        elif token["key"] and not kept and mark[1] in "@$":
+            kept = depth
+        elif mark != "," and not token["key"] and not kept:
+            yield token.span()
 
 
 def parse_properties(content: bytes, options: FileOptions) -> TextFile:

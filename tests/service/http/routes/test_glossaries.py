@@ -52,6 +52,9 @@ def test_terms_of_a_request_reach_the_sentences_that_have_them(client: TestClien
     assert answer.json()["translatedText"] == ["TWO DOGS, A DOG.[Hund][Hund]", "NONE."]
     form = client.post("/translate", data={**ASKED, "glossary": json.dumps(TERMS)})
     assert form.json()["translatedText"] == "A DOG.[Hund]"
+    given = {"source": "en", "target": "de", "glossary": json.dumps(TERMS)}
+    file = client.post("/translate_file", data=given, files={"file": ("a.txt", b"A dog.")}).json()
+    assert client.get(file["translatedFileUrl"]).content == b"A DOG.[Hund]"
 
 
 def test_streams_have_terms(client: TestClient) -> None:

@@ -7,8 +7,6 @@ import time
 import zipfile
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
 from service.translation.documents.formats import FORMATS, format_of, parse_file
@@ -19,7 +17,6 @@ from tests.service.translation.documents.samples import (
     A,
     W,
     archive,
-    capitals,
     member,
     pdf,
     texts_of,
@@ -28,7 +25,6 @@ from tests.service.translation.documents.samples import (
 
 TEXTS = [name for name, content in SAMPLES.items() if not content.startswith(b"PK")]
 ARCHIVES = [name for name in SAMPLES if name not in TEXTS]
-REFUSALS = (InvalidDocument, DocumentTooLarge)
 
 
 def test_every_format_has_a_sample() -> None:
@@ -92,62 +88,6 @@ def test_encodings_of_other_languages_are_refused(encoding: str) -> None:
     text = "今日は天気がいいので公園へ行きました。" if encoding == "shift-jis" else russian
     with pytest.raises(InvalidDocument, match="save it as UTF-8"):
         parse_file(f"{text}\n{text}\n".encode(encoding), "a.txt", OPTIONS)
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_file_cut_anywhere_is_refused_or_kept(name: str) -> None:
-    content = SAMPLES[name]
-    for part in range(20):
-        cut = content[: len(content) * part // 20]
-        try:
-            parsed = parse_file(cut, name, OPTIONS)
-        except REFUSALS:
-            continue
-        assert parsed.write([segment.text for segment in parsed.segments]) == cut
-        parsed.write([capitals(segment.text) for segment in parsed.segments])
-
-
-@pytest.mark.parametrize("name", ARCHIVES)
-def test_a_member_cut_anywhere_is_refused_or_kept(name: str) -> None:
-    with zipfile.ZipFile(io.BytesIO(SAMPLES[name])) as opened:
-        members = {one: opened.read(one) for one in opened.namelist()}
-    for damaged in members:
-        for part in range(10):
-            cut = members[damaged][: len(members[damaged]) * part // 10]
-            content = archive({**members, damaged: cut})
-            try:
-                parsed = parse_file(content, name, OPTIONS)
-            except REFUSALS:
-                continue
-            assert parsed.write([segment.text for segment in parsed.segments]) == content
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-def test_changed_bytes_are_refused_or_kept(name: str, data: st.DataObject) -> None:
-    content = bytearray(SAMPLES[name])
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    try:
-        parsed = parse_file(bytes(content), name, OPTIONS)
-    except REFUSALS:
-        return
-    assert parsed.write([segment.text for segment in parsed.segments]) == bytes(content)
-    parsed.write([capitals(segment.text) for segment in parsed.segments])
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize(
-    "content", [b"", b"\0", b"\xff\xfe\xfd", b"\x80abc", b"PK\x03\x04", b"<" * 99]
-)
-def test_what_is_no_such_file_is_refused_or_has_no_text(name: str, content: bytes) -> None:
-    try:
-        parsed = parse_file(content, name, OPTIONS)
-    except REFUSALS:
-        return
-    assert parsed.write([segment.text for segment in parsed.segments]) == content
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
@@ -352,17 +292,6 @@ def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
     ]
     texts = texts_of("a.pdf", pdf(*lines).replace(b"/F1 12 Tf 14", b"/F1 20 Tf 14"))
     assert texts == ["A title", "The sea is\nblue and", "Next", "- one", "- two"]
-
-
-@pytest.mark.parametrize("part", range(1, 20, 3))
-def test_a_pdf_cut_anywhere_is_refused_or_read(part: int) -> None:
-    content = pdf("The sea is", "blue.")
-    cut = content[: len(content) * part // 20]
-    try:
-        texts = texts_of("a.pdf", cut)
-    except REFUSALS:
-        return
-    assert texts == ["The sea is\nblue."]
 
 
 @pytest.mark.parametrize(
