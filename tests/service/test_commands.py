@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import socket
 import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import service.commands.serve as serving
+from model.bundled import bundled_checkpoint
 from service.commands.group import dragoman
 from service.commands.serve import _bind, _with_own_name
 from service.settings import Settings
+from service.stores.keys import KeyStore
+from service.stores.suggestions import SuggestionStore
 from tests.service.fakes import FakeRunner, fake_model
 
-RECIPE = Path(__file__).parents[2] / "recipes" / "zh-en.toml"
+RECIPE = str(Path(__file__).parents[2] / "recipes" / "zh-en.toml")
+ZH_EN = str(bundled_checkpoint("zh-en"))
+TRANSLATE = ["translate", "--from", "en", "--to", "zh", "--device", "cpu"]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(dragoman, arguments)
+
+
+def assert_one_line(said: str, *words: str) -> None:
+    assert len(said.splitlines()) == 1, said
+    assert said.startswith("dragoman: ")
+    assert all(word in said for word in words), said
+
+
+def assert_refused(arguments: list[str], *words: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.stderr
+    assert_one_line(result.stderr, *words)
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        *("serve", "translate", "train", "evaluate", "average", "check", "import", "export"),
-        *("keys", "suggestions"),
+        *("serve", "translate", "train", "evaluate", "average", "calibrate", "check", "import"),
+        *("export", "glossary", "keys", "suggestions"),
     ],
 )
 def test_every_command_explains_itself(command: str) -> None:
-    result = CliRunner().invoke(dragoman, [command, "--help"])
+    result = run(command, "--help")
     assert result.exit_code == 0
     assert len(result.output) > 200
 
@@ -42,14 +65,11 @@ def test_a_command_says_what_must_be_installed_for_it(
     for name in ("model.training.loop", "model.training.evaluation"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    result = CliRunner().invoke(dragoman, [*arguments, str(RECIPE)])
-    assert result.exit_code == 2
-    assert "dragoman[train]" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    assert_refused([*arguments, RECIPE], "dragoman[train]")
 
 
 def test_every_setting_has_a_flag() -> None:
-    output = CliRunner().invoke(dragoman, ["serve", "--help"]).output
+    output = run("serve", "--help").output
     for name in Settings.model_fields:
         assert f"--{name.replace('_', '-')} " in output
 
@@ -59,10 +79,7 @@ def test_every_setting_has_a_flag() -> None:
     [(["--port", "99999"], "port"), (["--max-slots", "many"], "max_slots")],
 )
 def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str) -> None:
-    result = CliRunner().invoke(dragoman, ["serve", *flags])
-    assert result.exit_code == 2
-    assert word in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    assert_refused(["serve", *flags], word)
 
 
 @pytest.mark.parametrize(
@@ -82,35 +99,15 @@ def test_on_a_loopback_address_a_server_knows_its_own_name_only(
         assert _with_own_name(settings, listener).allowed_hosts == known
 
 
-def test_a_port_in_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(SystemExit) as exit_:
-            _bind("127.0.0.1", port)
-    assert exit_.value.code == 2
-    stderr = capsys.readouterr().err
-    assert str(port) in stderr
-    assert len(stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "x" * 64 + ".example",
-        "\0",
-    ],
-)
-def test_a_host_that_is_none_is_one_line_and_exit_code_2(
-    capsys: pytest.CaptureFixture[str], host: str
+def test_an_address_that_cannot_be_listened_on_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        _bind(host, 0)
-    assert exit_.value.code == 2
-    stderr = capsys.readouterr().err
-    assert "cannot listen on" in stderr
-    assert len(stderr.splitlines()) == 1
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for host in "127.0.0.1", "x" * 64 + ".example", "\0":
+            with pytest.raises(SystemExit) as exit_:
+                _bind(host, taken.getsockname()[1])
+            assert exit_.value.code == 2
+            assert_one_line(capsys.readouterr().err, "cannot listen on")
 
 
 def test_a_checkpoint_in_order_is_checked_and_the_instruction_set_shown() -> None:
@@ -129,7 +126,104 @@ def test_a_server_and_a_check_without_a_compiler_say_that_they_are_slow(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("model.backends.native.library.load_library", lambda: None)
-    result = CliRunner().invoke(dragoman, ["check", "checkpoints/en-de"])
+    result = run("check", "checkpoints/en-de")
     assert (result.exit_code, "warning: the native backend" in result.stderr) == (0, True)
     serving._warn_if_not_compiled([fake_model(FakeRunner())])
     assert "ten times as long" in caplog.text
+
+
+def listed(path: Path) -> list[dict[str, object]]:
+    result = run("keys", "list", "--json", "--database", str(path))
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_a_key_is_shown_once_and_its_life_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "server.db"
+    options = ["--name", "Anna", "--requests-per-minute", "5", "--expires", "2999-01-31"]
+    created = run("keys", "create", "--database", str(path), *options)
+    written = created.stdout.strip()
+    assert (created.exit_code, len(written)) == (0, 65)
+    (key,) = listed(path)
+    assert written not in json.dumps(key)
+    assert key.items() >= {"name": "Anna", "state": "valid", "requests_per_minute": 5}.items()
+    assert key["expires"] == "2999-01-31T00:00Z"
+    key_id = str(key["id"])
+    changes = ["--requests-per-minute", "default", "--expires", "never"]
+    assert run("keys", "change", key_id, "--database", str(path), *changes).exit_code == 0
+    (key,) = listed(path)
+    assert (key["requests_per_minute"], key["expires"], key["name"]) == (None, None, "Anna")
+    assert run("keys", "revoke", key_id, "--database", str(path)).exit_code == 0
+    assert [key["state"] for key in listed(path)] == ["revoked"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["keys", "revoke", "x"], "there is no key with the id x"),
+        (["keys", "create", "--expires", "soon"], "no time such as 2027-01-31"),
+        (["suggestions", "approve", "7"], "0 of 1 suggestions were found"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    path = tmp_path / "server.db"
+    for store in (KeyStore, SuggestionStore):
+        store(path).close()
+    assert_refused([*arguments, "--database", str(path)], words)
+
+
+@pytest.mark.parametrize("command", ["keys", "suggestions", "glossary"])
+def test_a_list_of_a_missing_database_does_not_create_it(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "server.db"
+    result = run(command, "list", "--database", str(path))
+    assert (result.exit_code, result.stderr) == (2, f"dragoman: there is no database {path}\n")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("command", ["keys", "suggestions"])
+def test_without_a_database_the_setting_is_named(command: str) -> None:
+    assert_refused([command, "list"], "DRAGOMAN_DATABASE")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def commands_with(path: str) -> dict[str, list[str]]:
+    """Every command, given the path where it wants a file or a checkpoint."""
+    return {
+        "serve": ["serve", "--model", path],
+        "serve config": ["serve", "--config", path],
+        "serve secrets": ["serve", "--secrets-dir", path],
+        "translate": [*TRANSLATE, path],
+        "translate model": [*TRANSLATE, "--model", path],
+        "train": ["train", path, "--run", "never-made"],
+        "evaluate": ["evaluate", path, "--recipe", RECIPE],
+        "evaluate recipe": ["evaluate", ZH_EN, "--recipe", path],
+        "average": ["average", path, path, "never-made"],
+        "import": ["import", path, "never-made"],
+        "export": ["export", path, "never-made", "--format", "pegasus"],
+    }
+
+
+PLACES = list(commands_with(""))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_name_that_is_no_utf_8(place: str, here: Path) -> None:
+    assert_refused(commands_with("caf\udce9")[place])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_dangling_link(place: str, here: Path) -> None:
+    Path("dangling").symlink_to("nowhere")
+    assert_refused(commands_with("dangling")[place], "dangling")
+
+
+@pytest.mark.parametrize("place", [p for p in PLACES if p != "translate"])
+def test_a_fifo_is_refused_and_never_waited_for(place: str, here: Path) -> None:
+    os.mkfifo("fifo")
+    assert_refused(commands_with("fifo")[place], "fifo")
