@@ -65,7 +65,9 @@ def _parts(file: BinaryIO, name: str, joins_lines: bool) -> Iterator[str]:
             text = rest + decoder.decode(block, final=is_last)
         except UnicodeDecodeError as error:
             wrong = num_read - num_pending + error.start
-            raise TextFileError(f"{name} is not UTF-8: byte {wrong} is wrong") from error
+            raise TextFileError(
+                f"{name} is not UTF-8: byte {wrong} is wrong; save it as UTF-8"
+            ) from error
         num_read += len(block)
         text = text.removeprefix(_BYTE_ORDER_MARK) if is_first else text
         part, rest = (text, "") if is_last else _cut(text, ends)
@@ -79,11 +81,13 @@ def _encoding_of(beginning: bytes) -> str:
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     lines = beginning[: beginning.rfind(b"\n") + 1] or beginning
+    if b"\0" in beginning:
+        return guessed_encoding(beginning) or "utf-8"
     try:
-        is_text = "\0" not in lines.decode()
+        lines.decode()
     except UnicodeDecodeError:
-        is_text = False
-    return "utf-8" if is_text else guessed_encoding(lines) or "utf-8"
+        return guessed_encoding(lines) or "utf-8"
+    return "utf-8"
 
 
 def _cut(text: str, ends: Sequence[re.Pattern[str]]) -> tuple[str, str]:

@@ -48,6 +48,12 @@ def test_lines_that_are_joined_come_in_whole_paragraphs(tmp_path: Path) -> None:
     assert all(part.endswith("end\n\n") for part in parts)
 
 
+@pytest.mark.parametrize("encoding", ["gbk", "utf-16-le", "utf-16-be", "utf-16", "utf-8-sig"])
+def test_older_encodings_are_read(tmp_path: Path, encoding: str) -> None:
+    for text in "今天天气很好，我们去公园散步。\n", "今天很好。\n他说这本书很有意思，值得一读。\n":
+        assert "".join(parts_of(tmp_path / "text", text.encode(encoding))) == text
+
+
 def test_a_byte_order_mark_is_no_text_at_the_beginning(tmp_path: Path) -> None:
     assert parts_of(tmp_path / "text", "\ufeff你好。\ufeff".encode()) == ["你好。\ufeff"]
 

@@ -26,7 +26,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_WITH_ZEROS, _WITHOUT_ZEROS = ["utf_16_le", "utf_16_be"], ["gb18030", "big5", "cp1252"]
+_OLD_ENCODINGS = ["gb18030", "big5", "cp1252"]
+_COMMON = regex.compile(r"[\s\p{P}]")
 _SAMPLE_BYTES, _MOST_CHAOS = 50_000, 0.05
 
 
@@ -159,21 +160,32 @@ def _encode_old(encoding: str, text: str) -> bytes:
 
 
 def guessed_encoding(content: bytes) -> str | None:
-    """The old encoding of a text; None if it is none of those known."""
+    """The old encoding of a text, or UTF-16 without a mark; None if it is none of those known."""
+    sample = content[:_SAMPLE_BYTES]
+    if b"\0" in sample:
+        return _wide_encoding(sample)
     from charset_normalizer import from_bytes  # it takes longer to import than most files to read
 
-    sample = content[:_SAMPLE_BYTES]
     if len(sample) < len(content):
         sample = sample[: sample.rfind(b"\n") + 1] or sample
-    known = _WITH_ZEROS if b"\0" in content else _WITHOUT_ZEROS
-    found = from_bytes(sample, cp_isolation=known).best()
+    found = from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
     if found is None or found.chaos > _MOST_CHAOS:
         return None
     try:
-        has_zeros = "\0" in content.decode(found.encoding)
+        content.decode(found.encoding)
     except UnicodeDecodeError:
         return None
-    return None if has_zeros else found.encoding
+    return found.encoding
+
+
+def _wide_encoding(sample: bytes) -> str | None:
+    """The order of bytes in which all is text, with more spaces and punctuation."""
+    found = {}
+    for encoding in ("utf-16-le", "utf-16-be"):
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(sample)
+        if all(char.isprintable() or char.isspace() for char in text.replace("\ufffd", "\0")):
+            found[encoding] = len(_COMMON.findall(text))
+    return max(found, key=lambda encoding: found[encoding], default=None)
 
 
 def has_letters(text: str) -> bool:
