@@ -20,7 +20,7 @@ def sizes(options: OfflineOptions) -> Sizes:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (OfflineOptions("cpu", "int8", beam_size=1), (64, 64)),
+        (OfflineOptions("cpu", "int8", beam_size=1), (64, 256)),
         (OfflineOptions("cpu", "int8", max_slots=8, beam_size=16), (8, 128)),
         (OfflineOptions("cpu", "int8", max_slots=1, max_beam_size=16), (1, 16)),
     ],

@@ -130,7 +130,13 @@ def decode(content: bytes) -> DecodedText:
         encoding = guessed_encoding(content)
         if encoding is None:
             raise
-    return DecodedText(content.decode(encoding), functools.partial(_encode_old, encoding))
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:
+            raise
+    return DecodedText(text, functools.partial(_encode_old, encoding))
 
 
 def decode_unicode(content: bytes) -> DecodedText:
@@ -169,13 +175,7 @@ def guessed_encoding(content: bytes) -> str | None:
     if len(sample) < len(content):
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     found = from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
-    if found is None or found.chaos > _MOST_CHAOS:
-        return None
-    try:
-        content.decode(found.encoding)
-    except UnicodeDecodeError:
-        return None
-    return found.encoding
+    return None if found is None or found.chaos > _MOST_CHAOS else found.encoding
 
 
 def _wide_encoding(sample: bytes) -> str | None:
