@@ -26,6 +26,7 @@ from service.translation.routing import (
     require_glossary,
     require_known,
     require_route,
+    unsupported_source,
 )
 from service.translation.text_work import num_characters, text_work
 from service.translation.translator import Pieces, Translator
@@ -251,13 +252,17 @@ class Dispatcher:
         return route, ModelJob(job, texts, places, last.source, last.target, options, ends)
 
     def _detect_sources(self, job: TranslationJob) -> _Detections:
-        """The language of each text if the source is "auto", else None."""
+        """The language of each text if the source is "auto", else None. UnsupportedLanguage if
+        every text is likely in a language that cannot be translated."""
         if job.source != AUTO:
             return [None] * len(job.texts)
         translators = self._named(job.model)
         target = require_known("target", job.target, translators)
         candidates = distinct([*(code for t in translators for code in t.sources), target])
-        return self._detect(job.texts, candidates, job.format, job.preferred_languages)
+        found = self._detect(job.texts, candidates, job.format, job.preferred_languages)
+        if found and all(one.other for one in found):
+            raise unsupported_source(found[0].other, candidates)
+        return found
 
     def _detect(
         self,

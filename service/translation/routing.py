@@ -82,6 +82,14 @@ def require_known(field: str, code: str, translators: Sequence[Translator]) -> s
     )
 
 
+def unsupported_source(code: str | None, known: Iterable[str]) -> UnsupportedLanguage:
+    """The error for texts in a language that was detected and that no model has."""
+    return UnsupportedLanguage(
+        f"the text seems to be in {code}, which is not supported; supported: {', '.join(known)}",
+        code,
+    )
+
+
 def named(model: str, translators: Sequence[Translator]) -> list[Translator]:
     """The model of that name; raises InvalidField."""
     chosen = [translator for translator in translators if translator.name == model]

@@ -160,6 +160,12 @@ def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:
     [
         (400, "unsupported_language", {"source": "xx"}, "supported: auto, zh, en, de"),
         (400, "unsupported_language", {"target": "auto"}, "supported: zh, en, de"),
+        (
+            400,
+            "unsupported_language",
+            {"source": "auto", "q": "¿Dónde está la biblioteca?"},
+            "in es",
+        ),
         (400, "unsupported_language", {"source": "de", "target": "en"}, "en to de"),
         (422, "invalid_field", {"format": "pdf"}, "format"),
         (422, "invalid_field", {"keep": 5}, "keep must be a string or a list of at most 100"),

@@ -35,6 +35,27 @@ def test_it_tells_languages_apart(detector: LanguageDetector, text: str, languag
     assert 50 < detection.confidence <= 100
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Bonjour tout le monde, comment allez-vous aujourd’hui ?", "fr"),
+        ("¿Dónde está la biblioteca municipal?", "es"),
+        ("أين تقع المكتبة العامة في هذه المدينة؟", "ar"),
+        ("図書館はどこにありますか、教えてください。", "ja"),
+        ("Where is the library?", None),
+        ("Product details", None),
+        ("Wo ist die Bibliothek?", None),
+        ("耶和华晓谕摩西说：在开启下一场每日挑战之前", None),
+        ("Toyota", None),
+    ],
+)
+def test_it_names_a_language_that_is_no_candidate(
+    detector: LanguageDetector, text: str, other: str | None
+) -> None:
+    assert detector.detect(text, EN_DE_ZH).other == other
+    assert detector.detect(text, EN_DE_ZH, ["en"]).other == other
+
+
 @pytest.mark.parametrize("text", ["", "  ", "😀😀", "123", "---"])
 def test_without_letters_it_takes_the_first_and_says_so(
     detector: LanguageDetector, text: str
