@@ -107,7 +107,7 @@ def free_on(monkeypatch: pytest.MonkeyPatch, **gib: float) -> None:
 
 def workers_of(model: LoadedModel) -> list[tuple[int, int, str]]:
     made = [cast("functools.partial[Runner]", make).args for make in model.make_runners]
-    return [(capacity.max_slots, capacity.max_rows, device) for capacity, device, _ in made]
+    return [(capacity.max_slots, capacity.max_rows, device) for capacity, device, *_ in made]
 
 
 def on_gpus(device: str = "cuda:0,1", **settings: object) -> list[LoadedModel]:

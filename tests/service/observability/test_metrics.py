@@ -40,7 +40,7 @@ def test_labels_take_only_known_values_whatever_is_sent(client: TestClient) -> N
     assert values["outcome"] <= {"ok", "client_error", "server_error", "rejected", "cancelled"}
     assert set(values) <= {
         *("model", "endpoint", "outcome", "finish_reason", "reason", "version", "device"),
-        *("precision", "cause", "result"),
+        *("precision", "cause", "result", "instruction_set"),
     }
     assert all(len(taken) < 8 for taken in values.values())
     exported = client.get("/metrics").text

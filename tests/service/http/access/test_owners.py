@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 
 from service.http.models import RequestModel
 from service.http.routes.deepl import DeepLRequest, DocumentRequest, TextRequest
+from service.http.routes.files import FileRequest
 from service.http.schemas import TranslateRequest
 from service.stores.api_key import EVERYBODY, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore
@@ -55,7 +56,7 @@ def of_field(path: str, **sent: Any) -> Ask:
 
     def ask(server: Served, key: str, name: str) -> tuple[int, str]:
         filled = json.loads(json.dumps(sent).replace("NAME", name))
-        if path == "/v2/document":
+        if path in ("/v2/document", "/translate_file"):
             filled["files"] = FILE
         return answer("POST", server.url + path, key, **filled)
 
@@ -86,6 +87,7 @@ BY_FIELD: dict[str, Ask] = {
     "websocket": of_message,
     "deepl": of_field("/v2/translate", json={**DEEPL, "text": "A.", "glossary_id": "NAME"}),
     "deepl document": of_field("/v2/document", data={**DEEPL, "glossary_id": "NAME"}),
+    "file": of_field("/translate_file", data={"source": "en", "target": "de", "glossary": "NAME"}),
 }
 
 
@@ -112,7 +114,8 @@ def alike(found: tuple[int, str], name: str) -> tuple[int, str]:
 
 def test_every_field_that_names_a_glossary_is_tried() -> None:
     naming = {m for m in models() if {"glossary", "glossary_id"} & set(m.model_fields)}
-    assert naming == {TranslateRequest, DeepLRequest, TextRequest, DocumentRequest}
+    own = {TranslateRequest, FileRequest}
+    assert naming == {*own, DeepLRequest, TextRequest, DocumentRequest}
 
 
 class Stored(NamedTuple):
