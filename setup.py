@@ -10,7 +10,7 @@ FLAGS = ["-std=c++17", "-O3", "-g0", "-fno-math-errno", "-fno-trapping-math"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-psabi"]
 LINKING = ["-pthread"]
 if sys.platform == "linux":  # the wheel works beside an older C++ runtime than the compiler's
-    LINKING += ["-static-libstdc++", "-static-libgcc"]
+    LINKING += ["-static-libstdc++", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections"]
 
 
 def files(*endings: str) -> list[str]:
