@@ -1,6 +1,6 @@
 """The attention of a translation, and its beam search step by step, for people who study them.
 
-The search runs `model.decoding.search` on the network that the engine also uses, for one sentence
+The search runs `model.backends.pytorch.search` on the network that the engine also uses, for one sentence
 alone.
 """
 
@@ -15,6 +15,9 @@ import torch
 from torch import Tensor
 
 from model.backends.native import PackedModel
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.search_state import Status
+from model.backends.pytorch.transfer import Transfer
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
 from model.decoding.network_interface import (
@@ -26,13 +29,10 @@ from model.decoding.network_interface import (
     RowTable,
     StepShape,
 )
-from model.decoding.search import Search
-from model.decoding.search_state import Status
 from model.decoding.search_trace import Fate, SearchTrace, TracedCandidate, TracedStep
 from model.decoding.sentence import AttentionTables, SourceSentence
 from model.decoding.slot_allocator import FixedSlotAllocator
 from model.decoding.slot_options import Features
-from model.decoding.transfer import Transfer
 from model.network.attention_maps import attention_maps
 from model.network.transformer import Transformer
 
@@ -146,7 +146,7 @@ class _Run:
             raise ValueError("the network gave no finite scores")
 
     def _step(self, length: int) -> TracedStep:
-        """As `model.decoding.step.Step`, with a record of the candidates."""
+        """As `model.backends.pytorch.step.Step`, with a record of the candidates."""
         search, table = self.search, self._table
         self.network.step(*search.frontier(table), table, StepShape(length, self.num_source))
         logits = self.network.logits()

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from model.backends.cuda_graphs import GraphedStep, UsualSentences
 from model.backends.devices import make_device
 from model.backends.native import PackedModel
+from model.backends.pytorch.cuda_graphs import GraphedStep, UsualSentences
+from model.backends.pytorch.transfer import Transfer
 from model.backends.selection import Backend, make_step
 from model.checkpoint import StoredModel
 from model.decoding.alignment import Aligner
@@ -21,7 +22,6 @@ from model.decoding.results import ResultReader
 from model.decoding.sentence import SourceSentence, StepResult
 from model.decoding.slot_options import Features
 from model.decoding.step_cost import StepCost
-from model.decoding.transfer import Transfer
 from model.network.attention_maps import AttentionHead, default_heads
 from model.network.transformer import Transformer
 

@@ -13,7 +13,7 @@ from benchmarks.gpu.models import (
     runner_of,
     shapes_for,
 )
-from model.backends.cuda_graphs import GraphedStep
+from model.backends.pytorch.cuda_graphs import GraphedStep
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence, Term, TermForm

@@ -23,7 +23,7 @@ from benchmarks.gpu.models import (
     shapes_for,
 )
 from benchmarks.provenance import commit
-from model.backends.cuda_graphs import GraphedStep
+from model.backends.pytorch.cuda_graphs import GraphedStep
 from model.decoding.network_interface import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence

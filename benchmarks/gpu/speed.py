@@ -19,7 +19,7 @@ from benchmarks.gpu.models import (
     runner_of,
     shapes_for,
 )
-from model.backends.cuda_graphs import GraphedStep
+from model.backends.pytorch.cuda_graphs import GraphedStep
 from model.decoding.options import DecodingOptions
 from model.offline import translate_all
 from model.runner import Runner

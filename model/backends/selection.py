@@ -7,7 +7,6 @@ from typing import Literal, get_args
 
 import torch
 
-from model.backends.cuda_graphs import GraphedStep
 from model.backends.devices import dtype_of, has_bfloat16
 from model.backends.native import (
     NativeNetwork,
@@ -17,18 +16,19 @@ from model.backends.native import (
     has_fast_int8,
     is_available,
 )
-from model.backends.recording import CudaRecorder
-from model.backends.torch_eager import EagerNetwork
+from model.backends.pytorch.cuda_graphs import GraphedStep
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.recording import CudaRecorder
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.step import Step
 from model.checkpoint import StoredModel
 from model.decoding.network_interface import Capacity, Network, Precision
-from model.decoding.search import Search
 from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
 from model.network.transformer import Transformer
 
 Backend = Literal["native", "eager", "graphs", "compiled"]
-"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`); the same
+"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.pytorch.cuda_graphs`); the same
 with operations that torch.compile fused."""
 
 

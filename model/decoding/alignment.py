@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.transfer import DeviceToHost, Pending
 from model.decoding.network_interface import Network, WholeHypotheses
-from model.decoding.search import Search
 from model.decoding.sentence import Hypothesis
-from model.decoding.transfer import DeviceToHost, Pending
 from model.network.attention_maps import AttentionHead
 
 _MAX_BATCH_TOKENS = 8192

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.backends.pytorch.transfer import Transfer, to_device
 from model.decoding.slot_allocator import BatchView, Columns, Compaction
-from model.decoding.transfer import Transfer, to_device
 from model.network.attention_maps import AttentionHead
 from model.network.config import ModelConfig
 

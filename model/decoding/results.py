@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.search_state import Status
+from model.backends.pytorch.step import Progress
+from model.backends.pytorch.transfer import Pending
 from model.decoding.alignment import Aligner, EndedSentence
 from model.decoding.batch import RunningBatch, StepBatch
-from model.decoding.search import Search
-from model.decoding.search_state import Status
 from model.decoding.sentence import Finished, Hypothesis, StepResult
-from model.decoding.step import Progress
-from model.decoding.transfer import Pending
 
 
 class _PendingStep(NamedTuple):

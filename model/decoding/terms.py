@@ -23,10 +23,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.backends.pytorch.transfer import Transfer
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence, Term
-from model.decoding.transfer import Transfer
 
 _NEVER = float("-inf")
 _LONGEST_CHARACTER = 4

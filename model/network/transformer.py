@@ -27,7 +27,7 @@ from model.network.layers import (
 
 
 class StepContext(Protocol):
-    """The history one decoding step attends to; `model.backends.torch_cache` implements it."""
+    """The history one decoding step attends to; `model.backends.pytorch.cache` implements it."""
 
     positions: Tensor
     """(B,): the position of each row's new token."""

@@ -1,5 +1,5 @@
 // One whole decoding step without leaving the library: the frontier, the network, the vocabulary's
-// likeliest, the searches and the reordering, as in model.decoding.step.Step.
+// likeliest, the searches and the reordering, as in model.backends.pytorch.step.Step.
 #pragma once
 
 #include <cstdint>

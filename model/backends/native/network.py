@@ -16,6 +16,7 @@ from torch import Tensor
 
 from model.backends.native.library import Mirrored, address, free_with, required_library
 from model.backends.native.packed import PackedModel
+from model.backends.pytorch.transfer import Transfer
 from model.decoding.network_interface import (
     Capacity,
     RowCandidates,
@@ -24,7 +25,6 @@ from model.decoding.network_interface import (
     WholeHypotheses,
 )
 from model.decoding.slot_allocator import BatchView, Compaction
-from model.decoding.transfer import Transfer
 from model.network.attention_maps import AttentionHead
 
 _BATCH_TOKENS = 1024

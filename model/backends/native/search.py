@@ -1,4 +1,4 @@
-"""`model.decoding.search.Search` with steps in our C++ for CPUs."""
+"""`model.backends.pytorch.search.Search` with steps in our C++ for CPUs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.backends.native.library import Mirrored, address, required_library
-from model.decoding.beam_allocation import NEEDED_TOKEN_COST
-from model.decoding.hypotheses import Hypotheses, spelled_out
-from model.decoding.logits_processors import LONGEST_LOOP, LOOP_SPAN
+from model.backends.pytorch.beam_allocation import NEEDED_TOKEN_COST
+from model.backends.pytorch.hypotheses import Hypotheses, spelled_out
+from model.backends.pytorch.logits_processors import LONGEST_LOOP, LOOP_SPAN
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.search_state import Status
+from model.backends.pytorch.transfer import Pending, Ready, Transfer
 from model.decoding.network_interface import RowCandidates, RowTable
-from model.decoding.search import Search
 from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.search_state import Status
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import option_rows
 from model.decoding.terms import EARLY_END_COST
-from model.decoding.transfer import Pending, Ready, Transfer
 from model.decoding.utf8 import Utf8Tables
 
 Array = NDArray[Any]

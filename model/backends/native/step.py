@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from model.backends.native.network import CompiledPart, NativeNetwork
 from model.backends.native.search import NativeSearch
+from model.backends.pytorch.step import Progress, Step
+from model.backends.pytorch.transfer import Pending, Ready
 from model.decoding.network_interface import BatchRows, StepShape
 from model.decoding.slot_options import Features
-from model.decoding.step import Progress, Step
-from model.decoding.transfer import Pending, Ready
 
 
 class NativeStep(Step):

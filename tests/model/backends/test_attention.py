@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from model.backends.native import NativeNetwork, PackedModel, kernel_names
-from model.backends.torch_eager import EagerNetwork
+from model.backends.pytorch.eager import EagerNetwork
 from model.decoding.network_interface import Capacity, Network, WholeHypotheses
 from model.network.attention_maps import AttentionHead, attention_maps, default_heads
 from model.network.transformer import Transformer

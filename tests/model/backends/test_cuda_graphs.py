@@ -8,15 +8,15 @@ import torch
 from torch._subclasses import FakeTensorMode
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
-from model.backends.cuda_graphs import UsualSentences, usual_shapes
-from model.backends.torch_eager import EagerNetwork
+from model.backends.pytorch.cuda_graphs import UsualSentences, usual_shapes
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.step import Step
 from model.decoding.network_interface import Capacity, RowTable, StepShape
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search
 from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
-from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts

@@ -16,8 +16,8 @@ from model.backends.native import (
     kernel_names,
     library,
 )
+from model.backends.pytorch.eager import EagerNetwork
 from model.backends.selection import resolve_backend, resolve_precision
-from model.backends.torch_eager import EagerNetwork
 from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
 from model.decoding.slot_allocator import BatchView
 from model.network.transformer import Transformer

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import torch
 
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.transfer import Transfer
 from model.backends.selection import Backend
 from model.checkpoint import StoredModel
 from model.decoding.network_interface import Network, Precision
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search
 from model.decoding.sentence import Finished, SourceSentence
-from model.decoding.transfer import Transfer
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.runner import Runner

@@ -98,7 +98,7 @@ import torch
 
 from model.backends.native import NativeNetwork, PackedModel
 from model.decoding.network_interface import Capacity
-from model.decoding.transfer import Transfer
+from model.backends.pytorch.transfer import Transfer
 from tests.model.network.reference import CONTROL_IDS, tiny_model
 from tests.model.backends.test_networks import SOURCES, steps
 

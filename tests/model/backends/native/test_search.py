@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from model.backends.native import NativeSearch
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.search_state import Status
 from model.decoding.network_interface import RowCandidates, RowTable
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search
 from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.search_state import Status
 from model.decoding.sentence import SourceSentence
 from tests.model.network.reference import EOS, start
 

@@ -1,6 +1,6 @@
 """Hypotheses of all slots as tensors; candidates extend and replace them.
 
-Shapes as in `model.decoding.search`: N live slots, K hypotheses a slot, C candidates, L tokens.
+Shapes as in `model.backends.pytorch.search`: N live slots, K hypotheses a slot, C candidates, L tokens.
 """
 
 from __future__ import annotations

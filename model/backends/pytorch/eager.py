@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.backends.recording import Recorder
-from model.backends.source_encoder import RecordedEncoder, SourceEncoder, source_table
-from model.backends.torch_cache import MemoryCache, RowCache, StepRows
+from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
+from model.backends.pytorch.recording import Recorder
+from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
+from model.backends.pytorch.transfer import Transfer, to_device
 from model.decoding.network_interface import (
     Capacity,
     RowCandidates,
@@ -20,7 +21,6 @@ from model.decoding.network_interface import (
     likeliest,
 )
 from model.decoding.slot_allocator import Compaction
-from model.decoding.transfer import Transfer, to_device
 from model.network.attention_maps import AttentionHead, memory_attention
 from model.network.transformer import Transformer
 
@@ -38,7 +38,7 @@ class EagerNetwork:
         is_recorded: bool = False,
     ) -> None:
         """`is_recorded`: the operations of a step do not depend on tensor values, so that
-        `model.backends.cuda_graphs` can record them."""
+        `model.backends.pytorch.cuda_graphs` can record them."""
         self._is_recorded = is_recorded
         self._model = model.eval()
         weight = next(model.parameters())

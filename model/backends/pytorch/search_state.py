@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.hypotheses import Hypotheses, spelled_out
+from model.backends.pytorch.hypotheses import Hypotheses, spelled_out
+from model.backends.pytorch.transfer import DeviceToHost, Pending, Transfer, to_device
 from model.decoding.network_interface import RowTable
 from model.decoding.search_sizes import SearchSizes, SearchTokens
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import SlotOptions, option_tables
 from model.decoding.terms import Terms
-from model.decoding.transfer import DeviceToHost, Pending, Transfer, to_device
 from model.decoding.utf8 import Utf8Tables
 
 _NEVER = float("-inf")

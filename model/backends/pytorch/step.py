@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.search_state import Status
+from model.backends.pytorch.transfer import DeviceToHost, Pending
 from model.decoding.network_interface import BatchRows, Network, RowCandidates, RowTable, StepShape
-from model.decoding.search import Search
-from model.decoding.search_state import Status
 from model.decoding.slot_options import Features
-from model.decoding.transfer import DeviceToHost, Pending
 
 
 class Outcome(NamedTuple):
