@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from model.backends.devices import has_bfloat16
 from model.backends.memory import (
     full_bytes,
     native_step_bytes,
@@ -17,14 +16,13 @@ from model.backends.memory import (
 )
 from model.backends.native import PackedModel
 from model.backends.selection import Backend, prepare, resolve_backend
-from model.checking import built_in_sources
 from model.checkpoint import StoredCheckpoint
-from model.decoding.network_interface import Capacity, Precision
+from model.decoding.decoder import Capacity, Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
-from model.network.transformer import Transformer
 from model.offline import translate_all
 from model.proving import (
+    built_in_sources,
     fault_of,
     proof_sentences,
     proven_precision,
@@ -32,6 +30,9 @@ from model.proving import (
 )
 from model.runner import Runner
 from model.step_timing import measure_step_cost
+
+if TYPE_CHECKING:
+    from model.network.transformer import Transformer
 
 _logger = logging.getLogger(__name__)
 _PROOF_SLOTS = 8
@@ -76,6 +77,8 @@ class RunnerFactory:
         """On a GPU: keep to half precision unless the model overflows in it.
 
         Raises MemoryError or DeviceLost."""
+        from model.backends.pytorch.devices import has_bfloat16
+
         device = self.placement.devices[0]
         wanted: list[Precision] = ["float16", "float32"]
         if all(map(has_bfloat16, self.placement.devices)):

@@ -17,7 +17,7 @@ from benchmarks.gpu.speed import milliseconds
 from model.backends.pytorch.cache import MemoryCache
 from model.backends.pytorch.recording import CudaRecorder
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
-from model.decoding.network_interface import Capacity
+from model.decoding.decoder import Capacity
 from model.network.config import ModelConfig
 from model.network.layers import KV
 from model.network.transformer import Transformer

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
 from model.backends.selection import Backend
-from model.decoding.network_interface import Precision, StepShape
+from model.decoding.decoder import Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.network.layers import KV

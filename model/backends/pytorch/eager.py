@@ -10,18 +10,13 @@ from torch import Tensor
 
 from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
 from model.backends.pytorch.recording import Recorder
+from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
 from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
 from model.backends.pytorch.transfer import Transfer, to_device
-from model.decoding.network_interface import (
-    Capacity,
-    RowCandidates,
-    RowTable,
-    StepShape,
-    WholeHypotheses,
-    likeliest,
-)
+from model.decoding.decoder import Capacity, StepShape, WholeHypotheses
 from model.decoding.slot_allocator import Compaction
-from model.network.attention_maps import AttentionHead, memory_attention
+from model.network.attention_maps import memory_attention
+from model.network.config import AttentionHead
 from model.network.transformer import Transformer
 
 
@@ -40,7 +35,7 @@ class EagerNetwork:
         """`is_recorded`: the operations of a step do not depend on tensor values, so that
         `model.backends.pytorch.cuda_graphs` can record them."""
         self._is_recorded = is_recorded
-        self._model = model.eval()
+        self._model, self.config = model.eval(), model.config
         weight = next(model.parameters())
         self.device = weight.device
         self._control_ids = torch.tensor(control_ids, dtype=torch.int64).to(self.device)
@@ -52,9 +47,6 @@ class EagerNetwork:
         self._encoder = SourceEncoder(model, self._memory)
         self._logits = torch.empty(0)
         self._has_wide_output = _can_widen(weight)
-
-    def share_cores(self, sharers: int) -> None:
-        """Do nothing: PyTorch's thread pool belongs to the whole process."""
 
     def record_encodings(self, recorder: Recorder | None) -> None:
         """Encode by `RecordedEncoder` from now on. `recorder`: None records nothing."""
@@ -102,7 +94,9 @@ class EagerNetwork:
         return likeliest(self._logits, count)
 
     @torch.inference_mode()
-    def attention(self, hypotheses: WholeHypotheses, heads: Sequence[AttentionHead]) -> Tensor:
+    def attention(
+        self, hypotheses: WholeHypotheses[Tensor], heads: Sequence[AttentionHead]
+    ) -> Tensor:
         slots, _, tokens, _, longest_source = hypotheses
         starts = tokens.new_full((len(slots), 1), self._model.config.bos_id)
         inputs = torch.cat([starts, tokens[:, :-1]], 1)

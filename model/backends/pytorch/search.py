@@ -13,17 +13,17 @@ from torch import Tensor
 from model.backends.pytorch.beam_allocation import allot, survivors
 from model.backends.pytorch.hypotheses import Candidates, extend, keep
 from model.backends.pytorch.logits_processors import (
-    LOOP_SPAN,
     forbid_repeated_ngrams,
     force,
     is_looping,
     penalise_repetition,
 )
+from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
 from model.backends.pytorch.sampling import gumbel_at, sample
-from model.backends.pytorch.search_state import SearchState, Status
-from model.decoding.network_interface import RowCandidates, RowTable, likeliest
+from model.backends.pytorch.search_state import SearchState
+from model.backends.pytorch.terms import RowState
+from model.decoding.search_rules import LOOP_SPAN, Status
 from model.decoding.slot_options import Features
-from model.decoding.terms import RowState
 
 _NEVER = float("-inf")
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from model.backends.pytorch.cache import MemoryCache
 from model.backends.pytorch.recording import Recorder, Recording, record_all, rounded
-from model.decoding.network_interface import Capacity
+from model.decoding.decoder import Capacity
 from model.network.config import ModelConfig
 from model.network.layers import KV, Attention
 from model.network.transformer import Transformer

@@ -15,10 +15,11 @@ from torch.utils._pytree import tree_flatten
 
 from model.backends.memory import full_bytes, step_bytes, weight_bytes
 from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.step import Step
-from model.decoding.network_interface import Capacity, RowTable, StepShape
-from model.decoding.search_sizes import SearchSizes, SearchTokens
+from model.decoding.decoder import Capacity, StepShape
+from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.network.transformer import Transformer
 from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved
 

@@ -18,7 +18,7 @@ from model.backends.pytorch.source_encoder import (
     RecordedEncoder,
     source_table,
 )
-from model.decoding.network_interface import Capacity
+from model.decoding.decoder import Capacity
 from model.device_lost import DeviceLost
 from tests.model.network.reference import EOS, PAD, tiny_model
 
