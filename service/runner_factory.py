@@ -20,6 +20,7 @@ from model.checkpoint import StoredCheckpoint
 from model.decoding.decoder import Capacity, Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
+from model.decoding.step_cost import StepCost
 from model.offline import translate_all
 from model.proving import (
     built_in_sources,
@@ -71,6 +72,7 @@ class RunnerFactory:
         self._checkpoint = checkpoint
         self._max_beam_size = max_beam_size
         self._control_ids = checkpoint.tokenizer.control_ids()
+        self._step_cost: StepCost | None = None
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
 
     def choose_precision(self) -> None:
@@ -97,8 +99,8 @@ class RunnerFactory:
         self, capacity: Capacity, device: str, num_workers: int, scheduling: str
     ) -> Runner:
         """A runner that is warmed up, one of `num_workers`; its recorded steps have proved
-        themselves. Only short work that goes first needs the cost of a step, which takes seconds to
-        measure."""
+        themselves. Only short work that goes first needs the cost of a step, which is
+        measured once."""
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
         runner = proven_runner(
             lambda chosen: self._make(capacity, device, precision, chosen),
@@ -109,7 +111,8 @@ class RunnerFactory:
         if runner.can_step_subset:
             runner.share_cores(num_workers)
         if runner.can_step_subset and scheduling == "short-first":
-            runner.step_cost = measure_step_cost(runner, decoding)
+            self._step_cost = self._step_cost or measure_step_cost(runner, decoding)
+            runner.step_cost = self._step_cost
         return runner
 
     def weights(self) -> Transformer | PackedModel:

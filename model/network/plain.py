@@ -22,7 +22,7 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 _ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
     "relu": lambda x: np.maximum(x, 0.0),
     "gelu": lambda x: x * (0.5 + 0.5 * _erf(x / math.sqrt(2.0)).astype(np.float32)),
-    "silu": lambda x: x / (np.float32(1.0) + np.exp(-x)),
+    "silu": lambda x: np.divide(x, 1.0 + np.exp(-x), dtype=np.float32),
 }
 
 

@@ -24,7 +24,7 @@ from model.decoding.utf8 import Utf8Tables
 _NEVER = float("-inf")
 
 
-class _Utf8(NamedTuple):
+class Utf8Tensors(NamedTuple):
     """`Utf8Tables` as tensors: codes (V,), next_state (S, 257), and which tokens may not come next
     in each state, whatever the source is (S, V)."""
 
@@ -33,7 +33,7 @@ class _Utf8(NamedTuple):
     is_forbidden: Tensor
 
     @classmethod
-    def of(cls, tables: Utf8Tables, device: torch.device) -> _Utf8:
+    def of(cls, tables: Utf8Tables, device: torch.device) -> Utf8Tensors:
         is_forbidden = tables.forbidden(np.arange(len(tables.next_state)))
         numbers = (tables.codes, tables.next_state, is_forbidden)
         return cls(*(torch.from_numpy(table).to(device) for table in numbers))
@@ -56,7 +56,7 @@ class SearchState:
         """`utf8`: None if the vocabulary has neither byte tokens nor copied ones."""
         n_slots = sizes.n_slots
         self.eos_id, self.filler_id = tokens.eos_id, tokens.filler_id
-        self.utf8 = None if utf8 is None else _Utf8.of(utf8, device)
+        self.utf8 = None if utf8 is None else Utf8Tensors.of(utf8, device)
         self.options = SlotOptions(n_slots, device)
         self.terms = Terms(sizes, tokens, device)
         self.prefix = torch.full((n_slots, sizes.max_length), self.filler_id, device=device)
