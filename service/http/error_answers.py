@@ -143,6 +143,8 @@ def _render(path: str, error: ServiceError, request_id: str) -> tuple[int, dict[
     if isinstance(error, UnsupportedLanguage) and error.language is not None:
         body["error"] = f"{printable(error.language)} is not supported"  # LibreTranslate's words
         body["detail"] = message
+    if error.detected_language is not None:
+        body["detectedLanguage"] = {"language": error.detected_language}
     return error.status, body
 
 
