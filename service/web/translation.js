@@ -186,7 +186,7 @@ export class Translation {
 
   /** Shows an alternative, and the translation before among the others. @param {string} text */
   #take(text) {
-    if (!this.#shown) return;
+    if (!this.#shown || this.isStale) return;
     const { answer, fields } = this.#shown;
     const others = (answer.alternatives ?? []).filter((other) => other !== text);
     this.show({ ...answer, translatedText: text, alternatives: [answer.translatedText, ...others] }, fields);
