@@ -57,6 +57,8 @@ export function wireButtons({ source, pane, languages, translation, asking, sess
  * @param {string} text
  */
 function joined(text) {
-  const space = (/** @type {string} */ before, /** @type {string} */ after) => (/\p{Script=Han}|[，、]/u.test(before + after) ? "" : " ");
-  return text.replace(/^(.{39,}|\p{Script=Han}.{18,})\n(?![-*•>|#]|\d+[.)])(?=(\S))/gmu, (_, line, after) => line.trimEnd() + space(line.trimEnd().slice(-1), after));
+  return text.replace(/^(.{39,}|\p{Script=Han}.{18,})\n(?![-*•>|#]|\d+[.)])(?=(\S))/gmu, (_, line, after) => {
+    const ended = line.trimEnd();
+    return /[\p{Script=Han}，、]/u.test(ended.slice(-1) + after) ? ended : `${ended} `;
+  });
 }

@@ -135,10 +135,12 @@ def follow_search(page: Page, take: Take) -> None:
 
 def watch_engine(page: Page, take: Take) -> None:
     """Each text is new, because the server remembers what it translated."""
+    page.locator("#to").select_option("zh")
     page.locator("#tab-engine").click()
+    first = 1000 * page.evaluate("innerWidth")
     for moment in range(24):
         lines = [
-            f"I have {moment * 31 + line} books, and you may read {line} of them if it rains."
+            f"I have {first + moment * 31 + line} books, and you may read {line} if it rains."
             for line in range(4 + moment * 7 % 11)
         ]
         page.locator("#source").fill("\n".join(lines))
