@@ -6,6 +6,9 @@
 #define SET neon
 #define PRODUCTS NEON_PAIRS
 #else
+#if defined(__x86_64__)
+#include "intrinsics.h"
+#endif
 #define SET baseline
 #define PRODUCTS PORTABLE
 #endif
