@@ -127,8 +127,7 @@ export class Asking {
   }
 
   #count() {
-    const { source } = this.#parts, { length } = source;
-    const most = this.limits.max_characters;
+    const { source } = this.#parts, { length } = source, most = this.limits.max_characters;
     const count = byId("count", HTMLElement);
     count.textContent = t("count", { count: number(length), most: number(most) });
     count.classList.toggle("is-over", length > most);
