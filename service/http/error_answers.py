@@ -55,13 +55,15 @@ _logger = logging.getLogger(__name__)
 class ErrorBody(BaseModel):
     """A message for people, a code for programs, and the request's id in the server's log.
 
-    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out.
+    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out,
+    `detectedLanguage` if no model has the language that was detected.
     """
 
     error: str
     code: str
     request_id: str
     detail: str | None = None
+    detectedLanguage: dict[str, str] | None = None
 
 
 def error_response(error: ServiceError, request_id: str, path: str) -> Response:
