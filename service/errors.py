@@ -52,6 +52,7 @@ The message is one sentence: the value received and the values allowed.
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic_core import to_json
@@ -193,6 +194,11 @@ class MethodNotAllowed(ServiceError):
     """The path has other methods."""
 
     status, code = 405, "method_not_allowed"
+
+    def __init__(self, message: str, allowed: Sequence[str] = ()) -> None:
+        """`allowed`: the path's methods."""
+        super().__init__(message)
+        self.allowed = allowed
 
 
 class GlossaryExists(ServiceError):

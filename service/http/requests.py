@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 from fastapi import Request
-from fastapi.routing import APIRoute
-from starlette.responses import Response
 
 from service.errors import InvalidField, shown
 from service.http.bodies import (
@@ -36,13 +34,6 @@ FIELD_TYPES = (JSON, FORM, MULTIPART)
 IGNORED_FIELDS_HEADER = "X-Ignored-Fields"
 _MAX_HEADER_CHARACTERS = 256
 _AND_MORE = "..."
-
-
-class OwnRoute(APIRoute):
-    """A described route whose endpoint reads the request and makes the response itself."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        return self.endpoint
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,7 @@ def _report_ignored(request: Request, names: Iterator[str], known: Iterable[str]
         return
     if _wants_strict_handling(request):
         raise InvalidField(f"unknown field {shown(first)}; known fields: {', '.join(known)}")
-    request.state.response_headers[IGNORED_FIELDS_HEADER] = _listed(first, names)
+    request.state.exchange.added[IGNORED_FIELDS_HEADER] = _listed(first, names)
 
 
 def _listed(first: str, others: Iterable[str]) -> str:

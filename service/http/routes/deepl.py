@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BeforeValidator
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -24,8 +24,9 @@ from service.http.file_store import StoredFile
 from service.http.language_names import language_name
 from service.http.models import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
+from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
-from service.http.state import ServerState, StateDep, server_state
+from service.http.state import ServerState, server_state
 from service.http.translations import (
     read_upload,
     sent_file,
@@ -50,7 +51,7 @@ _MOST_CHARACTERS = 10**12
 _NO_MARK = ' translate="no"'
 _TAG_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _MAX_TAGS = 100
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class IgnoredTags:
@@ -264,11 +265,10 @@ def _rendered(asked: TextRequest, index: int, translation: TranslationResult) ->
     return rendered
 
 
-@router.get(LANGUAGES)
-@router.head(LANGUAGES)
-@router.post(LANGUAGES)
-async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
+@router.api_route(LANGUAGES, methods=[*READ, "POST"])
+async def languages(request: Request) -> list[dict[str, Any]]:
     """The source languages, or with type=target the target languages."""
+    state = server_state(request)
     asked = await read_request(request, state.limits, LanguagesRequest)
     sources, targets = _codes(state)
     if asked.type == "source":
@@ -288,10 +288,10 @@ def _codes(state: ServerState) -> tuple[list[str], list[str]]:
     return [code.upper() for code, reached in targets.items() if reached], variants
 
 
-@router.get(LANGUAGES_3)
-@router.head(LANGUAGES_3)
-async def languages_3(request: Request, state: StateDep) -> list[dict[str, Any]]:
+@router.api_route(LANGUAGES_3, methods=[*READ])
+async def languages_3(request: Request) -> list[dict[str, Any]]:
     """All languages, each with what it can be used as. Style rules and others have none."""
+    state = server_state(request)
     asked = await read_request(request, state.limits, ResourceRequest)
     if not (resource := asked.resource or asked.product):
         raise MissingField("Invalid request: missing resource parameter")
@@ -313,8 +313,7 @@ async def languages_3(request: Request, state: StateDep) -> list[dict[str, Any]]
     ]
 
 
-@router.get(USAGE)
-@router.head(USAGE)
+@router.api_route(USAGE, methods=[*READ])
 async def usage(request: Request) -> dict[str, int]:
     """The usage of the caller's key this month, and its quota."""
     caller = request.state.caller
@@ -340,7 +339,7 @@ async def upload_document(request: Request) -> dict[str, str]:
 
 
 @router.post(DOCUMENT + "/{document_id}")
-async def document_status(document_id: str, request: Request) -> dict[str, Any]:
+async def document_status(request: Request, document_id: str) -> dict[str, Any]:
     """Always done: the upload is answered when the translation is."""
     file = await _find_document(document_id, request, server_state(request))
     return {
@@ -352,7 +351,7 @@ async def document_status(document_id: str, request: Request) -> dict[str, Any]:
 
 
 @router.post(DOCUMENT + "/{document_id}/result")
-async def document_result(document_id: str, request: Request) -> Response:
+async def document_result(request: Request, document_id: str) -> Response:
     """The translation. As DeepL does, the server forgets it afterwards."""
     state = server_state(request)
     file = await _find_document(document_id, request, state)

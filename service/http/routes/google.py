@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
@@ -17,6 +17,7 @@ from service.http.bodies import JSON
 from service.http.language_names import language_name
 from service.http.models import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
+from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts
@@ -26,7 +27,7 @@ from service.translation.results import TranslationResult
 PATH = "/language/translate/v2"
 DETECT, LANGUAGES = PATH + "/detect", PATH + "/languages"
 _SYSTEM_PARAMETERS = ("key", "alt", "prettyPrint", "quotaUser", "access_token", "oauth_token")
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class TextRequest(RequestModel):
@@ -73,9 +74,7 @@ class LanguagesRequest(RequestModel):
         return ["model"] if self.model else []
 
 
-@router.get(PATH)
-@router.head(PATH)
-@router.post(PATH)
+@router.api_route(PATH, methods=[*READ, "POST"])
 async def translate(request: Request) -> Response:
     """Translate one text or several."""
     state = server_state(request)
@@ -84,9 +83,7 @@ async def translate(request: Request) -> Response:
     return _data({"translations": [_rendered(translation) for translation in translations]})
 
 
-@router.get(DETECT)
-@router.head(DETECT)
-@router.post(DETECT)
+@router.api_route(DETECT, methods=[*READ, "POST"])
 async def detect(request: Request) -> Response:
     """The language of each text."""
     state = server_state(request)
@@ -100,9 +97,7 @@ async def detect(request: Request) -> Response:
     return _data({"detections": detections})
 
 
-@router.get(LANGUAGES)
-@router.head(LANGUAGES)
-@router.post(LANGUAGES)
+@router.api_route(LANGUAGES, methods=[*READ, "POST"])
 async def languages(request: Request) -> Response:
     """The languages, with names if the request says in which language."""
     state = server_state(request)

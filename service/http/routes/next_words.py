@@ -6,8 +6,17 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from service.http.models import Code, RequestModel
-from service.http.openapi import WITH_BODY, Offer, describe_body, describe_errors
+from service.http.openapi import (
+    ANYWHERE,
+    WITH_ACCESS,
+    WITH_BODY,
+    WITH_ENGINE,
+    Offer,
+    describe_body,
+    describe_errors,
+)
 from service.http.requests import read_request
+from service.http.routing import described_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import until_disconnected
@@ -48,7 +57,7 @@ class NextWordsAnswer(BaseModel):
 
 def make_router(offer: Offer) -> APIRouter:
     """Make the route, whose description names what the server offers."""
-    router = APIRouter()
+    router = described_router("Translation", *ANYWHERE, *WITH_ACCESS, *WITH_ENGINE)
     router.add_api_route(
         PATH,
         next_words,

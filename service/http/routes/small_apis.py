@@ -7,7 +7,7 @@ the OpenAPI document: their shapes are not ours.
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic_core import to_json
 from starlette.responses import Response
 
@@ -15,13 +15,14 @@ from service.http.bodies import FORM, JSON
 from service.http.deeplx import answer_deeplx
 from service.http.models import Code, RequestModel, Texts, listed
 from service.http.requests import read_fields, read_request
+from service.http.routing import foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts
 from service.translation.job import AUTO
 
 DEEPLX, IMMERSIVE = "/v1/translate", "/immersive"
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class ImmersiveRequest(RequestModel):

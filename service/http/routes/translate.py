@@ -22,13 +22,17 @@ from service.http.deeplx import answer_deeplx, is_deeplx
 from service.http.error_answers import unforeseen
 from service.http.event_stream import EVENT_STREAM, event_stream
 from service.http.openapi import (
+    ANYWHERE,
+    WITH_ACCESS,
     WITH_BODY,
+    WITH_ENGINE,
     Offer,
     describe_body,
     describe_errors,
 )
 from service.http.request_log import RequestRecord
-from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, OwnRoute, read_fields
+from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields
+from service.http.routing import described_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts
@@ -56,7 +60,7 @@ _PREFER = {
 
 def make_router(offer: Offer) -> APIRouter:
     """Make the route, whose description names what the server offers."""
-    router = APIRouter(route_class=OwnRoute)
+    router = described_router("Translation", *ANYWHERE, *WITH_ACCESS, *WITH_ENGINE)
     router.add_api_route(
         PATH,
         translate,
