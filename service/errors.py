@@ -6,7 +6,7 @@ The message is one sentence: the value received and the values allowed.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from pydantic_core import to_json
@@ -24,6 +24,13 @@ class ServiceError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     retry_after_seconds: int | None = None
+
+    @classmethod
+    def kinds(cls) -> Iterator[type[ServiceError]]:
+        """This error, and all that derive from it."""
+        yield cls
+        for kind in cls.__subclasses__():
+            yield from kind.kinds()
 
     @property
     def is_rejection(self) -> bool:

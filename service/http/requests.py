@@ -69,19 +69,15 @@ class RequestFields:
 
 
 async def read_request(
-    request: Request,
-    limits: Limits,
-    model: type[_Model],
-    allowed: Collection[str] = FIELD_TYPES,
+    request: Request, model: type[_Model], allowed: Collection[str] = FIELD_TYPES
 ) -> _Model:
     """Read the request as a model, as `read_fields` and `RequestFields.parse` do."""
-    fields = await read_fields(request, limits, allowed)
+    fields = await read_fields(request, allowed)
     return fields.parse(request, model)
 
 
 async def read_fields(
     request: Request,
-    limits: Limits,
     allowed: Collection[str] = FIELD_TYPES,
     max_form_bytes: int | None = None,
 ) -> RequestFields:
@@ -91,6 +87,7 @@ async def read_fields(
     `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
     a ServiceError.
     """
+    limits: Limits = request.app.state.server.limits
     fields = await _read(request, limits, allowed, max_form_bytes or limits.max_body_bytes)
     values = fields.json if fields.strings is None else fields.strings
     await request.state.caller.identify(key_of_fields(values))
@@ -101,8 +98,10 @@ def key_of_fields(values: object) -> str | None:
     """The API key among the fields of a body or a message. An empty one stands for none."""
     if not isinstance(values, Mapping):
         return None
-    given = (values.get(name) for name in KEY_FIELDS)
-    return next((key for key in given if isinstance(key, str) and key), None)
+    for name in KEY_FIELDS:
+        if isinstance(key := values.get(name), str) and key:
+            return key
+    return None
 
 
 async def _read(

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+from service.http import small_apis
 from service.http.middleware import Paths
 from service.http.openapi import Offer, describe_keys
 from service.http.routes import (
@@ -20,7 +21,6 @@ from service.http.routes import (
     next_words,
     operation,
     pages,
-    small_apis,
     translate,
     websocket,
 )

@@ -224,6 +224,8 @@ class Caller:
 
         `weight`: how much more work than usual the request asks for. Raises a ServiceError.
         """
+        if self._access.is_open:
+            return
         await self.identify(None)
         client, num_weighted = self._client, math.ceil(num_characters * weight)
         limit = client.limits.characters_per_minute
@@ -243,6 +245,8 @@ class Caller:
     async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
         """End the request; `status` None: the client left before its answer. Its characters count
         if it `has_delivered` a part of a translation, however it ended."""
+        if self._access.is_open:
+            return
         self._settle(is_used=has_delivered or outcome_of(status) in _USED)
         self._place.close()
         if not self._is_identified:  # its body never came

@@ -82,13 +82,13 @@ async def models(request: Request) -> dict[str, Any]:
 async def complete(request: Request) -> Any:
     """The translation as the assistant's message, whole or in chunks."""
     state, record = server_state(request), request.state.record
-    asked = await read_request(request, state.limits, ChatRequest, (JSON,))
+    asked = await read_request(request, ChatRequest, (JSON,))
     wanted = asked.wanted(state)
     base = {"id": record.request_id, "created": int(time.time()), "model": asked.model}
     if asked.stream:
         job = await state.admit(request.state.caller, wanted)
         return await event_stream(job, state, record, lambda found: _chunks(base, found, record))
-    (translation,) = await translate_texts(request, state, wanted)
+    (translation,) = await translate_texts(request, wanted)
     answer = {"role": "assistant", "content": translation.text}
     choice = {"index": 0, "message": answer, "finish_reason": "stop"}
     return {**base, "object": "chat.completion", "choices": [choice]}

@@ -104,23 +104,21 @@ async def list_glossaries(request: Request) -> dict[str, list[dict[str, Any]]]:
 @router.post(GLOSSARIES, status_code=201)
 async def create_glossary(request: Request) -> dict[str, Any]:
     """Without a database 404, because clients repeat a request that gets 501."""
-    state = server_state(request)
+    state, owner = server_state(request), request.state.caller.owner
     store = state.glossary_store
-    asked = await read_request(request, state.limits, GlossaryRequest, (JSON, FORM))
-    owner, pair, entries = request.state.caller.owner, asked.pair(state), await asked.read()
+    asked = await read_request(request, GlossaryRequest, (JSON, FORM))
+    pair, entries = asked.pair(state), await asked.read()
     return _rendered(await asyncio.to_thread(store.add, asked.name, *pair, entries, owner))
 
 
 @router.api_route(_ONE_2, methods=[*READ])
 async def get_glossary(request: Request, glossary_id: str) -> dict[str, Any]:
-    state = server_state(request)
-    return _rendered((await _find(glossary_id, request, state))[0])
+    return _rendered((await _find(request, glossary_id))[0])
 
 
 @router.api_route(_ONE_2 + "/entries", methods=[*READ])
 async def glossary_entries(request: Request, glossary_id: str) -> Response:
-    state = server_state(request)
-    found, store, owner = await _find(glossary_id, request, state)
+    found, store, owner = await _find(request, glossary_id)
     entries = await run_in_threadpool(store.entries, found.id, owner)
     return Response(write_entries(entries, TSV), media_type=f"{TSV}; charset=utf-8")
 
@@ -128,15 +126,13 @@ async def glossary_entries(request: Request, glossary_id: str) -> Response:
 @router.delete(_ONE_2, status_code=204)
 @router.delete(_ONE_3, status_code=204)
 async def remove_glossary(request: Request, glossary_id: str) -> None:
-    state = server_state(request)
-    found, store, owner = await _find(glossary_id, request, state)
+    found, store, owner = await _find(request, glossary_id)
     await asyncio.to_thread(store.remove, found.id, owner)
 
 
 @router.api_route(GLOSSARIES_3, methods=[*READ])
 async def list_glossaries_3(request: Request) -> dict[str, list[dict[str, Any]]]:
-    state = server_state(request)
-    store, owner = state.glossaries, request.state.caller.owner
+    store, owner = server_state(request).glossaries, request.state.caller.owner
     if store is None:
         return {"glossaries": []}
     found = await run_in_threadpool(
@@ -147,9 +143,8 @@ async def list_glossaries_3(request: Request) -> dict[str, list[dict[str, Any]]]
 
 @router.post(GLOSSARIES_3, status_code=201)
 async def create_glossary_3(request: Request) -> dict[str, Any]:
-    state = server_state(request)
-    store, owner = state.glossary_store, request.state.caller.owner
-    asked, dictionaries = await _read_named(request, state)
+    store, owner = server_state(request).glossary_store, request.state.caller.owner
+    asked, dictionaries = await _read_named(request)
     if not asked.name or not dictionaries:
         missing = "dictionaries" if asked.name else "name"
         raise MissingField(f"Invalid request: missing {missing} parameter")
@@ -164,17 +159,15 @@ async def create_glossary_3(request: Request) -> dict[str, Any]:
 
 @router.api_route(_ONE_3, methods=[*READ])
 async def get_glossary_3(request: Request, glossary_id: str) -> dict[str, Any]:
-    state = server_state(request)
-    found, store, owner = await _find(glossary_id, request, state)
+    found, store, owner = await _find(request, glossary_id)
     return _rendered_3(await run_in_threadpool(store.dictionaries, found.id, owner))
 
 
 @router.patch(_ONE_3)
 async def change_glossary(request: Request, glossary_id: str) -> dict[str, Any]:
     """Rename it, and merge entries into its dictionaries."""
-    state = server_state(request)
-    found, store, owner = await _find(glossary_id, request, state)
-    asked, dictionaries = await _read_named(request, state)
+    found, store, owner = await _find(request, glossary_id)
+    asked, dictionaries = await _read_named(request)
     if asked.name is not None:
         found = await asyncio.to_thread(store.rename, found.id, asked.name, owner)
     return await _put_all(store, found, dictionaries, owner)
@@ -182,9 +175,8 @@ async def change_glossary(request: Request, glossary_id: str) -> dict[str, Any]:
 
 @router.api_route(_ONE_3 + "/entries", methods=[*READ])
 async def dictionary_entries(request: Request, glossary_id: str) -> dict[str, list[dict[str, Any]]]:
-    state = server_state(request)
-    found, store, owner = await _find(glossary_id, request, state)
-    pair = (await read_request(request, state.limits, PairRequest)).pair(state)
+    found, store, owner = await _find(request, glossary_id)
+    pair = (await read_request(request, PairRequest)).pair(server_state(request))
     dictionaries = await asyncio.to_thread(store.dictionaries, found.id, owner)
     if pair not in [one.pair for one in dictionaries]:
         raise UnknownGlossary(NO_DICTIONARY)
@@ -196,10 +188,9 @@ async def dictionary_entries(request: Request, glossary_id: str) -> dict[str, li
 
 @router.put(_ONE_3 + "/dictionaries")
 async def put_dictionary(request: Request, glossary_id: str) -> dict[str, Any]:
-    state = server_state(request)
-    found, store, owner = await _find(glossary_id, request, state)
-    asked = await read_request(request, state.limits, DictionaryRequest, (JSON, FORM))
-    pair, entries = asked.pair(state), await asked.read()
+    found, store, owner = await _find(request, glossary_id)
+    asked = await read_request(request, DictionaryRequest, (JSON, FORM))
+    pair, entries = asked.pair(server_state(request)), await asked.read()
     made = await asyncio.to_thread(
         store.put_dictionary, found.id, pair, entries, owner, is_merged=False
     )
@@ -208,17 +199,14 @@ async def put_dictionary(request: Request, glossary_id: str) -> dict[str, Any]:
 
 @router.delete(_ONE_3 + "/dictionaries", status_code=204)
 async def remove_dictionary(request: Request, glossary_id: str) -> None:
-    state = server_state(request)
-    found, store, owner = await _find(glossary_id, request, state)
-    pair = (await read_request(request, state.limits, PairRequest)).pair(state)
+    found, store, owner = await _find(request, glossary_id)
+    pair = (await read_request(request, PairRequest)).pair(server_state(request))
     await asyncio.to_thread(store.remove_dictionary, found.id, pair, owner)
 
 
-async def _find(
-    glossary_id: str, request: Request, state: ServerState
-) -> tuple[StoredGlossary, GlossaryStore, Owner]:
+async def _find(request: Request, glossary_id: str) -> tuple[StoredGlossary, GlossaryStore, Owner]:
     """Raises UnknownGlossary, and InvalidField for what is no id."""
-    store, owner = state.glossary_store, request.state.caller.owner
+    store, owner = server_state(request).glossary_store, request.state.caller.owner
     try:
         uuid.UUID(glossary_id)
     except ValueError:
@@ -227,13 +215,14 @@ async def _find(
 
 
 async def _read_named(
-    request: Request, state: ServerState
+    request: Request,
 ) -> tuple[NamedRequest, list[tuple[_Pair, list[GlossaryEntry]]]]:
-    fields = await read_fields(request, state.limits, (JSON, FORM))
+    fields = await read_fields(request, (JSON, FORM))
     if fields.strings is None:
         asked = fields.parse(request, NamedRequest)
     else:
         asked = NamedRequest.from_json(_nested(fields.strings))
+    state = server_state(request)
     return asked, [(one.pair(state), await one.read()) for one in asked.parsed()]
 
 

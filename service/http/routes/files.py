@@ -45,12 +45,12 @@ class FileRequest(RequestModel):
 async def translate_uploaded(request: Request) -> dict[str, str]:
     """Translate a file -> the address of its translation."""
     state = server_state(request)
-    fields = await read_upload(request, state)
-    file = sent_file(state, fields)
+    fields = await read_upload(request)
+    file = sent_file(state.limits, fields)
     asked = fields.parse(request, FileRequest)
     given = asked.model_dump(include={"source", "target", "keep", "glossary"})
     wanted = TranslateRequest.from_json({"q": "", **given})
-    name, stored = await translate_upload(request, state, file, wanted, replaces=asked.replace)
+    name, stored = await translate_upload(request, file, wanted, replaces=asked.replace)
     suffix = posixpath.splitext(stored.download_name)[1]
     return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"}
 

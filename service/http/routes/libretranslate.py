@@ -154,7 +154,7 @@ async def detect(request: Request) -> list[DetectedLanguage]:
     The text is sent as JSON, as a form, or in the query.
     """
     state = server_state(request)
-    wanted = await read_request(request, state.limits, DetectRequest)
+    wanted = await read_request(request, DetectRequest)
     state.limits.check_length("q", [wanted.q])
     preferred = listed(wanted.preferred_languages)
     (found,) = await state.dispatcher.detect([wanted.q], preferred=preferred)
@@ -206,7 +206,7 @@ async def suggest(request: Request) -> dict[str, bool]:
     state = server_state(request)
     store = state.suggested.store
     assert store is not None  # the router has the route only then
-    asked = await read_request(request, state.limits, SuggestRequest)
+    asked = await read_request(request, SuggestRequest)
     source = state.dispatcher.known_language("source", asked.source)
     target = state.dispatcher.known_language("target", asked.target)
     if not asked.q.strip() or not asked.s.strip():

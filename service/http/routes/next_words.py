@@ -72,7 +72,7 @@ def make_router(offer: Offer) -> APIRouter:
 async def next_words(request: Request) -> NextWordsAnswer:
     """The likeliest next words of a translation that begins with `prefix`."""
     state = server_state(request)
-    asked = await read_request(request, state.limits, NextWordsRequest)
+    asked = await read_request(request, NextWordsRequest)
     state.limits.check_length("q", [asked.q])
     state.limits.check_length("prefix", [asked.prefix])
     given = {"q": asked.q, "source": asked.source, "target": asked.target}
