@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -70,7 +71,14 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         telemetry=_NO_TELEMETRY,  # FastAPI's own; the request log and the metrics replace it
     )
     app.state.server, app.state.gather_metrics = state, None
-    _add_middleware(app, state, settings)
+    app.add_middleware(
+        RequestMiddleware,
+        state=state,
+        paths=PATHS,
+        origins=OriginRule(settings.cors_origins, settings.allowed_hosts),
+        metrics_port=settings.metrics_port,
+        cors={**_CORS, "allow_origins": settings.cors_origins} if settings.cors_origins else None,
+    )
     install_routes(app, state, has_metrics=settings.metrics_port is None)
     if settings.api_docs:
         app.routes.extend(pages.make_reference_router().routes)
@@ -115,30 +123,12 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
     return lifespan
 
 
-def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> None:
-    app.add_middleware(
-        RequestMiddleware,
-        state=state,
-        paths=PATHS,
-        origins=OriginRule(settings.cors_origins, settings.allowed_hosts),
-        metrics_port=settings.metrics_port,
-        cors={**_CORS, "allow_origins": settings.cors_origins} if settings.cors_origins else None,
-    )
-
-
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
     engines, dispatcher = wire(settings, models, metrics_)
-    limits = Limits(
-        max_body_bytes=settings.max_body_bytes,
-        max_characters=settings.max_characters,
-        max_texts=settings.max_texts,
-        max_document_bytes=settings.max_document_bytes,
-        max_beam_size=settings.max_beam_size,
-        max_streams=settings.max_streams,
-        stream_idle_seconds=settings.stream_idle_seconds,
-        deadline_seconds=settings.deadline_seconds or None,
-    )
+    names = [field.name for field in dataclasses.fields(Limits)]
+    named = {name: getattr(settings, name) for name in names}
+    limits = Limits(**{**named, "deadline_seconds": settings.deadline_seconds or None})
     request_log = RequestLog(metrics_, _make_tracer(settings))
     return ServerState(
         engines,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from service.http.bodies import JSON
-from service.http.openapi import describe_errors
+from service.http.openapi import ANYWHERE, describe_errors
 
 READ = ("GET", "HEAD")
 
@@ -35,11 +35,12 @@ class OwnRoute(APIRoute):
 
 
 def described_router(tag: str, *statuses: int, is_described: bool = True) -> APIRouter:
-    """A router whose routes stand in the OpenAPI document, with the errors of these statuses."""
+    """A router whose routes stand in the OpenAPI document, with the errors of these statuses and
+    those of any route."""
     return APIRouter(
         route_class=OwnRoute,
         tags=[tag],
-        responses=describe_errors(*statuses),
+        responses=describe_errors(*ANYWHERE, *statuses),
         include_in_schema=is_described,
     )
 

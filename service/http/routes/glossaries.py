@@ -24,7 +24,7 @@ from service.http.bodies import (
 )
 from service.http.limits import Limits
 from service.http.models import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
-from service.http.openapi import ANYWHERE, WITH_ACCESS, WITH_BODY, describe_errors
+from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors
 from service.http.routing import described_router
 from service.http.state import ServerState, server_state
 from service.stores.glossaries import MAX_ENTRIES, StoredGlossary
@@ -74,7 +74,7 @@ _NEW: dict[str, Any] = {"model": GlossaryDescription, "description": "Stored und
 def make_router(pairs: Sequence[tuple[str, str]], *, is_on: bool) -> APIRouter:
     """Make the routes. `pairs`: the languages that a glossary may have. Without a database they are
     not described, and refuse all."""
-    router = described_router("Glossaries", *ANYWHERE, *WITH_ACCESS, is_described=is_on)
+    router = described_router("Glossaries", *WITH_ACCESS, is_described=is_on)
     router.get(PATH)(list_glossaries)
     router.head(PATH)(list_glossaries)
     named = _describe(pairs, name=NAME_SCHEMA)

@@ -16,7 +16,6 @@ from service.http.bodies import JSON
 from service.http.language_names import language_name
 from service.http.models import NO_SPACE, Code, PreferredLanguages, RequestModel, listed
 from service.http.openapi import (
-    ANYWHERE,
     WITH_ACCESS,
     WITH_BODY,
     Offer,
@@ -100,7 +99,7 @@ class SuggestRequest(RequestModel):
 
 
 def make_detect_router(offer: Offer) -> APIRouter:
-    router = described_router("Translation", *ANYWHERE, *WITH_ACCESS)
+    router = described_router("Translation", *WITH_ACCESS)
     router.add_api_route(
         DETECT,
         detect,
@@ -113,7 +112,7 @@ def make_detect_router(offer: Offer) -> APIRouter:
 
 
 def make_languages_router() -> APIRouter:
-    router = described_router("Translation", *ANYWHERE)
+    router = described_router("Translation")
     for method in (router.get, router.head):
         method(LANGUAGES)(languages)
     return router
@@ -121,7 +120,7 @@ def make_languages_router() -> APIRouter:
 
 def make_page_router(*, has_spec: bool) -> APIRouter:
     """Make the routes that LibreTranslate's clients ask for first."""
-    router = described_router(_TITLE, *ANYWHERE)
+    router = described_router(_TITLE)
     for method in (router.get, router.head):
         method(SETTINGS)(frontend_settings)
         if has_spec:
@@ -132,7 +131,7 @@ def make_page_router(*, has_spec: bool) -> APIRouter:
 def make_suggest_router(offer: Offer, *, is_on: bool) -> APIRouter:
     """Make the route; where suggestions are off, it is not described and refuses all, as
     LibreTranslate's does."""
-    router = described_router(_TITLE, *ANYWHERE, *WITH_ACCESS, is_described=is_on)
+    router = described_router(_TITLE, *WITH_ACCESS, is_described=is_on)
     if not is_on:
         router.add_api_route(SUGGEST, refuse, methods=["POST"])
         return router

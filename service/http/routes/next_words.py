@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field
 
 from service.http.models import Code, RequestModel
 from service.http.openapi import (
-    ANYWHERE,
     WITH_ACCESS,
     WITH_BODY,
     WITH_ENGINE,
@@ -57,7 +56,7 @@ class NextWordsAnswer(BaseModel):
 
 def make_router(offer: Offer) -> APIRouter:
     """Make the route, whose description names what the server offers."""
-    router = described_router("Translation", *ANYWHERE, *WITH_ACCESS, *WITH_ENGINE)
+    router = described_router("Translation", *WITH_ACCESS, *WITH_ENGINE)
     router.add_api_route(
         PATH,
         next_words,

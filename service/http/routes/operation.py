@@ -10,7 +10,6 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from service.http.bodies import JSON
-from service.http.openapi import ANYWHERE
 from service.http.routing import described_router
 from service.http.state import server_state
 
@@ -31,7 +30,7 @@ class Health(BaseModel):
 
 def make_health_router() -> APIRouter:
     """Make the routes of the probes, which are asked often and cost little."""
-    router = described_router("Operation", *ANYWHERE)
+    router = described_router("Operation")
     for path, endpoint in {HEALTH: health, LIVE: live, READY: ready}.items():
         for method in (router.get, router.head):
             method(path, response_model=Health)(endpoint)
@@ -57,7 +56,7 @@ async def ready(request: Request) -> Response:
 
 def make_metrics_router(*, is_described: bool) -> APIRouter:
     """Make the route. `is_described`: whether it is served where the description is."""
-    router = described_router("Operation", *ANYWHERE, is_described=is_described)
+    router = described_router("Operation", is_described=is_described)
     for method in (router.get, router.head):
         method(METRICS, response_class=Response, responses=_PAGE)(metrics)
     return router

@@ -21,7 +21,6 @@ from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
 from service.http.event_stream import EVENT_STREAM, event_stream
 from service.http.openapi import (
-    ANYWHERE,
     WITH_ACCESS,
     WITH_BODY,
     WITH_ENGINE,
@@ -60,7 +59,7 @@ _PREFER = {
 
 def make_router(offer: Offer) -> APIRouter:
     """Make the route, whose description names what the server offers."""
-    router = described_router("Translation", *ANYWHERE, *WITH_ACCESS, *WITH_ENGINE)
+    router = described_router("Translation", *WITH_ACCESS, *WITH_ENGINE)
     router.add_api_route(
         PATH,
         translate,
