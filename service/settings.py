@@ -108,11 +108,24 @@ class Settings(_Described):
     """native (the C++ code for CPUs), eager (plain PyTorch), graphs (PyTorch as CUDA graphs) or
     compiled (graphs fused by torch.compile). auto takes native on a CPU if it was built, and graphs
     on a GPU."""
-    instruction_set: Literal["auto", "baseline", "avx2", "avx512", "vnni", "amx"] = "auto"
-    """Instructions of the C++ code: baseline, avx2, avx512, vnni, amx, or auto for the fastest that
-    the CPU has. Other commands read the environment variable."""
+    instruction_set: Literal[
+        "auto",
+        "baseline",
+        "sse4",
+        "avx2",
+        "avx512",
+        "avxvnni",
+        "vnni",
+        "amx",
+        "neon",
+        "dotprod",
+        "i8mm",
+    ] = "auto"
+    """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
+    neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has. Other commands read the
+    environment variable."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
-    """CPU threads of the model. 0: PyTorch's default, usually one per core."""
+    """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0
     """Batches that a CPU decodes side by side, each with a share of the cores, slots and rows. 0:
     two on two or more cores. A GPU always has one."""
