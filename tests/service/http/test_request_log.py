@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import structlog
 from fastapi.testclient import TestClient
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
@@ -154,11 +156,11 @@ def test_an_unforeseen_error_is_logged_with_its_place_but_no_values(
 ) -> None:
     app = create_app(Settings(), [fake_model(FakeRunner())])
 
-    @app.get("/broken")
-    async def broken() -> None:
+    async def broken(_: Request) -> Response:
         text = SECRET
         raise RuntimeError(f"{len(text)} characters")
 
+    app.add_route("/broken", broken)
     configure_logs("info", "json", sys.stderr)
     with TestClient(app) as client:
         answer = client.get("/broken", headers={"X-Request-ID": "r"})

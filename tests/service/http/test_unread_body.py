@@ -19,7 +19,7 @@ import pytest
 
 from service.app import create_app
 from service.errors import Overloaded
-from service.http.unread_body import UnreadBodyMiddleware
+from service.http.exchange import Exchange
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.served import Served, served
@@ -149,8 +149,8 @@ def test_a_client_that_waits_for_100_continue_gets_it_for_a_good_request(server:
 @pytest.fixture
 def impatient(runner: FakeRunner, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that discards at most a megabyte, for a second."""
-    bounds = {"max_bytes": 2**20, "max_seconds": 1.0}
-    monkeypatch.setattr(UnreadBodyMiddleware.__init__, "__defaults__", tuple(bounds.values()))
+    monkeypatch.setattr(Exchange, "max_bytes", 2**20)
+    monkeypatch.setattr(Exchange, "max_seconds", 1.0)
     with served(create_app(Settings(), [fake_model(runner)])) as server:
         yield server
 
