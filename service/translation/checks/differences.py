@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.glossary import GlossaryEntry
 from service.translation.language.segmentation import is_spaced
 from service.translation.placeholders import find_kept
 
@@ -65,23 +66,14 @@ def check_sentence(
     return [check for check in found if check is not None]
 
 
-def check_terms(
-    source_terms: Sequence[str], target_terms: Sequence[str], target: str
-) -> Check | None:
-    """Whether the translation has each target term as often as it is listed, in any case.
-
-    The terms are those of a glossary that stand in the source: source_terms[i] is to be translated
-    as target_terms[i].
-    """
-    text = target.casefold()
-    wanted = Counter(term.casefold() for term in target_terms)
-    missing = {term for term, count in wanted.items() if text.count(term) < count}
-    pairs = zip(source_terms, target_terms, strict=True)
-    lost = [(s, t) for s, t in pairs if t.casefold() in missing]
+def check_terms(lost: Sequence[GlossaryEntry]) -> Check | None:
+    """The terms of a glossary that a translation lacks."""
     if not lost:
         return None
-    told = ", ".join(f"{s} = {t}" for s, t in dict.fromkeys(lost))
-    return _check("term", [s for s, _ in lost], [], f"the translation lacks the term {told}")
+    told = ", ".join(f"{one.source} = {one.target}" for one in dict.fromkeys(lost))
+    return _check(
+        "term", [one.source for one in lost], [], f"the translation lacks the term {told}"
+    )
 
 
 def check_tags(source: str, target: str) -> Check | None:
