@@ -9,9 +9,10 @@ from __future__ import annotations
 import regex
 
 _WORD = regex.compile(r"[\p{L}\p{M}'’]+")
+_TITLE = regex.compile(r"\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+)?")
 _SINGLE_I = regex.compile(r"(?<![\p{L}\p{M}])i(?![\p{L}\p{M}])")
 _LEAST_SHARE = 0.9
-_LEAST_WORDS, _LEAST_LONGEST, _MOST_TITLE_WORDS = 2, 4, 2
+_LEAST_WORDS, _LEAST_LONGEST = 2, 4
 
 
 def is_in_capitals(text: str) -> bool:
@@ -33,8 +34,7 @@ def is_in_capitals(text: str) -> bool:
 
 def is_title(text: str) -> bool:
     """Whether the text is one or two words that begin with capitals."""
-    words = text.split(" ")
-    return len(words) <= _MOST_TITLE_WORDS and all(w.isalpha() and w[0].isupper() for w in words)
+    return _TITLE.fullmatch(text) is not None
 
 
 def in_small_letters(text: str) -> str:
