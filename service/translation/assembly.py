@@ -16,10 +16,12 @@ from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
 from service.translation.checks.differences import (
     Check,
+    check_omitted,
     check_sentence,
     check_terms,
 )
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.language.segmentation import has_digits
 from service.translation.placeholders import occurs
@@ -226,8 +228,10 @@ class Assembly:
             ("".join(tags), render(sentence, version, attributes) if tags else ""),
             is_complete=best.finish_reason == "stop",
         )
-        terms = check_terms(lacks(sentence.terms, target, self.work.target))
-        return [*found, terms] if terms else found
+        lost = lacks(sentence.terms, target, self.work.target)
+        words = omitted(sentence.text, version.links, self.work.source)
+        more = check_terms(lost), check_omitted(words)
+        return [*found, *(check for check in more if check)]
 
 
 def _untranslated(sentence: Sentence) -> MarkedText:

@@ -73,8 +73,9 @@ class Preparation:
                 is_in_caps = sentence.is_in_capitals
                 sentence.terms = self._matcher.find(sentence.marked, ignores_case=is_in_caps)
         sources = [self._encoder.ids(sentence.carried) for sentence in sentences]
+        is_asked = self.work.job.is_aligned or self.work.job.is_checked
         for sentence, ids, prefix in zip(sentences, sources, self._prefixes(sources), strict=True):
-            is_aligned = self.work.job.is_aligned or bool(sentence.tags or sentence.terms)
+            is_aligned = is_asked or bool(sentence.tags or sentence.terms)
             options = self.work.options
             sentence.source = SourceSentence(ids, options, is_streamed, prefix, is_aligned)
         return documents

@@ -19,7 +19,7 @@ from service.translation.glossary import GlossaryEntry
 from service.translation.language.segmentation import is_spaced
 from service.translation.placeholders import find_kept
 
-Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "language"]
+Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "language", "omitted"]
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
 _ADDRESS = regex.compile(r"://|^www\.|^[^\s@]+@[^\s@]+\.[^\s@]+$|^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}/")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*+")
@@ -51,7 +51,7 @@ def check_sentence(
     is_complete: bool = True,
 ) -> list[Check]:
     """All that differs between a sentence and its translation as they read, in the order of the
-    kinds. Terms are checked by `check_terms`.
+    kinds. Terms and omissions have checks of their own.
 
     `tags`: both as written, with tags; `is_complete`: the network ended the translation itself.
     """
@@ -74,6 +74,13 @@ def check_terms(lost: Sequence[GlossaryEntry]) -> Check | None:
     return _check(
         "term", [one.source for one in lost], [], f"the translation lacks the term {told}"
     )
+
+
+def check_omitted(words: Sequence[str]) -> Check | None:
+    """The words of the source that the translation seems to lack."""
+    if not words:
+        return None
+    return _check("omitted", words, [], f"the translation seems to lack {', '.join(words)}")
 
 
 def check_tags(source: str, target: str) -> Check | None:
