@@ -91,7 +91,7 @@ class Preparation:
             ids = self._encoder.ids(sentence.carried)
             sentence.source = dataclasses.replace(sentence.source, ids=ids, is_streamed=False)
             return True
-        if sentence.source.is_streamed and not has_lost:
+        if sentence.source.is_streamed and sentence.is_plain:
             return False
         carriers = self._carry_amounts(sentence)
         if carriers is None and has_lost:

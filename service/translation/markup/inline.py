@@ -4,7 +4,6 @@ messages."""
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import regex
@@ -108,29 +107,27 @@ def _tokens(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
     part of a longer string to keep is none."""
     marks = list(_MARK.finditer(text))
     ends = {_named(mark) for mark in marks if mark["end"]}
-    others = [mark for mark in marks if _named(mark) not in ends]
-    kept = {at: span for span in find(text) for at in range(*span)} if others else {}
-    num_seen: Counter[str] = Counter()
+    kept = _kept_marks(text, find) if any(_named(mark) not in ends for mark in marks) else {}
+    num_emphases = 0
     for mark in marks:
-        left = mark["left"]
+        kind = None
         if (name := _named(mark)) in ends:
             kind = Kind.END if mark["end"] else Kind.START
+        elif not kept.get(mark.start(), mark["emphasis"] is not None) or mark["left"] in "<[":
+            continue
+        elif is_spaced:
+            kind, name = _touching(mark), mark["left"]
+        elif mark["left"] == "**":
+            num_emphases += 1
+            kind, name = (Kind.END, Kind.START)[num_emphases % 2], mark["left"]
+        if kind:
             yield Token(kind, *mark.span(), name, mark["empty"] is not None)
-        elif _is_alone(mark, kept.get(mark.start())):
-            num_seen[left] += 1
-            if is_spaced:
-                found = _touching(mark)
-            else:
-                found = (Kind.END, Kind.START)[num_seen[left] % 2] if mark["emphasis"] else None
-            if found:
-                yield Token(found, *mark.span(), left)
 
 
-def _is_alone(mark: regex.Match[str], kept: Span | None) -> bool:
-    """Whether a mark is kept as such or with other marks, or is one of emphasis and not kept."""
-    if kept is None:
-        return mark["emphasis"] is not None
-    return mark["left"] not in "<[" and not _MARK.sub("", mark.string[kept.start : kept.end])
+def _kept_marks(text: str, find: FindKept) -> dict[int, bool]:
+    """Of each character of a string to keep whether that has nothing but marks."""
+    spans = {span: not _MARK.sub("", text[span.start : span.end]) for span in find(text)}
+    return {at: is_mark for span, is_mark in spans.items() for at in range(*span)}
 
 
 def _touching(mark: regex.Match[str]) -> Kind | None:
