@@ -75,9 +75,6 @@ class FakeTokenizer:
     ) -> list[tuple[int, int]]:
         return [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
 
-    def can_write(self, ids: Sequence[int]) -> bool:
-        return not self.count_unspelled("".join(map(chr, ids)))
-
     def stream(self) -> FakeStreamDecoder:
         return FakeStreamDecoder()
 
