@@ -6,7 +6,6 @@ Does not depend on tensors or the network.
 from __future__ import annotations
 
 import codecs
-import functools
 import itertools
 import re
 from collections.abc import Callable, Collection, Sequence
