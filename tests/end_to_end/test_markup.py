@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from service.offline import OfflineOptions, OfflineTranslator
-from tests.service.translation.code_tokens import CODE
+from tests.service.translation.code_tokens import CODE, MARKS, NAMED_MARKS
 
 ROOT = Path(__file__).parents[2]
 MODELS = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
@@ -55,22 +55,29 @@ def test_code_survives_with_space_beside_it(
             assert not after[:1].isalnum(), found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Read {{2}}our terms{{3}} first.",
-        "Read <0>our terms</0> first.",
-        "Read %sour terms%s first.",
-        "Read {link}our terms{/link} first.",
-    ],
+AROUND = {
+    "en": "Read {}our terms{} before you sign.",
+    "de": "Lesen Sie {}unsere Bedingungen{} genau.",
+    "zh": "请先阅读{}我们的条款{}。",
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en"), ("zh", "en")])
+@settings(
+    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_words_between_placeholders_that_touch_them_are_translated(
-    translator: OfflineTranslator, text: str
+@given(st.data())
+def test_marks_around_words_are_tags(
+    translator: OfflineTranslator, source: str, target: str, data: st.DataObject
 ) -> None:
-    found = translator.translate(text, "en", "de")
-    opening, closing = re.findall(r"\{+[^}]*\}+|<[^>]*>|%s", text)
-    assert re.search(rf"{re.escape(opening)}\w.*\w{re.escape(closing)}", found), found
-    assert "our" not in found
+    """The words are translated as without marks, which stand around some of them."""
+    opening, closing = data.draw(MARKS if source != "zh" else NAMED_MARKS)
+    found = translator.translate(AROUND[source].format(opening, closing), source, target)
+    plain_text = translator.translate(AROUND[source].format("", ""), source, target)
+    before, _, rest = found.partition(opening)
+    inner, _, after = rest.partition(closing)
+    assert before + inner + after == plain_text
+    assert inner == inner.strip() != ""
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en")])

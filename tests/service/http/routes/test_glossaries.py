@@ -49,12 +49,12 @@ def test_as_many_terms_as_a_glossary_may_have_come_as_json(stored: TestClient) -
 
 def test_terms_of_a_request_reach_the_sentences_that_have_them(client: TestClient) -> None:
     answer = ask(client, q=["Two dogs, a dog.", "None."], glossary=TERMS)
-    assert answer.json()["translatedText"] == ["TWO DOGS, A DOG.[Hund][Hund]", "NONE."]
+    assert answer.json()["translatedText"] == ["TWO Hund, A Hund.", "NONE."]
     form = client.post("/translate", data={**ASKED, "glossary": json.dumps(TERMS)})
-    assert form.json()["translatedText"] == "A DOG.[Hund]"
+    assert form.json()["translatedText"] == "A Hund."
     given = {"source": "en", "target": "de", "glossary": json.dumps(TERMS)}
     file = client.post("/translate_file", data=given, files={"file": ("a.txt", b"A dog.")}).json()
-    assert client.get(file["translatedFileUrl"]).content == b"A DOG.[Hund]"
+    assert client.get(file["translatedFileUrl"]).content == b"A Hund."
 
 
 def test_streams_have_terms(client: TestClient) -> None:
@@ -62,18 +62,18 @@ def test_streams_have_terms(client: TestClient) -> None:
         socket.send_json({"id": 1, **ASKED, "glossary": TERMS})
         while (message := socket.receive_json())["type"] == "token":
             pass
-        assert message["translatedText"] == "A DOG.[Hund]"
+        assert message["translatedText"] == "A Hund."
     events = client.post(
         "/translate", json={**ASKED, "glossary": TERMS}, headers={"Accept": "text/event-stream"}
     )
-    assert "A DOG.[Hund]" in events.text
+    assert "A Hund." in events.text
 
 
 def test_kept_strings_have_no_terms(client: TestClient) -> None:
-    assert ask(client, keep="dog", glossary=TERMS).json()["translatedText"].count("[Hund]") == 0
+    assert ask(client, keep="dog", glossary=TERMS).json()["translatedText"].count("Hund") == 0
     page = "<p>A <span translate='no'>dog</span> and a <b>cat</b>.</p>"
     translated = ask(client, q=page, format="html", glossary=TERMS).json()["translatedText"]
-    assert "[Hund]" not in translated
+    assert "Hund" not in translated
     assert "<b>" in translated
 
 
@@ -85,7 +85,7 @@ def test_a_term_that_the_translation_lacks_is_among_the_checks(
         return [check for sentence in detail["sentences"] for check in sentence["checks"]]
 
     assert checks("A dog.") == []
-    runner.garbled["[Hund]"] = "[]"
+    runner.garbled["THE DOG."] = "."
     (lost,) = checks("The dog.")
     assert (lost["kind"], lost["source"]) == ("term", ["dog"])
 
@@ -102,8 +102,6 @@ def test_a_term_that_the_translation_lacks_is_among_the_checks(
         ("", "glossary must be"),
         (5, "glossary must be"),
         ({"source": "a", "target": "b"}, "glossary must be"),
-        ([{"source": "dog", "target": "пёс"}], "cannot write the target"),
-        ([{"source": "dog", "target": "x" * 200}, {"source": "a", "target": "y" * 200}], "at most"),
     ],
 )
 def test_a_wrong_glossary_is_refused(client: TestClient, glossary: object, message: str) -> None:
@@ -112,8 +110,8 @@ def test_a_wrong_glossary_is_refused(client: TestClient, glossary: object, messa
     assert message in answer.json()["error"]
 
 
-def test_a_glossary_does_not_go_with_sampling_or_a_pivot(client: TestClient) -> None:
-    assert "does not go with temperature" in ask(client, glossary=TERMS, top_k=3).json()["error"]
+def test_a_glossary_goes_with_sampling_but_not_with_a_pivot(client: TestClient) -> None:
+    assert ask(client, glossary=TERMS, top_k=3).json()["translatedText"] == "A Hund."
     answer = ask(client, q="一只狗。", source="zh", glossary=TERMS)
     assert answer.status_code == 422
     assert "from zh to de, because that goes through en" in answer.json()["error"]
@@ -140,7 +138,7 @@ def test_a_stored_glossary_is_used_by_name_and_id(stored: TestClient) -> None:
     assert made.status_code == 201
     assert made.json()["entry_count"] == 2
     for key in ("pets", made.json()["id"]):
-        assert ask(stored, glossary=key).json()["translatedText"] == "A DOG.[Hund]"
+        assert ask(stored, glossary=key).json()["translatedText"] == "A Hund."
     missing = ask(stored, glossary="none")
     assert (missing.status_code, missing.json()["code"]) == (404, "unknown_glossary")
     other = ask(stored, glossary="pets", target="zh")
@@ -162,7 +160,7 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
         headers={"Content-Type": "text/csv"},
     )
     assert (changed.status_code, changed.json()["entry_count"]) == (200, 1)
-    assert ask(stored, glossary="pets").json()["translatedText"] == "A DOG.[Köter]"
+    assert ask(stored, glossary="pets").json()["translatedText"] == "A Köter."
     new = stored.put("/glossaries/new", json={"source": "en", "target": "de", "entries": TERMS})
     assert new.status_code == 201
     assert stored.delete("/glossaries/pets").status_code == 204
@@ -211,7 +209,7 @@ def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
     assert stored.get(f"/v2/glossaries/{key}/entries").text == "dog\tHund\n"
     fields = {"text": ["A dog."], "target_lang": "DE", "glossary_id": key}
     answer = stored.post("/v2/translate", json={**fields, "source_lang": "EN"}).json()
-    assert answer["translations"][0]["text"] == "A DOG.[Hund]"
+    assert answer["translations"][0]["text"] == "A Hund."
     assert "source_lang" in stored.post("/v2/translate", json=fields).json()["message"]
     assert stored.get("/v2/glossaries/x").status_code == 400
     assert stored.delete(f"/v2/glossaries/{key}").status_code == 204
@@ -232,7 +230,7 @@ def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
     ][0]  # fmt: skip
     assert [one["name"] for one in stored.get("/glossaries").json()["glossaries"]] == ["a/b ö"]
     key = {"glossary_id": made.json()["glossary_id"], "source_lang": "EN", "text": "A dog."}
-    for target, text in (("DE", "A DOG.[Hund]"), ("ZH", "A DOG.[狗]")):
+    for target, text in (("DE", "A Hund."), ("ZH", "A 狗.")):
         answer = stored.post("/v2/translate", json={**key, "target_lang": target}).json()
         assert answer["translations"][0]["text"] == text
     merged = {"name": "new", "dictionaries": [{**there, "entries": "cat\tKatze"}]}
@@ -264,4 +262,4 @@ def test_a_full_disk_is_said_and_glossaries_are_stored_once_there_is_room(
         assert int(refused.headers["Retry-After"]) > 0
         assert ask(stored).status_code == 200
     assert create(stored).status_code == 201
-    assert ask(stored, glossary="pets").json()["translatedText"] == "A DOG.[Hund]"
+    assert ask(stored, glossary="pets").json()["translatedText"] == "A Hund."

@@ -269,9 +269,9 @@ def test_metrics_tell_the_models_apart(client: TestClient) -> None:
 
 
 def test_sentences_reach_each_model_in_its_own_form(client: TestClient, runners: Runners) -> None:
-    ask(client, q="ab", target="de")
-    assert runners["first"].admitted == [[TAG, *b"ab", EOS]]
-    assert runners["second"].admitted == [[TAG, *b"AB", EOS]]
+    ask(client, q="ab,", target="de")
+    assert runners["first"].admitted == [[TAG, *b"ab,", EOS]]
+    assert runners["second"].admitted == [[TAG, *b"AB,", EOS]]
 
 
 @contextlib.contextmanager

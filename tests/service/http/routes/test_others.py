@@ -63,7 +63,7 @@ def test_what_nobody_foresaw_is_a_500_without_a_trace(
 
 
 def test_metrics_count_outcomes_and_never_name_unknown_paths(client: TestClient) -> None:
-    client.post("/translate", json={"q": "Hi.", "source": "en", "target": "de"})
+    client.post("/translate", json={"q": "hi.", "source": "en", "target": "de"})
     client.post("/translate", json={"q": "x" * 1001, "source": "en", "target": "de"})
     client.get("/private/words")
     text = client.get("/metrics").text

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.text.capitals import in_sentence_case, is_in_capitals
+from service.translation.text.capitals import (
+    in_sentence_case,
+    in_small_letters,
+    is_in_capitals,
+    is_title,
+    like,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +68,24 @@ def test_sentence_case_keeps_the_first_letter_and_the_word_i(text: str, expected
 @given(st.text(max_size=40))
 def test_sentence_case_keeps_the_length(text: str) -> None:
     assert len(in_sentence_case(text)) == len(text)
+
+
+@pytest.mark.parametrize("text", ["Bread", "WARNING!", "Chapter Ten", "Öl...", "Name:"])
+def test_one_or_two_words_with_capitals_are_a_title(text: str) -> None:
+    assert is_title(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["bread", "Save changes", "One Two Three", "1. Bread", "VPN与网站", ""]
+)
+def test_other_texts_are_no_title(text: str) -> None:
+    assert not is_title(text)
+
+
+@given(st.text(), st.text())
+def test_a_title_gets_the_capitals_of_its_source(text: str, other: str) -> None:
+    found = like(text, other)
+    assert len(found) == len(in_small_letters(text)) == len(text)
+    assert found.casefold() == text.casefold()
+    assert like("brot", "Bread") == "Brot"
+    assert like("warnung", "WARNING") == "WARNUNG"
