@@ -183,7 +183,7 @@ sys.addaudithook(interrupt)
 """
 
 
-@pytest.mark.parametrize("name", ["click", "pydantic", "torch", "numpy", "model.runner"])
+@pytest.mark.parametrize("name", ["click", "pydantic", "safetensors", "numpy", "model.runner"])
 def test_an_interrupt_while_importing_ends_a_command_without_a_word(name: str) -> None:
     result = run(*TRANSLATE, text="text", prefix=INTERRUPT_AT_IMPORT.format(name=name))
     assert (result.returncode, result.stderr) == (130, "")
