@@ -18,7 +18,8 @@ from service.engine.interfaces import Runner
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _LEAST_ROWS = 64
-"""A batch has room for so many rows, and for twice as many where no short work runs."""
+"""A batch has room for so many rows and an encoding for so many source tokens, and for twice as many
+where no short work runs."""
 _FIXED_SHARE = 0.1
 """And for so many that the fixed cost of a step is at most this share of it."""
 _PART = 4
@@ -105,7 +106,6 @@ class Schedule:
         cost, times_fixed = runner.step_cost or NOMINAL, 1 / _FIXED_SHARE - 1
         self.batch_rows = max(_LEAST_ROWS, int(times_fixed * cost.fixed / cost.per_row))
         """The rows of a batch where short work runs."""
-        self._tokens_per_row = cost.per_row / cost.per_source_token
         self._num_admissions = 0
         self._is_for_short = False
         self._num_units = 1
@@ -187,8 +187,7 @@ class Schedule:
         num_rows, num_tokens = self._runner.num_free_rows, self._max_prefill_tokens
         if self.can_leave_out:
             level = min(first.level, self._lowest_level)
-            most_rows = self._most_rows(level <= self._short_level)
-            num_tokens = min(num_tokens, int(most_rows * self._tokens_per_row))
+            num_tokens = min(num_tokens, self._most_rows(level <= self._short_level))
         task: SentenceTask | None = first
         while task and len(taken) < num_slots and task.num_rows <= num_rows:
             is_too_long = taken and task.num_tokens > num_tokens

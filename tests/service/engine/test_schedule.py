@@ -16,7 +16,7 @@ from tests.service.fakes import FakeRunner
 
 class Scene:
     """A schedule of a runner; batches have room for 72 rows where short work runs, elsewhere for
-    144, and encodings for as many tokens."""
+    144; encodings for 144 tokens."""
 
     def __init__(self, max_slots: int, max_rows: int = 10_000, max_tokens: int = 10_000) -> None:
         self.runner = FakeRunner(max_slots, max_rows)
