@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from model.backends.devices import has_bfloat16, resolve_devices
+from model.backends import devices
+from model.backends.devices import resolve_devices
+from model.backends.pytorch.devices import has_bfloat16
 from model.backends.selection import resolve_precision
 
 
@@ -13,6 +17,7 @@ def install_cards(
     monkeypatch: pytest.MonkeyPatch, *capabilities: tuple[int, int], built: str = "sm_75 sm_90a"
 ) -> None:
     """Cards of these compute capabilities, and a torch with code for `built`."""
+    monkeypatch.setattr(devices, "GPU_DRIVERS", (Path(__file__),))
     cuda = torch.cuda
     monkeypatch.setattr(cuda, "is_available", lambda: bool(capabilities))
     monkeypatch.setattr(cuda, "device_count", lambda: len(capabilities))

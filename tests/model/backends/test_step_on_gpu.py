@@ -15,12 +15,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Capacity, RowTable, StepShape
-from model.decoding.search import Search
-from model.decoding.search_sizes import SearchSizes, SearchTokens
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.rows import RowTable
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.step import Step
+from model.decoding.decoder import Capacity, StepShape
+from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.slot_options import Features
-from model.decoding.step import Step
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-import torch
 
 from model.decoding.batch import RunningBatch
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
 
-CPU = torch.device("cpu")
 MOST_TARGET = 12
 
 
@@ -33,7 +31,7 @@ def check(batch: RunningBatch, sentences: dict[int, SourceSentence]) -> None:
     assert sorted(step.handles) == sorted(sentences)
     assert step.features == Features.union(Features.of(one) for one in sentences.values())
     assert step.longest_source == max(len(one.ids) for one in sentences.values())
-    drawn = {step.members.table.slots[place].item() for place in step.members.drawn}
+    drawn = {int(step.members.columns.slots[place]) for place in step.members.drawn}
     sampling = (handle for handle, one in sentences.items() if one.options.sampling)
     assert drawn == {batch.slot(handle) for handle in sampling}
 
@@ -44,7 +42,7 @@ def test_a_step_of_all_is_described_as_if_nobody_had_come_or_gone(
     seed: int, can_step_subset: bool
 ) -> None:
     rng = random.Random(seed)
-    batch = RunningBatch(CPU, MOST_TARGET, can_step_subset=can_step_subset)
+    batch = RunningBatch(MOST_TARGET, can_step_subset=can_step_subset)
     sentences: dict[int, SourceSentence] = {}
     for _ in range(30):
         new = [random_sentence(rng) for _ in range(rng.randint(0, 3))]
@@ -61,7 +59,7 @@ def test_a_step_of_all_is_described_as_if_nobody_had_come_or_gone(
 
 
 def test_a_history_is_as_long_as_the_oldest_sentence_has_run_and_the_runner_allows() -> None:
-    batch = RunningBatch(CPU, MOST_TARGET, can_step_subset=True)
+    batch = RunningBatch(MOST_TARGET, can_step_subset=True)
     sentence = SourceSentence([5] * 3, DecodingOptions())
     first, second = (batch.add([sentence], [MOST_TARGET])[0] for _ in range(2))
     lengths = []

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.transfer import Transfer
+from model.backends.pytorch.transfer import Transfer
 
 CPU = torch.device("cpu")
 ARRAYS: list[NDArray[Any]] = [

@@ -8,7 +8,6 @@ import random
 from collections.abc import Mapping, Sequence
 
 import pytest
-import torch
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
@@ -157,7 +156,7 @@ def test_a_prefix_and_a_term_may_have_what_is_else_only_copied(text: str, backen
 
 
 def tables(byte_ids: Mapping[int, int] = BYTE_IDS) -> Utf8Tables:
-    return Utf8Tables.of(byte_ids, WORDS.stop, torch.device("cpu"))
+    return Utf8Tables.of(byte_ids, WORDS.stop)
 
 
 def accepts(found: Utf8Tables, data: bytes) -> bool:

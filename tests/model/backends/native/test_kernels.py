@@ -12,10 +12,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from model.backends.native import NativeNetwork, PackedModel, kernel_names
+from model.backends.native import PackedModel, kernel_names
 from model.backends.native.library import address, required_library
 from model.backends.native.packed import ACTIVATIONS
 from model.network.config import Activation
+from tests.model.backends.native.stepped import SteppedNetwork
 from tests.model.backends.test_networks import ROOM, steps
 from tests.model.network.reference import CONTROL_IDS, tiny_model
 
@@ -117,12 +118,29 @@ def test_a_layer_of_any_shape_gives_what_float64_gives(is_quantised: bool, kerne
         assert np.all(np.abs(found - expected) <= tolerance)
 
 
-def network_of_logits(kernels: str, logits: Floats, is_quantised: bool) -> NativeNetwork:
+@pytest.mark.parametrize("kernels", kernel_names())
+@pytest.mark.parametrize("is_quantised", [False, True])
+def test_a_layer_of_whole_numbers_is_exact(is_quantised: bool, kernels: str) -> None:
+    """In bytes too, as every number is a code and no sum saturates: all CPUs give the same."""
+    rng = np.random.default_rng(8)
+    for largest in range(30):
+        rows, inputs, outputs = rng.integers(1, 40), rng.integers(1, 200), rng.integers(1, 100)
+        least = 127 if largest < 10 else 0
+        x, weight = (
+            (rng.integers(least, 128, shape) * rng.choice([-1, 1], shape)).astype(np.float32)
+            for shape in ((rows, inputs), (outputs, inputs))
+        )
+        x[:, 0], weight[:, 0] = 127, -127
+        found = linear(kernels, NONE, is_quantised, weight, np.zeros(outputs, np.float32), x)
+        np.testing.assert_array_equal(found, x @ weight.T)
+
+
+def network_of_logits(kernels: str, logits: Floats, is_quantised: bool) -> SteppedNetwork:
     """A network that scores every token by its bias alone."""
     model = tiny_model(vocab_size=len(logits), shared_embeddings="none")
     torch.nn.init.zeros_(model.output.weight)
     model.output.bias.data.copy_(torch.from_numpy(logits))
-    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), ROOM)
+    return SteppedNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), ROOM)
 
 
 LOGITS: dict[str, Floats] = {
