@@ -18,8 +18,8 @@ from service.engine.interfaces import Runner
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _LEAST_ROWS = 64
-"""A batch has room for so many rows and an encoding for so many source tokens, and for twice as many
-where no short work runs."""
+"""A batch has room for so many rows and an encoding for so many source tokens, twice as many where
+no short work runs."""
 _FIXED_SHARE = 0.1
 """And for so many that the fixed cost of a step is at most this share of it."""
 _PART = 4

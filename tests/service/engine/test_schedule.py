@@ -20,7 +20,7 @@ class Scene:
 
     def __init__(self, max_slots: int, max_rows: int = 10_000, max_tokens: int = 10_000) -> None:
         self.runner = FakeRunner(max_slots, max_rows)
-        self.runner.step_cost = StepCost(8.0, 1.0, 0.0, 20.0, 1.0)
+        self.runner.step_cost = StepCost(8.0, 1.0)
         self.schedule = Schedule(self.runner, max_tokens)
         self.seconds = 0.0
 
@@ -150,7 +150,7 @@ def test_a_batch_is_bounded_and_full_while_enough_run(tasks_of: MakeTasks) -> No
 
 def test_a_batch_is_larger_where_a_step_costs_much_of_its_own(tasks_of: MakeTasks) -> None:
     runner = FakeRunner()
-    runner.step_cost = StepCost(50.0, 1.0, 0.0, 20.0, 1.0)
+    runner.step_cost = StepCost(50.0, 1.0)
     assert Schedule(runner, 1000).batch_rows == 450
 
 

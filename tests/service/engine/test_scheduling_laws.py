@@ -7,10 +7,10 @@ import random
 import pytest
 
 from benchmarks.sentences import percentile
-from model.decoding.step_cost import StepCost
 from tests.service.engine.simulation import (
     MEASURED,
     Arrival,
+    Cost,
     Policy,
     Served,
     Simulation,
@@ -20,7 +20,7 @@ from tests.service.engine.simulation import (
 COUNT = 1200
 CAPACITY = 250.0
 """Requests a second of `random_arrivals` that the simulated runner can just sustain."""
-GPU = StepCost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
+GPU = Cost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
 """A step costs nearly the same for one row and for hundreds."""
 FIRST_COME = Policy(is_preemptive=False, max_slots=32)
 
