@@ -1,4 +1,4 @@
-"""Measured costs of steps and encodings are positive, and the fit ignores interrupted calls."""
+"""Measured costs of steps are positive, and the fit ignores interrupted calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_measured_costs_are_above_zero_and_leave_the_runner_idle(
     runner = tiny_runner(tiny_model(), backend=backend, max_slots=max_slots, max_rows=max_rows)
     cost = measure_step_cost(runner, DecodingOptions(beam_size=4, max_length=8))
     assert all(value > 0 for value in vars(cost).values())
-    assert cost.of_step(64, 64) < 1.0
+    assert cost.fixed + 64 * cost.per_row < 1.0
     assert (runner.num_running, runner.num_free_slots) == (0, max_slots)
     assert runner.num_free_rows == max_rows
 
