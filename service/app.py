@@ -40,7 +40,7 @@ from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.document_processes import Bounds
 from service.translation.files import FileTranslator
-from service.wiring import wire
+from service.wiring import Models
 
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
@@ -75,7 +75,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         app.include_router(pages.make_reference_router())
     if settings.page:
         render = state.metrics.render_engines if settings.page_engine else None
-        app.include_router(pages.make_page_router(state.limits, state.engines, render))
+        app.include_router(pages.make_page_router(state.limits, state.models.pool.engines, render))
     return app
 
 
@@ -89,24 +89,22 @@ def build_document(app: FastAPI) -> None:
 async def drain(app: FastAPI, limit_seconds: float) -> None:
     """Refuse new work and wait for running work; after the limit fail the rest with an error."""
     state: ServerState = app.state.server
-    for engine in state.engines.values():
-        engine.refuse_new_work()
+    state.models.pool.refuse_new_work()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limit_seconds):
             while state.dispatcher.num_in_progress:
                 await asyncio.sleep(_DRAIN_POLL_SECONDS)
-    await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in state.engines.values()))
+    await asyncio.to_thread(state.models.pool.stop)
 
 
 def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        for engine in state.engines.values():
-            engine.start()
-        async with state.access.running(), state.suggested.kept_current():
+        async with contextlib.AsyncExitStack() as stack:
+            for part in (state.models.running(), state.access.running()):
+                await stack.enter_async_context(part)
+            await stack.enter_async_context(state.suggested.kept_current())
             yield
-        for engine in state.engines.values():
-            engine.stop()
         state.request_log.close()
         if state.glossaries:
             state.glossaries.close()
@@ -137,7 +135,8 @@ def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> Non
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    engines, dispatcher = wire(settings, models, metrics_)
+    served = Models(settings, models, metrics_)
+    dispatcher = served.dispatcher
     limits = Limits(
         max_body_bytes=settings.max_body_bytes,
         max_characters=settings.max_characters,
@@ -150,7 +149,7 @@ def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     )
     request_log = RequestLog(metrics_, _make_tracer(settings))
     return ServerState(
-        engines,
+        served,
         dispatcher,
         metrics_,
         request_log,

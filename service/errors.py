@@ -42,6 +42,7 @@
     ├─ Overloaded                503 overloaded, Retry-After
     ├─ Exhausted                 503 exhausted, Retry-After
     ├─ NotReady                  503 not_ready, Retry-After
+    │  ├─ Loading                503 loading, Retry-After
     │  └─ Draining               503 draining, Retry-After
     ├─ StorageFailed             503 storage_failed, Retry-After
     └─ DeadlineExceeded          504 deadline
@@ -334,6 +335,17 @@ class NotReady(ServiceError):
     """The engine is not running; send the request again later."""
 
     status, code, retry_after_seconds = 503, "not_ready", 5
+
+
+class Loading(NotReady):
+    """The model is not in memory, and too much is loaded before it; send the request again."""
+
+    code = "loading"
+
+    def __init__(self, message: str, retry_after_seconds: int) -> None:
+        """`retry_after_seconds`: until the model is likely loaded, by the loads so far."""
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
 
 
 class Draining(NotReady):

@@ -24,6 +24,7 @@ from service.http.routes import (
     glossaries,
     google,
     libretranslate,
+    models,
     next_words,
     operation,
     pages,
@@ -43,7 +44,7 @@ _OPEN = frozenset(
     {
         *(libretranslate.LANGUAGES, libretranslate.SETTINGS, libretranslate.SPEC),
         *("/openapi.json", operation.HEALTH, operation.LIVE, operation.READY, operation.METRICS),
-        *(pages.REFERENCE, pages.ROOT),
+        *(models.PATH, pages.REFERENCE, pages.ROOT),
     }
 )
 PATHS = Paths(
@@ -57,6 +58,7 @@ PATHS = Paths(
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
+        models.ADMIN,
         *(
             glossaries.PATH + "/",
             deepl_glossaries.GLOSSARIES + "/",
@@ -95,7 +97,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
 
     `has_metrics`: whether /metrics has no port of its own.
     """
-    offer = Offer(state.limits, state.dispatcher.languages, list(state.engines))
+    offer = Offer(state.limits, state.dispatcher.languages, list(state.models.pool.models))
     groups: dict[str | None, list[APIRouter]] = {
         "Translation": [
             translate.make_router(offer),
@@ -113,6 +115,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         "Operation": [
             operation.make_health_router(),
             operation.make_metrics_router(is_described=has_metrics),
+            models.make_router(),
         ],
         None: [
             websocket.router,

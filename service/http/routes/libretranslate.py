@@ -153,7 +153,7 @@ async def detect(request: Request) -> list[DetectedLanguage]:
 
 
 async def languages(state: StateDep) -> list[Language]:
-    """All source languages. A target is reached directly or by a pivot through English."""
+    """All source languages. A target is reached directly or through another language."""
     return [
         Language(code=code, name=language_name(code), targets=targets)
         for code, targets in state.dispatcher.targets.items()
