@@ -52,7 +52,8 @@ def _bounds(constraint: object) -> list[tuple[str, object]]:
 def serve(**flags: str | tuple[str, ...] | None) -> None:
     """Serve checkpoints, or models that are imported first, over HTTP until interrupted.
 
-    A request goes to the first model that has its pair of languages, or through another language to two.
+    A request goes to the first model that has its pair of languages, or to two through a third
+    language.
 
     Flags win over DRAGOMAN_* environment variables, these over a TOML file (--config), this over
     the defaults. Try it:
