@@ -24,7 +24,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
+.PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test proxy-test soak faults wheels wheel-arm lock audit sbom licences
 
@@ -110,6 +110,9 @@ wheel-arm: .venv/with-supply ## the same for 64-bit Arm (Debian's package g++-aa
 native-check: ## build the C++ with warnings as errors, and run it under sanitizers (6 minutes; needs g++)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check
 
+native-check-arm: ## the same for 64-bit Arm, emulated (5 minutes; needs g++-aarch64-linux-gnu and qemu-user)
+	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check ROUNDS=2 arm
+
 gpu-check: ## what only a GPU can tell, in ten minutes, with GPU_PYTHON=python3; figures in build/gpu-check.jsonl
 	PYTHONPATH=$(GPU_SITE) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE)
 
@@ -175,8 +178,7 @@ browser-test: .venv/with-browser ## check the page's types, and drive it in Chro
 		tests/browser/access.py tests/browser/rude.py tests/browser/reference.py
 
 page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
-	$(BIN)/python -m tests.browser.screenshots http://$(HOST):$(PORT)/
-	$(BIN)/python -m tests.browser.recording http://$(HOST):$(PORT)/
+	$(BIN)/python -m tests.browser.images http://$(HOST):$(PORT)/
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
 container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)

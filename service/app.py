@@ -75,7 +75,8 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         app.include_router(pages.make_reference_router())
     if settings.page:
         render = state.metrics.render_engines if settings.page_engine else None
-        app.include_router(pages.make_page_router(state.limits, state.models.pool.engines, render))
+        pairs = state.direct_pairs()
+        app.include_router(pages.make_page_router(state.limits, pairs, state.engines, render))
     return app
 
 

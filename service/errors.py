@@ -70,6 +70,7 @@ class ServiceError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     retry_after_seconds: int | None = None
+    detected_language: str | None = None
 
     @property
     def is_rejection(self) -> bool:
@@ -142,10 +143,14 @@ class UnsupportedLanguage(ServiceError):
 
     status, code = 400, "unsupported_language"
 
-    def __init__(self, message: str, language: str | None = None) -> None:
-        """`language`: the unknown one, as the client wrote it; None if a pair is missing."""
+    def __init__(
+        self, message: str, language: str | None = None, *, is_detected: bool = False
+    ) -> None:
+        """`language`: the unknown one, as the client wrote it or as it was detected; None if a
+        pair is missing."""
         super().__init__(message)
         self.language = language
+        self.detected_language = language if is_detected else None
 
 
 class KeyRequired(ServiceError):

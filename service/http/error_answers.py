@@ -55,13 +55,15 @@ _logger = logging.getLogger(__name__)
 class ErrorBody(BaseModel):
     """A message for people, a code for programs, and the request's id in the server's log.
 
-    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out.
+    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out,
+    `detectedLanguage` if no model has the language that was detected.
     """
 
     error: str
     code: str
     request_id: str
     detail: str | None = None
+    detectedLanguage: dict[str, str] | None = None
 
 
 def error_response(error: ServiceError, request_id: str, path: str) -> Response:
@@ -143,6 +145,8 @@ def _render(path: str, error: ServiceError, request_id: str) -> tuple[int, dict[
     if isinstance(error, UnsupportedLanguage) and error.language is not None:
         body["error"] = f"{printable(error.language)} is not supported"  # LibreTranslate's words
         body["detail"] = message
+    if error.detected_language is not None:
+        body["detectedLanguage"] = {"language": error.detected_language}
     return error.status, body
 
 

@@ -73,8 +73,9 @@ async def translate_upload(
     wanted: TranslateRequest,
     *,
     replaces: bool = False,
-) -> tuple[str, StoredFile]:
-    """Translate a file unless the client disconnects, and store it -> (its stored name, the file).
+) -> tuple[str, StoredFile, str]:
+    """Translate a file unless the client disconnects, and store it -> (its stored name, the file,
+    the language of its source).
 
     `wanted`: languages and options, without texts. The caller is charged for the texts of the file.
     Raises a ServiceError.
@@ -86,7 +87,8 @@ async def translate_upload(
     done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)
     media_type, owner = done.format.media_type, caller.owner.id
-    return state.files.add(done.content, done.num_characters, name, media_type, owner)
+    stored = state.files.add(done.content, done.num_characters, name, media_type, owner)
+    return *stored, done.source
 
 
 def _download_name(name: str, target: str, suffix: str) -> str:

@@ -335,7 +335,7 @@ async def upload_document(request: Request) -> dict[str, str]:
     asked.require_same_format(sent.name)
     if asked.source == asked.target_lang.lower():
         raise InvalidField("Source and target language are equal")
-    name, file = await translate_upload(request, state, sent, asked.wanted("", {}))
+    name, file, _ = await translate_upload(request, state, sent, asked.wanted("", {}))
     return {"document_id": name, "document_key": file.key}
 
 

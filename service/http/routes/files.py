@@ -18,6 +18,7 @@ from service.http.models import RequestModel
 from service.http.schemas import TranslateRequest
 from service.http.state import StateDep, server_state
 from service.http.translations import read_upload, sent_file, translate_upload
+from service.translation.job import AUTO
 
 PATH = "/translate_file"
 DOWNLOADS = "/download_file/"
@@ -41,17 +42,24 @@ class FileRequest(RequestModel):
 
 
 @router.post(PATH)
-async def translate_uploaded(request: Request) -> dict[str, str]:
-    """Translate a file -> the address of its translation."""
+async def translate_uploaded(request: Request) -> dict[str, object]:
+    """Translate a file -> the address of its translation, and with "auto" its own language."""
     state = server_state(request)
     fields = await read_upload(request, state)
     file = sent_file(state, fields)
     asked = fields.parse(request, FileRequest)
     given = asked.model_dump(include={"source", "target", "keep", "glossary"})
     wanted = TranslateRequest.from_json({"q": "", **given})
-    name, stored = await translate_upload(request, state, file, wanted, replaces=asked.replace)
+    name, stored, source = await translate_upload(
+        request, state, file, wanted, replaces=asked.replace
+    )
     suffix = posixpath.splitext(stored.download_name)[1]
-    return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"}
+    answer: dict[str, object] = {
+        "translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"
+    }
+    if asked.source == AUTO != source:
+        answer["detectedLanguage"] = {"language": source}
+    return answer
 
 
 @router.get(DOWNLOADS + "{name}")

@@ -188,6 +188,18 @@ def test_a_text_file_is_translated_and_downloaded(client: TestClient) -> None:
     assert file.headers["X-Content-Type-Options"] == "nosniff"
 
 
+def test_a_detected_language_is_named_for_files_and_in_refusals(client: TestClient) -> None:
+    answer = upload(client, "a.txt", "图书馆在哪里？".encode(), source="auto", target="en").json()
+    assert answer["detectedLanguage"] == {"language": "zh"}
+    assert "detectedLanguage" not in upload(client, "a.txt", b"Hi.").json()
+    fields = {"q": "Où est la bibliothèque ?", "source": "auto", "target": "en"}
+    refused = client.post("/translate", json=fields).json()
+    with client.websocket_connect("/translate/stream") as socket:
+        socket.send_json({"id": 1, **fields})
+        messages = [refused, socket.receive_json()]
+    assert [one["detectedLanguage"] for one in messages] == 2 * [{"language": "fr"}]
+
+
 @pytest.mark.parametrize(
     ("given", "prefix"), [("/mt", "/mt"), ("/a/b/", "/a/b"), ("//evil.example", ""), ("/a b", "")]
 )

@@ -131,6 +131,7 @@ def test_the_page_is_read_only(client: TestClient) -> None:
 def test_the_page_knows_the_limits_of_the_server(client: TestClient) -> None:
     limits = client.get("/page/limits.json").json()
     assert (limits["max_characters"], limits["max_beam_size"]) == (1000, 8)
+    assert sorted(limits["direct"]) == [["en", "de"], ["en", "zh"], ["zh", "en"]]
 
 
 def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> None:

@@ -34,7 +34,7 @@ def expect_error(client: TestClient, response: Any, status: int, code: str) -> s
     """Check the answer's shape, and that the server goes on answering."""
     body = response.json()
     assert (response.status_code, body["code"]) == (status, code)
-    assert body.keys() - {"detail"} == {"error", "code", "request_id"}
+    assert body.keys() - {"detail", "detectedLanguage"} == {"error", "code", "request_id"}
     assert body["request_id"] == response.headers["X-Request-ID"]
     assert ask(client, q="still here") == {"translatedText": "STILL HERE"}
     return str(body.get("detail", body["error"]))
