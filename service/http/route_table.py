@@ -44,7 +44,7 @@ _OPEN = frozenset(
     {
         *(libretranslate.LANGUAGES, libretranslate.SETTINGS, libretranslate.SPEC),
         *("/openapi.json", operation.HEALTH, operation.LIVE, operation.READY, operation.METRICS),
-        *(models.PATH, pages.REFERENCE, pages.ROOT),
+        *(pages.REFERENCE, pages.ROOT),
     }
 )
 PATHS = Paths(
@@ -54,7 +54,7 @@ PATHS = Paths(
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
         *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, chat.MODELS),
+        *(google.DETECT, google.LANGUAGES, chat.MODELS, models.PATH),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
