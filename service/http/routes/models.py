@@ -7,12 +7,13 @@ from typing import Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from service.errors import InvalidField, InvalidKey
+from service.errors import InvalidField, InvalidKey, KeyRequired
 from service.http.openapi import describe_errors
 from service.http.state import StateDep
 
 PATH, ADMIN = "/models", "/admin/models/"
 _RELOAD = ADMIN + "{name}/reload"
+_ONLY_ADMIN = "models are loaded again only for the key of an admin"
 
 
 class ModelStatus(BaseModel):
@@ -32,7 +33,7 @@ def make_router() -> APIRouter:
     router = APIRouter()
     for method in (router.get, router.head):
         method(PATH)(list_models)
-    errors = describe_errors(InvalidKey.status, InvalidField.status)
+    errors = describe_errors(KeyRequired.status, InvalidKey.status, InvalidField.status)
     router.post(_RELOAD, responses=errors)(reload)
     return router
 
@@ -47,8 +48,10 @@ async def reload(name: str, request: Request, state: StateDep) -> ModelStatus:
 
     Requests that have the old version end with it. Needs an admin's key.
     """
-    if state.access.ring is None or not request.state.caller.owner.is_admin:
-        raise InvalidKey("models are loaded again only for the key of an admin")
+    if state.access.ring is None:
+        raise KeyRequired(_ONLY_ADMIN)
+    if not request.state.caller.owner.is_admin:
+        raise InvalidKey(_ONLY_ADMIN)
     await state.models.reload(name)
     return _status(state, name)
 
