@@ -38,7 +38,7 @@ from service.suggestions import SuggestedTranslations
 from service.translation.dispatcher import Dispatcher
 from service.translation.document_processes import Bounds
 from service.translation.files import FileTranslator
-from service.wiring import wire
+from service.wiring import Models
 
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
@@ -99,24 +99,22 @@ def build_document(app: FastAPI) -> None:
 async def drain(app: FastAPI, limit_seconds: float) -> None:
     """Refuse new work and wait for running work; after the limit fail the rest with an error."""
     state: ServerState = app.state.server
-    for engine in state.engines.values():
-        engine.refuse_new_work()
+    state.models.pool.refuse_new_work()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limit_seconds):
             while state.dispatcher.num_in_progress:
                 await asyncio.sleep(_DRAIN_POLL_SECONDS)
-    await asyncio.gather(*(asyncio.to_thread(engine.stop) for engine in state.engines.values()))
+    await asyncio.to_thread(state.models.pool.stop)
 
 
 def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        for engine in state.engines.values():
-            engine.start()
-        async with state.access.running(), state.suggested.kept_current():
+        async with contextlib.AsyncExitStack() as stack:
+            for part in (state.models.running(), state.access.running()):
+                await stack.enter_async_context(part)
+            await stack.enter_async_context(state.suggested.kept_current())
             yield
-        for engine in state.engines.values():
-            engine.stop()
         state.request_log.close()
         if state.glossaries:
             state.glossaries.close()
@@ -126,13 +124,14 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
 
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
-    engines, dispatcher = wire(settings, models, metrics_)
+    served = Models(settings, models, metrics_)
+    dispatcher = served.dispatcher
     names = [field.name for field in dataclasses.fields(Limits)]
     named = {name: getattr(settings, name) for name in names}
     limits = Limits(**{**named, "deadline_seconds": settings.deadline_seconds or None})
     request_log = RequestLog(metrics_, _make_tracer(settings))
     return ServerState(
-        engines,
+        served,
         dispatcher,
         metrics_,
         request_log,

@@ -308,6 +308,17 @@ class NotReady(ServiceError):
     status, code, retry_after_seconds = 503, "not_ready", 5
 
 
+class Loading(NotReady):
+    """The model is not in memory, and too much is loaded before it; send the request again."""
+
+    code = "loading"
+
+    def __init__(self, message: str, retry_after_seconds: int) -> None:
+        """`retry_after_seconds`: until the model is likely loaded, by the loads so far."""
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
 class Draining(NotReady):
     """The server is about to stop; send the request to another one."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import logging
@@ -18,18 +19,20 @@ from model.device_lost import DeviceLost
 from service.engine.interfaces import Runner
 from service.settings import Settings
 from service.sizing import (
+    STORE_SHARE,
     Demand,
     DoesNotFit,
     Sizes,
     choose_sizes,
     prefill_tokens,
+    usable_bytes,
     usual_sizes,
 )
 from service.translation.inspection import InspectedModel
 from service.translation.translator import TranslationModel
 
 if TYPE_CHECKING:
-    from model.checkpoint import StoredCheckpoint
+    from model.checkpoint import CheckpointInfo, StoredCheckpoint
     from model.decoding.decoder import Capacity
     from service.runner_factory import Placement, RunnerFactory
 
@@ -44,7 +47,8 @@ class StartupError(ValueError):
 @dataclass(frozen=True)
 class LoadedModel(TranslationModel):
     """A checkpoint that can be served, without tensors. `make_runners` has one factory per worker;
-    the first call reads the weights. `sizes`: of all workers together."""
+    the first call reads the weights. `sizes`: of all workers together; `num_bytes`: memory on its
+    fullest device when it is served."""
 
     make_runners: Sequence[Callable[[], Runner]]
     sizes: Sizes
@@ -53,6 +57,89 @@ class LoadedModel(TranslationModel):
     precision: str
     instruction_set: str | None = None
     """Of the native backend."""
+    num_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """A checkpoint by its description alone: what serving it takes."""
+
+    path: Path
+    info: CheckpointInfo
+    placement: Placement
+    settings: Settings
+
+    @property
+    def max_source_tokens(self) -> int:
+        return self.info.source_limit(self.settings.max_source_tokens or None)
+
+    def workers(self, sizes: Sizes) -> list[tuple[Capacity, str]]:
+        """The capacity and the device of each worker."""
+        from model.decoding.decoder import Capacity
+
+        count = _num_workers(self.settings, sizes, self.placement)
+        shares = [(_share(sizes.max_slots, i, count), _share(sizes.max_rows, i, count))
+                  for i in range(count)]  # fmt: skip
+        longest = min(self.settings.max_target_tokens, self.info.architecture.max_positions)
+        capacities = (Capacity(*share, self.max_source_tokens, longest) for share in shares)
+        return list(zip(capacities, itertools.cycle(self.placement.devices), strict=False))
+
+    def needed_bytes(self, sizes: Sizes) -> Counter[str]:
+        """Memory of full workers by device; those of a device share the weights."""
+        from service.runner_factory import runner_bytes, weights_bytes
+
+        architecture, placement = self.info.architecture, self.placement
+        workers = self.workers(sizes)
+        needed = Counter({device: weights_bytes(architecture, placement) for _, device in workers})
+        for capacity, device in workers:
+            widest = self.settings.max_beam_size
+            needed[device] += runner_bytes(architecture, placement, capacity, widest)
+        return needed
+
+    def demand(self, beam_size: int | None = None) -> Demand:
+        """`beam_size`: of all sentences that come; None: mostly the checkpoint's own."""
+        asked = Sizes(self.settings.max_slots, self.settings.max_rows)
+        width = beam_size or self.info.decoding.beam_size
+        devices = self.placement.devices
+        usual = usual_sizes(asked, devices, width, self.settings.max_beam_size)
+        return Demand(usual, self.needed_bytes)
+
+    def sizes_within(self, memory_limit: int) -> Sizes:
+        """Sizes that take a share of the limit (STORE_SHARE), or the smallest. Raises DoesNotFit
+        if these are beyond the limit."""
+        free = dict.fromkeys(self.placement.devices, memory_limit)
+        asked = Sizes(self.settings.max_slots, self.settings.max_rows)
+        least = self.settings.max_beam_size
+        (sizes,) = choose_sizes([self.demand()], asked, least, free, STORE_SHARE)
+        return sizes
+
+    def num_bytes(self, sizes: Sizes) -> int:
+        """Memory on its fullest device."""
+        return max(self.needed_bytes(sizes).values())
+
+
+def plan_model(path: Path, settings: Settings) -> ModelPlan:
+    """Read the description of a checkpoint. Raises StartupError."""
+    from model.checkpoint import read_info
+
+    try:
+        return ModelPlan(path, read_info(path), _placement(settings), settings)
+    except (ValueError, OSError) as error:
+        raise StartupError(str(error)) from error
+
+
+def memory_limit(settings: Settings) -> int:
+    """Bytes on each device that all models together may take: those of the settings, or else a part
+    of the memory that is free on the fullest device. Raises StartupError."""
+    from model.backends.memory import free_bytes
+
+    if settings.memory_limit:
+        return settings.memory_limit
+    try:
+        devices = _placement(settings).devices
+    except ValueError as error:
+        raise StartupError(str(error)) from error
+    return min(usable_bytes(device, free_bytes(device, settings.gpu_share)) for device in devices)
 
 
 def load_models(settings: Settings, beam_size: int | None = None) -> list[LoadedModel]:
@@ -60,43 +147,40 @@ def load_models(settings: Settings, beam_size: int | None = None) -> list[Loaded
     mostly the checkpoint's own. Raises StartupError."""
     if settings.threads:
         os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # read by `num_cores`, and by torch
-    opened = [_open_model(path, settings) for path in settings.model]
+    if not settings.pinned_models:
+        return []
+    opened = [_open_model(path, settings) for path in settings.pinned_models]
     for name, count in Counter(model.checkpoint.info.name for model in opened).items():
         if count > 1:
             raise StartupError(f"{count} models are called {name!r}; each needs a name of its own")
     return [
-        _load_model(model, settings, sizes)
+        _load_model(model, sizes)
         for model, sizes in zip(opened, _choose_sizes(opened, settings, beam_size), strict=True)
     ]
 
 
-class _OpenedModel(NamedTuple):
-    """A checked checkpoint without its weights, and the bounds of a sentence."""
+def load_within(path: Path, settings: Settings, limit: int) -> LoadedModel:
+    """Load a checkpoint of a store, in sizes for the memory limit. Raises ValueError or OSError,
+    among them CheckpointError for damaged files."""
+    opened = _open_model(path, settings)
+    return _load_model(opened, opened.settled_plan().sizes_within(limit))
 
+
+class _OpenedModel(NamedTuple):
+    """A checked checkpoint without its weights."""
+
+    plan: ModelPlan
     checkpoint: StoredCheckpoint
     factory: RunnerFactory
-    max_source_tokens: int
-    max_target_tokens: int
 
-    def workers(self, sizes: Sizes, settings: Settings) -> list[tuple[Capacity, str]]:
-        """The capacity and the device of each worker."""
-        from model.decoding.decoder import Capacity
-
-        placement = self.factory.placement
-        count = _num_workers(settings, sizes, placement)
-        shares = [(_share(sizes.max_slots, i, count), _share(sizes.max_rows, i, count))
-                  for i in range(count)]  # fmt: skip
-        limits = self.max_source_tokens, self.max_target_tokens
-        capacities = (Capacity(*share, *limits) for share in shares)
-        return list(zip(capacities, itertools.cycle(placement.devices), strict=False))
-
-    def needed_bytes(self, settings: Settings, sizes: Sizes) -> Counter[str]:
-        """Memory of full workers by device; those of a device share the weights."""
-        workers = self.workers(sizes, settings)
-        needed = Counter({device: self.factory.weight_bytes() for _, device in workers})
-        for capacity, device in workers:
-            needed[device] += self.factory.needed_bytes(capacity)
-        return needed
+    def settled_plan(self) -> ModelPlan:
+        """The plan with the precision that the model has, which its memory depends on."""
+        if self.factory.placement.is_gpu and self.plan.settings.precision == "auto":
+            try:
+                self.factory.choose_precision()
+            except (MemoryError, DeviceLost, OSError, ValueError) as error:
+                raise StartupError(f"{self.checkpoint.info.name}: {error}") from error
+        return dataclasses.replace(self.plan, placement=self.factory.placement)
 
 
 def _open_model(path: Path, settings: Settings) -> _OpenedModel:
@@ -105,65 +189,51 @@ def _open_model(path: Path, settings: Settings) -> _OpenedModel:
     from service.runner_factory import RunnerFactory
 
     try:
-        placement = _placement(settings)
-        checkpoint = open_checkpoint(resolve_checkpoint(path), placement.devices[0])
+        placement, path = _placement(settings), resolve_checkpoint(path)
+        checkpoint = open_checkpoint(path, placement.devices[0])
     except (ValueError, OSError) as error:
         raise StartupError(str(error)) from error
-    info = checkpoint.info
-    return _OpenedModel(
-        checkpoint,
-        RunnerFactory(checkpoint, placement, settings.max_beam_size),
-        info.source_limit(settings.max_source_tokens or None),
-        min(settings.max_target_tokens, info.architecture.max_positions),
-    )
+    factory = RunnerFactory(checkpoint, placement, settings.max_beam_size)
+    return _OpenedModel(ModelPlan(path, checkpoint.info, placement, settings), checkpoint, factory)
 
 
 def _choose_sizes(
     models: Sequence[_OpenedModel], settings: Settings, beam_size: int | None
 ) -> list[Sizes]:
     """Choose precisions, which sizes depend on, and then sizes. Memory is measured first, while no
-    weight takes any. Raises StartupError."""
+    weight takes any. Beside a store each model has the sizes of a model of the store. Raises
+    StartupError."""
     from model.backends.memory import free_bytes
 
-    devices = {device for model in models for device in model.factory.placement.devices}
+    devices = {device for model in models for device in model.plan.placement.devices}
     free = {device: free_bytes(device, settings.gpu_share) for device in devices}
-    for model in models:
-        _settle_precision(model, settings)
+    if settings.memory_limit:
+        free = {device: min(num, settings.memory_limit) for device, num in free.items()}
+    plans = [model.settled_plan() for model in models]
     asked, least = Sizes(settings.max_slots, settings.max_rows), settings.max_beam_size
-    demands = [_demand(model, settings, asked, beam_size) for model in models]
+    demands = [plan.demand(beam_size) for plan in plans]
     try:
+        if settings.models_dir:
+            limit = memory_limit(settings)
+            demands = [dataclasses.replace(d, wanted=plan.sizes_within(limit))
+                       for d, plan in zip(demands, plans, strict=True)]  # fmt: skip
         chosen = choose_sizes(demands, asked, least, free)
     except DoesNotFit as error:
         raise StartupError(str(error)) from error
-    for model, demand, sizes in zip(models, demands, chosen, strict=True):
+    for plan, demand, sizes in zip(plans, demands, chosen, strict=True):
         if sizes != demand.wanted:
             _logger.warning(
                 "%s has only %d slots and %d rows, because no more fit into the free memory",
-                *(model.checkpoint.info.name, *sizes),
+                *(plan.info.name, *sizes),
             )
     return chosen
 
 
-def _demand(model: _OpenedModel, settings: Settings, asked: Sizes, beam_size: int | None) -> Demand:
-    devices = model.factory.placement.devices
-    width = beam_size or model.checkpoint.info.decoding.beam_size
-    usual = usual_sizes(asked, devices, width, settings.max_beam_size)
-    return Demand(usual, functools.partial(model.needed_bytes, settings))
-
-
-def _settle_precision(model: _OpenedModel, settings: Settings) -> None:
-    factory = model.factory
-    if factory.placement.is_gpu and settings.precision == "auto":
-        try:
-            factory.choose_precision()
-        except (MemoryError, DeviceLost, OSError, ValueError) as error:
-            raise StartupError(f"{model.checkpoint.info.name}: {error}") from error
-
-
-def _load_model(opened: _OpenedModel, settings: Settings, sizes: Sizes) -> LoadedModel:
-    checkpoint, factory = opened.checkpoint, opened.factory
-    info, placement = checkpoint.info, factory.placement
-    workers = opened.workers(sizes, settings)
+def _load_model(opened: _OpenedModel, sizes: Sizes) -> LoadedModel:
+    plan, checkpoint, factory = opened
+    info, placement, settings = checkpoint.info, factory.placement, plan.settings
+    plan = dataclasses.replace(plan, placement=placement)
+    workers = plan.workers(sizes)
     return LoadedModel(
         name=info.name,
         pairs=info.pairs,
@@ -176,7 +246,7 @@ def _load_model(opened: _OpenedModel, settings: Settings, sizes: Sizes) -> Loade
             )
             for capacity, device in workers
         ],
-        max_source_tokens=opened.max_source_tokens,
+        max_source_tokens=plan.max_source_tokens,
         sizes=sizes,
         max_prefill_tokens=settings.max_prefill_tokens
         or prefill_tokens(placement.is_gpu, info.architecture),
@@ -185,6 +255,7 @@ def _load_model(opened: _OpenedModel, settings: Settings, sizes: Sizes) -> Loade
         instruction_set=placement.instruction_set if placement.is_native else None,
         inspected=_inspected(checkpoint, factory),
         confidence=info.confidence,
+        num_bytes=plan.num_bytes(sizes),
     )
 
 

@@ -25,7 +25,7 @@ from service.translation.files import FileJob, FileTranslator, Progress, Transla
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, SplitSentences, TextFormat, TranslationJob
 from service.translation.results import TranslationResult
-from service.wiring import wire
+from service.wiring import Models
 
 _LEAST_AHEAD = 4
 """Batches submitted beyond the awaited one; they keep the slots full."""
@@ -66,7 +66,8 @@ class OfflineTranslator:
         """`pair`: the only source and target language; fewer models may be loaded."""
         paths = _needed([resolve_checkpoint(model) for model in models], pair)
         settings, loaded = load_offline(paths, options)
-        self._engines, self._dispatcher = wire(settings, loaded, Metrics())
+        self._models = Models(settings, loaded, Metrics())
+        self._dispatcher = self._models.dispatcher
         twice_full = 2 * max(model.sizes.max_slots for model in loaded)
         self._num_ahead = max(_LEAST_AHEAD, twice_full // _TEXTS_IN_A_BATCH)
         num_parts = max(_LEAST_PARTS_OF_A_FILE, twice_full // _SEGMENTS_IN_A_PART)
@@ -95,8 +96,7 @@ class OfflineTranslator:
     def __exit__(self, *_: object) -> None:
         """Cancel running translations and stop the engines."""
         asyncio.run_coroutine_threadsafe(_cancel_everything(), self._loop).result()
-        for engine in self._engines.values():
-            engine.stop()
+        self._models.pool.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -198,8 +198,7 @@ class OfflineTranslator:
             raise
 
     async def _start(self) -> None:
-        for engine in self._engines.values():
-            engine.start()
+        self._models.pool.start()
 
 
 def _some_ahead(begun: Iterable[_Translations], count: int) -> Iterator[_Translations]:

@@ -21,6 +21,7 @@ from model.decoding.decoder import Capacity, Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.decoding.step_cost import StepCost
+from model.network.config import ModelConfig
 from model.offline import translate_all
 from model.proving import (
     built_in_sources,
@@ -57,6 +58,21 @@ class Placement(NamedTuple):
     def is_native(self) -> bool:
         backend = self.backend or resolve_backend("auto", self.devices[0], self.precision)
         return backend == "native"
+
+
+def runner_bytes(
+    config: ModelConfig, placement: Placement, capacity: Capacity, max_beam_size: int
+) -> int:
+    """Memory of a full runner without the weights."""
+    held = full_bytes(config, capacity, max_beam_size, placement.precision)
+    if placement.is_native:
+        return held + native_step_bytes(config, capacity)
+    return held + step_bytes(config, capacity, placement.precision)
+
+
+def weights_bytes(config: ModelConfig, placement: Placement) -> int:
+    """Memory of the weights on one device."""
+    return (packed_bytes if placement.is_native else weight_bytes)(config, placement.precision)
 
 
 class RunnerFactory:
@@ -119,19 +135,6 @@ class RunnerFactory:
         """The weights of the first device's runners."""
         placement = self.placement
         return self._prepared(placement.devices[0], placement.precision, placement.backend)
-
-    def needed_bytes(self, capacity: Capacity) -> int:
-        """Memory of a full runner without the weights."""
-        config, precision = self._checkpoint.model.config, self.placement.precision
-        held = full_bytes(config, capacity, self._max_beam_size, precision)
-        if self.placement.is_native:
-            return held + native_step_bytes(config, capacity)
-        return held + step_bytes(config, capacity, precision)
-
-    def weight_bytes(self) -> int:
-        """Memory of the weights on one device."""
-        config, precision = self._checkpoint.model.config, self.placement.precision
-        return (packed_bytes if self.placement.is_native else weight_bytes)(config, precision)
 
     def _make(
         self,

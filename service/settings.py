@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     BeforeValidator,
+    ByteSize,
     DirectoryPath,
     Field,
     FilePath,
@@ -91,6 +92,15 @@ class Settings(_Described):
     ] = BUNDLED
     """Models to serve: bundled names, checkpoint directories, or models to import (a directory, an
     archive or a Hub id). Separate several with commas, or repeat the flag."""
+    models_dir: DirectoryPath | None = None
+    """Directory of `dragoman models`. All its languages are offered, and a model is loaded when a
+    request needs it. Without the setting model, no other model is served."""
+    memory_limit: ByteSize = ByteSize(0)
+    """Memory for all models together, such as 4GiB, on each device. A model of the directory leaves
+    when another one needs its memory. 0: a part of what is free at the start."""
+    preload: _Names = ()
+    """Models of the directory, by name, that are loaded at the start and never leave, as those of
+    the setting model do. Separate several with commas."""
     host: str = "127.0.0.1"
     """Address to listen on; 0.0.0.0 lets other machines in."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
@@ -234,6 +244,11 @@ class Settings(_Described):
     otlp_headers: SecretStr | None = None
     """Headers for the traces, name=value separated by commas."""
 
+    @property
+    def pinned_models(self) -> tuple[Path, ...]:
+        """The models that are loaded at the start; the bundled ones only without a directory."""
+        return () if self.models_dir and "model" not in self.model_fields_set else self.model
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -293,6 +308,12 @@ class Settings(_Described):
             raise ValueError(f"api_keys {self.api_keys} needs the setting database")
         if self.database is None and self.suggestions:
             raise ValueError("suggestions needs the setting database")
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_preloaded_needs_a_directory(self) -> Self:
+        if self.preload and self.models_dir is None:
+            raise ValueError("preload needs the setting models_dir")
         return self
 
     @model_validator(mode="after")

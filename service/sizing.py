@@ -21,6 +21,9 @@ measured)."""
 _USED_SHARE = {"cpu": 0.75, "cuda": 0.85}
 """Of the free memory, at most, where sizes are chosen. The rest is for texts and libraries; on a
 GPU for recorded steps, work spaces and holes between tensors."""
+STORE_SHARE = dict.fromkeys(_USED_SHARE, 0.25)
+"""Of the memory limit, for each model of a store: four models are in memory at a time, or more
+small ones."""
 _CPU_PREFILL_TOKENS = 1024
 _MOST_PREFILL_TOKENS = 8192
 _PREFILL_WORK = 10**12
@@ -58,14 +61,19 @@ def usual_sizes(asked: Sizes, devices: Sequence[str], beam_size: int, least_rows
 
 
 def choose_sizes(
-    demands: Sequence[Demand], asked: Sizes, least_rows: int, free: Mapping[str, int]
+    demands: Sequence[Demand],
+    asked: Sizes,
+    least_rows: int,
+    free: Mapping[str, int],
+    used_share: Mapping[str, float] = _USED_SHARE,
 ) -> list[Sizes]:
     """The sizes of each model, which fit together into the `free` bytes of each device.
+    `used_share`: of these bytes, by kind of device.
 
     Sizes that are 0 in `asked` are halved, first those of the model that needs most, until all
     take only a part of the memory; a model keeps `least_rows`. Raises DoesNotFit.
     """
-    usable = {name: int(num * _USED_SHARE[name.partition(":")[0]]) for name, num in free.items()}
+    usable = {name: int(num * used_share[name.partition(":")[0]]) for name, num in free.items()}
     chosen = [demand.wanted for demand in demands]
     while device := _overfull(demands, chosen, usable):
         halved = [_halved(sizes, asked, least_rows) for sizes in chosen]
@@ -84,10 +92,27 @@ def prefill_tokens(is_gpu: bool, config: ModelConfig) -> int:
     """Source tokens to encode between two steps: on a GPU a power of two by the encoder's work."""
     if not is_gpu:
         return _CPU_PREFILL_TOKENS
-    a_layer = 4 * config.d_model**2 + 2 * config.d_model * config.d_ff
+    a_layer = _layer_weights(config)
     tokens = _PREFILL_WORK // (2 * a_layer * config.n_encoder_layers)
     power = 1 << (max(tokens, 1).bit_length() - 1)
     return min(max(power, _CPU_PREFILL_TOKENS), _MOST_PREFILL_TOKENS)
+
+
+def usable_bytes(device: str, free: int) -> int:
+    """The part of the free bytes of a device that models may take."""
+    return int(free * _USED_SHARE[device.partition(":")[0]])
+
+
+def work_per_token(config: ModelConfig) -> int:
+    """The weights of all layers, each of which multiplies every token once. An attention to the
+    memory has as many as one to the own tokens."""
+    attention = 4 * config.d_model**2
+    num_layers = config.n_encoder_layers + config.n_decoder_layers
+    return num_layers * _layer_weights(config) + config.n_decoder_layers * attention
+
+
+def _layer_weights(config: ModelConfig) -> int:
+    return 4 * config.d_model**2 + 2 * config.d_model * config.d_ff
 
 
 def _needed(demands: Sequence[Demand], chosen: Sequence[Sizes]) -> Counter[str]:

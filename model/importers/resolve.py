@@ -33,7 +33,7 @@ def resolve_checkpoint(source: Path) -> Path:
         directory, commit = _download(str(source))
         origin = {"source": str(source), "revision": commit}
         return _cached(directory, "--".join([*source.parts, commit]), origin)
-    if _is_foreign(source):
+    if is_foreign(source):
         return _cached(source, f"{source.stem}--{_fingerprint(source)}", {"source": source.name})
     return source
 
@@ -79,7 +79,7 @@ def _cached(source: Path, key: str, origin: dict[str, str]) -> Path:
     return destination
 
 
-def _is_foreign(source: Path) -> bool:
+def is_foreign(source: Path) -> bool:
     """Whether it is another family's model and not a checkpoint, intact or not."""
     config = source / "config.json"
     if not config.is_file():

@@ -11,7 +11,7 @@ from service import __version__
 from service.commands.process import fail, failing_in_one_line
 
 _MODULES = {
-    **dict.fromkeys(("serve", "translate"), ""),
+    **dict.fromkeys(("serve", "translate", "models"), ""),
     **dict.fromkeys(
         ("train", "evaluate", "average", "calibrate", "check", "import", "export"), "checkpoints"
     ),

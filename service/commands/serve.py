@@ -17,6 +17,8 @@ from service.settings import Settings, read_settings
 from service.signals import end_at_once_on_sigterm
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from service.loading import LoadedModel
 
 _logger = logging.getLogger(__name__)
@@ -50,7 +52,8 @@ def _bounds(constraint: object) -> list[tuple[str, object]]:
 def serve(**flags: str | tuple[str, ...] | None) -> None:
     """Serve checkpoints, or models that are imported first, over HTTP until interrupted.
 
-    A request goes to the first model that has its pair of languages, or through English to two.
+    A request goes to the first model that has its pair of languages, or to two through a third
+    language.
 
     Flags win over DRAGOMAN_* environment variables, these over a TOML file (--config), this over
     the defaults. Try it:
@@ -79,7 +82,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     host, port = listeners[0].getsockname()[:2]
     _warn_if_not_compiled(models)
-    served = ", ".join(map(_described, models))
+    served = ", ".join([*map(_described, models), *_described_store(app)])
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     shared = listeners[0] if settings.share_port else None
     gc.collect()
@@ -98,6 +101,11 @@ def _described(model: LoadedModel) -> str:
     computed = " ".join(filter(None, (model.precision, model.instruction_set)))
     slots, rows = model.sizes
     return f"{model.name} on {model.device} ({computed}) with {slots} slots and {rows} rows"
+
+
+def _described_store(app: FastAPI) -> list[str]:
+    stored = app.state.server.models.num_stored
+    return [f"{stored} models of the store on demand"] if stored else []
 
 
 def _read_settings(flags: dict[str, Any]) -> Settings:

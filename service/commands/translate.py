@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     multiple=True,
     default=BUNDLED,
     show_default=", ".join(BUNDLED_NAMES),
-    help="May be repeated: the first that has the languages translates, or two through English.",
+    help="May be repeated: the first that has the languages translates, or two through a third.",
 )
 @click.option("--device", type=DEVICES, default="auto", show_default=True)
 @click.option("--precision", type=PRECISIONS, default="auto", show_default=True)

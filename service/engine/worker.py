@@ -118,9 +118,10 @@ class Worker:
         self._inbox.put(None)
 
     def join(self) -> None:
-        """Wait until the thread ends; call `request_stop` first."""
+        """Wait until the thread ends, and let go of the runner; call `request_stop` first."""
         if self._thread is not None:
             self._thread.join()
+        self._batch_loop, self._make_runner = None, _no_runner
 
     def put(self, tasks: Sequence[SentenceTask]) -> None:
         """Queue the tasks for admission. Raises NotReady."""
@@ -254,6 +255,10 @@ class Worker:
         if updates and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the event loop has closed
                 self._loop.call_soon_threadsafe(self._publish_all, updates)
+
+
+def _no_runner() -> Runner:
+    raise NotReady("the engine was stopped")
 
 
 def _clear_frames(error: BaseException | None) -> None:

@@ -18,6 +18,7 @@ from service.http.routes import (
     glossaries,
     google,
     libretranslate,
+    models,
     next_words,
     operation,
     pages,
@@ -46,10 +47,11 @@ PATHS = Paths(
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
         *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, chat.MODELS),
+        *(google.DETECT, google.LANGUAGES, chat.MODELS, models.PATH),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
+        models.ADMIN,
         *(
             glossaries.PATH + "/",
             deepl_glossaries.GLOSSARIES + "/",
@@ -95,7 +97,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
 
     `has_metrics`: whether /metrics has no port of its own.
     """
-    offer = Offer(state.limits, state.dispatcher.languages, list(state.engines))
+    offer = Offer(state.limits, state.dispatcher.languages, list(state.models.pool.models))
     for router in (
         translate.make_router(offer),
         next_words.make_router(offer),
@@ -106,6 +108,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         libretranslate.make_page_router(has_spec=app.openapi_url is not None),
         operation.make_health_router(),
         operation.make_metrics_router(is_described=has_metrics),
+        models.make_router(),
         websocket.router,
         files.router,
         small_apis.router,

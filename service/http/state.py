@@ -23,15 +23,16 @@ from service.translation.dispatcher import Dispatcher
 from service.translation.files import FileTranslator
 from service.translation.glossary import Glossary
 from service.translation.job import AUTO, TranslationJob
+from service.wiring import Models
 
 _NEEDS_DATABASE = "this server stores no glossaries: it has no database (setting database)"
 
 
 @dataclass(frozen=True)
 class ServerState:
-    """The objects that outlive a request; `engines` is keyed by model name."""
+    """The objects that outlive a request."""
 
-    engines: Mapping[str, Engine]
+    models: Models
     dispatcher: Dispatcher
     metrics: Metrics
     request_log: RequestLog
@@ -42,6 +43,11 @@ class ServerState:
     suggested: SuggestedTranslations
     bodies: BodyBudget
     glossaries: GlossaryStore | None = None
+
+    @property
+    def engines(self) -> Mapping[str, Engine]:
+        """Those of the models in memory, by name."""
+        return self.models.pool.engines
 
     @property
     def glossary_store(self) -> GlossaryStore:
@@ -97,11 +103,12 @@ class ServerState:
 
     def direct_pairs(self) -> list[tuple[str, str]]:
         """The pairs of languages that one model has."""
+        routes = self.dispatcher.routes
         return [
             (source, target)
-            for source, targets in self.dispatcher.targets.items()
+            for source, targets in routes.targets.items()
             for target in targets
-            if len(self.dispatcher.route(source, target)) == 1
+            if target in routes.directly[source]
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 
@@ -50,7 +51,8 @@ ENGINE_GAUGES = {
 
 _MODEL_GAUGES = {
     **{name: (help_text,) for name, help_text in ENGINE_GAUGES.items()},
-    "model_load_seconds": ("Time to load the model.",),
+    "model_load_seconds": ("Time of the model's last load.",),
+    "model_bytes": ("Memory that the model takes, estimated; 0: it is not in memory.",),
     "model_info": (
         "Always 1; labels: version, device, precision, and the instruction_set of the native "
         "backend (none: it does not compute).",
@@ -70,6 +72,9 @@ _MODEL_COUNTERS = {
     "source_tokens_total": ("Source tokens of admitted sentences.",),
     "target_tokens_total": ("Target tokens of finished sentences' best hypotheses.",),
     "engine_restarts_total": ("Times the engine died and was rebuilt.",),
+    "model_loads_total": ("Times the model was loaded.",),
+    "model_load_failures_total": ("Times the model could not be loaded.",),
+    "model_evictions_total": ("Times the model, or a version of it, left the memory.",),
 }
 _MODEL_HISTOGRAMS = {
     "queue_wait_seconds": (
@@ -207,10 +212,8 @@ class ModelMetrics:
         device: str,
         precision: str,
         instruction_set: str | None,
-        load_seconds: float,
     ) -> None:
-        """Set the gauges that do not change while the server runs."""
-        self._gauges["model_load_seconds"].labels(self._name).set(load_seconds)
+        """Set the gauges that do not change while the model is in memory."""
         labels = (self._name, version, device, precision, instruction_set or "none")
         self._gauges["model_info"].labels(*labels).set(1)
 
@@ -221,6 +224,24 @@ class ModelMetrics:
         """
         for name in ENGINE_GAUGES:
             self._gauges[name].labels(self._name).set_function(readings[name])
+
+    def forget_engine(self) -> None:
+        """The model has left the memory."""
+        for name in ENGINE_GAUGES:
+            with contextlib.suppress(KeyError):
+                self._gauges[name].remove(self._name)
+        self._gauges["model_bytes"].labels(self._name).set(0)
+
+    def count_load(self, seconds: float, num_bytes: int) -> None:
+        self._counters["model_loads_total"].labels(self._name).inc()
+        self._gauges["model_load_seconds"].labels(self._name).set(seconds)
+        self._gauges["model_bytes"].labels(self._name).set(num_bytes)
+
+    def count_load_failure(self) -> None:
+        self._counters["model_load_failures_total"].labels(self._name).inc()
+
+    def count_eviction(self) -> None:
+        self._counters["model_evictions_total"].labels(self._name).inc()
 
     def count_finished(self, finish_reason: str) -> None:
         self._counters["finished_total"].labels(self._name, finish_reason).inc()

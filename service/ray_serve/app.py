@@ -53,8 +53,7 @@ class Replica:
     async def check_health(self) -> None:
         """Called by Ray; raises NotReady if an engine is down. Three failures end the replica."""
         self._checked = time.monotonic()
-        for name, engine in self._server.state.server.engines.items():
-            engine.require_ready(name)
+        self._server.state.server.models.pool.require_ready()
 
     async def collect_metrics(self) -> tuple[str, list[Metric]]:
         """This replica's name and metrics."""

@@ -1,4 +1,4 @@
-"""Route each text of a job to one model, or to two models through a pivot."""
+"""Route each text of a job to one model, or to two through a pivot, and have them in memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from service.engine.pool import ModelPool
 from service.errors import DeadlineExceeded, ServiceError
 from service.translation.assembly import Assembly
 from service.translation.job import AUTO, ModelJob, TextFormat, TranslationJob
@@ -19,13 +20,11 @@ from service.translation.options import final_options, pivot_options
 from service.translation.preparation import sample_of
 from service.translation.results import PivotTranslation, TextPiece, TranslationResult
 from service.translation.routing import (
+    OfferedModel,
     Route,
+    Routes,
     distinct,
-    find_route,
-    named,
     require_glossary,
-    require_known,
-    require_route,
     unsupported_source,
 )
 from service.translation.text_work import num_characters, text_work
@@ -37,52 +36,56 @@ _Detections = Sequence[Detection | None]
 
 
 class _Prepared(NamedTuple):
-    """The texts of a job that share a route, prepared for its first model."""
+    """The texts of a job that share a route, prepared for its first model; `translators` are those
+    of its models."""
 
+    translators: Sequence[Translator]
     route: Route
     work: ModelJob
     assembly: Assembly
 
 
 class Dispatcher:
-    """Routes each text to the first model that has its pair, or to two through a pivot."""
+    """Routes each text over the models that are offered, and leases them from the pool."""
 
-    def __init__(self, translators: Sequence[Translator], max_beam_size: int) -> None:
+    def __init__(
+        self, models: Sequence[OfferedModel], pool: ModelPool[Translator], max_beam_size: int
+    ) -> None:
         """`max_beam_size`: the largest that a job may ask for."""
-        self._translators = list(translators)
+        self._pool = pool
         self._max_beam_size = max_beam_size
-        self.default_beam_size = max(t.decoding.beam_size for t in translators)
         self.num_in_progress = 0
         self._detector = LanguageDetector()
-        self.languages = distinct(code for t in translators for code in t.languages)
+        self.routes = Routes(models)
+        """Those of the models that are offered now."""
 
-    @functools.cached_property
+    @property
+    def languages(self) -> Sequence[str]:
+        return self.routes.languages
+
+    @property
     def targets(self) -> dict[str, list[str]]:
         """The other languages that each language has a route to."""
-        return {
-            source: [
-                target
-                for target in self.languages
-                if target != source and find_route(source, target, self._translators)
-            ]
-            for source in self.languages
-        }
+        return self.routes.targets
+
+    @property
+    def default_beam_size(self) -> int:
+        return max(model.decoding.beam_size for model in self.routes.models)
 
     def refusal(self, num_sentences: int = 1) -> ServiceError | None:
         """An error if no model can accept this many more sentences now, else None."""
-        refusals = [translator.engine.refusal(num_sentences) for translator in self._translators]
-        return refusals[0] if all(refusals) else None
+        return self._pool.refusal(num_sentences)
 
     def known_language(self, field: str, code: str) -> str:
         """The first model's own code for a language; UnsupportedLanguage names the field."""
-        return require_known(field, code, self._translators)
+        return self.routes.require_known(field, code)
 
     def route(self, source: str, target: str, model: str | None = None) -> Route:
         """One hop, or two if no model has the pair. Codes in any spelling, but not "auto".
 
         Raises UnsupportedLanguage if there is no route, and InvalidField for an unknown model.
         """
-        return require_route(source, target, self._named(model))
+        return self.routes.of(model).require(source, target)
 
     async def detect(
         self,
@@ -107,8 +110,8 @@ class Dispatcher:
 
     async def translate(self, job: TranslationJob) -> list[TranslationResult]:
         """Translate every text; raises a ServiceError if one of them cannot be translated."""
-        with self.in_progress(job):
-            detections, prepared = await self._prepare(job)
+        async with self._leasing(job) as leases:
+            detections, prepared = await self._prepare(job, leases)
             placed: dict[int, TranslationResult] = {}
             for one, results in zip(prepared, await self._run_all(prepared), strict=True):
                 placed |= zip(one.work.places, results, strict=True)
@@ -116,13 +119,16 @@ class Dispatcher:
 
     async def next_words(self, job: TranslationJob, prefix: str, count: int) -> NextWords:
         """The likeliest next words after `prefix`, of the job's only text."""
-        with self.in_progress(job):
+        async with self._leasing(job) as leases:
             size = num_characters([*job.texts, prefix])
             _, ((route, work),) = await text_work(size, functools.partial(self._route_all, job))
+            lease = self._pool.lease([hop.model.name for hop in route], work.ends_seconds)
+            translators = await leases.enter_async_context(lease)
             if len(route) > 1:
-                assembly = await text_work(size, lambda: self._prepare_first(route, work))
-                work, _ = await _translate_to_pivot(_Prepared(route, work, assembly))
-            return await route[-1].translator.next_words(work, prefix, count)
+                first = functools.partial(self._prepare_first, translators, route, work)
+                assembly = await text_work(size, first)
+                work, _ = await _translate_to_pivot(_Prepared(translators, route, work, assembly))
+            return await translators[-1].next_words(work, prefix, count)
 
     @contextlib.asynccontextmanager
     async def stream(self, job: TranslationJob) -> AsyncGenerator[Pieces]:
@@ -130,16 +136,22 @@ class Dispatcher:
 
         A text's joined pieces are its translation. Raises as `translate`.
         """
+        async with self._leasing(job) as streams:
+            detections, prepared = await self._prepare(job, streams, is_streamed=True)
+            begun = [
+                await streams.enter_async_context(one.translators[0].stream(one.assembly))
+                if len(one.route) == 1
+                else None
+                for one in prepared
+            ]
+            yield self._follow(detections, prepared, begun, streams)
+
+    @contextlib.asynccontextmanager
+    async def _leasing(self, job: TranslationJob) -> AsyncGenerator[contextlib.AsyncExitStack]:
+        """The leases of a job in progress, which end with the block."""
         with self.in_progress(job):
-            detections, prepared = await self._prepare(job, is_streamed=True)
-            async with contextlib.AsyncExitStack() as streams:
-                begun = [
-                    await streams.enter_async_context(route[0].translator.stream(assembly))
-                    if len(route) == 1
-                    else None
-                    for route, _, assembly in prepared
-                ]
-                yield self._follow(detections, prepared, begun, streams)
+            async with contextlib.AsyncExitStack() as leases:
+                yield leases
 
     @contextlib.contextmanager
     def in_progress(self, job: TranslationJob) -> Iterator[None]:
@@ -179,7 +191,7 @@ class Dispatcher:
             pivots: Sequence[PivotTranslation | None] = [None] * len(one.work.texts)
             if pieces is None:
                 last, pivots = await _prepare_last(one, is_streamed=True)
-                translator = one.route[-1].translator
+                translator = one.translators[-1]
                 pieces = await streams.enter_async_context(translator.stream(last))
             async for piece in pieces:
                 if isinstance(piece, TextPiece):
@@ -189,26 +201,46 @@ class Dispatcher:
         yield _in_order(placed, detections)
 
     async def _prepare(
-        self, job: TranslationJob, *, is_streamed: bool = False
+        self,
+        job: TranslationJob,
+        leases: contextlib.AsyncExitStack,
+        *,
+        is_streamed: bool = False,
     ) -> tuple[_Detections, list[_Prepared]]:
-        """Detect, route, cut and tokenise the texts."""
+        """Detect, route, have the models in memory, cut and tokenise the texts."""
+        size = num_characters(job.texts) if job.source == AUTO else 0
+        detections, routed = await text_work(size, functools.partial(self._route_all, job))
+        names = [hop.model.name for route, _ in routed for hop in route]
+        ends = routed[0][1].ends_seconds if routed else None
+        leased = iter(await leases.enter_async_context(self._pool.lease(names, ends)))
+        translators = [[next(leased) for _ in route] for route, _ in routed]
         terms = [entry.source for entry in job.glossary.entries] if job.glossary else []
 
-        def prepare() -> tuple[_Detections, list[_Prepared]]:
-            detections, routed = self._route_all(job)
-            return detections, [
-                _Prepared(route, work, self._prepare_first(route, work, is_streamed=is_streamed))
-                for route, work in routed
+        def prepare() -> list[_Prepared]:
+            return [
+                _Prepared(
+                    own,
+                    route,
+                    work,
+                    self._prepare_first(own, route, work, is_streamed=is_streamed),
+                )
+                for own, (route, work) in zip(translators, routed, strict=True)
             ]
 
-        return await text_work(num_characters([*job.texts, *job.prefixes, *terms]), prepare)
+        size = num_characters([*job.texts, *job.prefixes, *terms])
+        return detections, await text_work(size, prepare)
 
     def _prepare_first(
-        self, route: Route, work: ModelJob, *, is_streamed: bool = False
+        self,
+        translators: Sequence[Translator],
+        route: Route,
+        work: ModelJob,
+        *,
+        is_streamed: bool = False,
     ) -> Assembly:
         """The texts, prepared for the first model of their route. With two, this checks that both
         have room, since a stream begins the second late."""
-        first, last = route[0].translator, route[-1].translator
+        first, last = translators[0], translators[-1]
         if len(route) == 1:
             return first.prepare(work, is_streamed=is_streamed)
         last.require_possible(work)
@@ -221,7 +253,7 @@ class Dispatcher:
             inspection=None,
             is_admitted=work.job.is_admitted or is_streamed,
         )
-        options = pivot_options(job, first.decoding, self._max_beam_size)
+        options = pivot_options(job, route[0].model.decoding, self._max_beam_size)
         to_pivot = dataclasses.replace(
             work, job=job, source=route[0].source, target=route[0].target, options=options
         )
@@ -247,7 +279,7 @@ class Dispatcher:
             require_glossary(job.glossary, route)
         places = [place for place in range(len(job.texts)) if sources[place] == source]
         last = route[-1]
-        options = final_options(job, last.translator.decoding, self._max_beam_size)
+        options = final_options(job, last.model.decoding, self._max_beam_size)
         texts = [job.texts[place] for place in places]
         return route, ModelJob(job, texts, places, last.source, last.target, options, ends)
 
@@ -256,9 +288,8 @@ class Dispatcher:
         every text is likely in a language that cannot be translated."""
         if job.source != AUTO:
             return [None] * len(job.texts)
-        translators = self._named(job.model)
-        target = require_known("target", job.target, translators)
-        candidates = distinct([*(code for t in translators for code in t.sources), target])
+        routes = self.routes.of(job.model)
+        candidates = distinct([*routes.sources, routes.require_known("target", job.target)])
         found = self._detect(job.texts, candidates, job.format, job.preferred_languages)
         if found and all(one.other for one in found):
             raise unsupported_source(found[0].other, candidates)
@@ -271,24 +302,16 @@ class Dispatcher:
         text_format: TextFormat,
         preferred: Sequence[str],
     ) -> Sequence[Detection]:
-        expected = [own for code in preferred if (own := self._find(code))]
+        expected = [own for code in preferred if (own := self.routes.known(code))]
         samples = (sample_of(text, text_format) for text in texts)
         return self._detector.detect_all(samples, candidates, expected)
-
-    def _find(self, code: str) -> str | None:
-        """The first model's own code for the language."""
-        return next((own for t in self._translators if (own := t.find(code))), None)
-
-    def _named(self, model: str | None) -> list[Translator]:
-        """The model of that name, or all for None."""
-        return self._translators if model is None else named(model, self._translators)
 
 
 async def _run(prepared: _Prepared) -> list[TranslationResult]:
     if len(prepared.route) == 1:
-        return await prepared.route[0].translator.translate(prepared.assembly)
+        return await prepared.translators[0].translate(prepared.assembly)
     last, pivots = await _prepare_last(prepared)
-    return _with_pivots(await prepared.route[-1].translator.translate(last), pivots)
+    return _with_pivots(await prepared.translators[-1].translate(last), pivots)
 
 
 async def _prepare_last(
@@ -296,7 +319,7 @@ async def _prepare_last(
 ) -> tuple[Assembly, Sequence[PivotTranslation]]:
     """Translate the texts with the first model, and prepare the translations for the second."""
     work, pivots = await _translate_to_pivot(prepared)
-    translator = prepared.route[-1].translator
+    translator = prepared.translators[-1]
     prepare = functools.partial(translator.prepare, work, is_streamed=is_streamed)
     return await text_work(num_characters(work.texts), prepare), pivots
 
@@ -308,7 +331,7 @@ async def _translate_to_pivot(
     first = prepared.route[0]
     pivots = [
         PivotTranslation(first.target, result.text, result.model, result.sentences)
-        for result in await first.translator.translate(prepared.assembly)
+        for result in await prepared.translators[0].translate(prepared.assembly)
     ]
     job = dataclasses.replace(prepared.work.job, is_admitted=True)
     texts = [pivot.text for pivot in pivots]

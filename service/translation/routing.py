@@ -1,22 +1,68 @@
-"""Find the models for a pair of languages; a pair that no model has goes through English."""
+"""Find the models for a pair of languages; a pair that no model has goes through another language.
+
+The rule: the first model that has the pair. Else the two models that together have the least work
+for a token, through English if there is the choice. It does not ask which models are in memory, so
+that a translation does not depend on what others translate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from model.decoding.options import DecodingOptions
 from model.text.languages import Languages, shown_pairs
 from service.errors import InvalidField, UnsupportedLanguage, shown
 from service.translation.glossary import Glossary
-from service.translation.translator import Translator
 
 _PIVOT = "en"
+_MOST_FOUND = 4096
+
+
+class OfferedModel:
+    """The languages of a model, which may or may not be in memory. `work`: the weights that
+    multiply every token."""
+
+    def __init__(
+        self,
+        name: str,
+        pairs: Sequence[tuple[str, str]],
+        own_codes: Mapping[str, str],
+        decoding: DecodingOptions,
+        work: int = 0,
+    ) -> None:
+        self.name, self.decoding, self.work = name, decoding, work
+        self.pairs = frozenset(pairs)
+        self.sources = distinct(source for source, _ in pairs)
+        self.languages = distinct([*self.sources, *(target for _, target in pairs)])
+        self._known = Languages(self.languages, own_codes)
+
+    def find(self, code: str) -> str | None:
+        """The model's own code for a language in any spelling, or None."""
+        return self._known.find(code)
+
+    @functools.cached_property
+    def targets_of(self) -> Mapping[str, Sequence[str]]:
+        """The targets of each source, in the model's own codes."""
+        found: dict[str, list[str]] = {}
+        for source, target in sorted(self.pairs):
+            found.setdefault(source, []).append(target)
+        return found
+
+    def hop(self, source: str, target: str) -> Hop | None:
+        """None if the model lacks the pair. Any model has the pair of a language with itself."""
+        own = self.find(source), self.find(target)
+        if own[0] is None or own[1] is None:
+            return None
+        is_possible = own[0] == own[1] or (own[0], own[1]) in self.pairs
+        return Hop(self, own[0], own[1]) if is_possible else None
 
 
 class Hop(NamedTuple):
     """One model's part of a route, in its own language codes."""
 
-    translator: Translator
+    model: OfferedModel
     source: str
     target: str
 
@@ -24,29 +70,109 @@ class Hop(NamedTuple):
 Route = tuple[Hop, ...]
 
 
-def require_route(source: str, target: str, translators: Sequence[Translator]) -> Route:
-    """As `find_route`, but raises UnsupportedLanguage."""
-    if route := find_route(source, target, translators):
-        return route
-    require_known("source", source, translators)
-    require_known("target", target, translators)
-    pairs = shown_pairs(sorted({pair for t in translators for pair in t.pairs}))
-    raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
+class Routes:
+    """The routes over the models, of which the first that has a pair translates it."""
+
+    def __init__(self, models: Sequence[OfferedModel]) -> None:
+        self.models = list(models)
+        self.languages = distinct(code for model in models for code in model.languages)
+        self.sources = distinct(code for model in models for code in model.sources)
+        self.find = functools.lru_cache(_MOST_FOUND)(self._find)
+        """The route between two languages in any spelling, or None."""
+
+    def of(self, model: str | None) -> Routes:
+        """Those over the model of that name, or all for None. Raises InvalidField."""
+        if model is None:
+            return self
+        chosen = [offered for offered in self.models if offered.name == model]
+        if not chosen:
+            names = ", ".join(offered.name for offered in self.models)
+            raise InvalidField(f"model must be one of {names}, got {shown(model)}")
+        return Routes(chosen)
+
+    def require(self, source: str, target: str) -> Route:
+        """As `find`, but raises UnsupportedLanguage."""
+        if route := self.find(source, target):
+            return route
+        self.require_known("source", source)
+        self.require_known("target", target)
+        pairs = shown_pairs(sorted({pair for model in self.models for pair in model.pairs}))
+        raise UnsupportedLanguage(f"cannot translate {source} to {target}; supported: {pairs}")
+
+    def known(self, code: str) -> str | None:
+        """The first model's own code for the language, or None."""
+        return next((own for model in self.models if (own := model.find(code))), None)
+
+    def require_known(self, field: str, code: str) -> str:
+        """As `known`, but raises UnsupportedLanguage, which names the field."""
+        if found := self.known(code):
+            return found
+        allowed = ["auto", *self.languages] if field == "source" else self.languages
+        raise UnsupportedLanguage(
+            f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}",
+            code,
+        )
+
+    @functools.cached_property
+    def targets(self) -> dict[str, list[str]]:
+        """The other languages that each language has a route to."""
+        directly = self.directly
+        return {
+            source: [
+                target
+                for target in self.languages
+                if target != source
+                and (target in near or any(target in directly[middle] for middle in near))
+            ]
+            for source, near in directly.items()
+        }
+
+    @functools.cached_property
+    def directly(self) -> dict[str, set[str]]:
+        """The languages that one model translates each language into."""
+        return {code: self._targets_of(code) for code in self.languages}
+
+    def _targets_of(self, source: str) -> set[str]:
+        """The languages that one model translates `source` into, under all names."""
+        found: set[str] = set()
+        for model in self.models:
+            for own in model.targets_of.get(model.find(source) or "", ()):
+                found.update({own}, self._names[model, own])
+        return found
+
+    @functools.cached_property
+    def _names(self) -> dict[tuple[OfferedModel, str], list[str]]:
+        """What the server calls a language of a model: each code that the model understands so."""
+        names: dict[tuple[OfferedModel, str], list[str]] = {}
+        for model in self.models:
+            for code in self.languages:
+                if own := model.find(code):
+                    names.setdefault((model, own), []).append(code)
+        return names
+
+    def _find(self, source: str, target: str) -> Route | None:
+        for model in self.models:
+            if hop := model.hop(source, target):
+                return (hop,)
+        ways = list(self._ways(source, target))
+        if not ways:
+            return None
+        return min(ways, key=lambda way: (way[0].model.work + way[1].model.work, not _english(way)))
+
+    def _ways(self, source: str, target: str) -> Iterable[tuple[Hop, Hop]]:
+        """The ways with two hops, in order of the models."""
+        last = [(model, own) for model in self.models if (own := model.find(target))]
+        for first in self.models:
+            own_source = first.find(source) or ""
+            for middle in first.targets_of.get(own_source, ()):
+                for second, own_target in last:
+                    own = second.find(middle)
+                    if own and (own, own_target) in second.pairs:
+                        yield Hop(first, own_source, middle), Hop(second, own, own_target)
 
 
-def find_route(source: str, target: str, translators: Sequence[Translator]) -> Route | None:
-    """The first model that has the pair; else the first two that have it through English."""
-    for translator in translators:
-        if hop := _hop(translator, source, target):
-            return (hop,)
-    for first in translators:
-        if not (there := _hop(first, source, _PIVOT)) or there.source == there.target:
-            continue
-        for second in translators:
-            onward = _hop(second, _PIVOT, target)
-            if onward and onward.source != onward.target:
-                return there, onward
-    return None
+def _english(way: tuple[Hop, Hop]) -> bool:
+    return way[1].source.partition("-")[0] == _PIVOT
 
 
 def require_glossary(glossary: Glossary, route: Route) -> None:
@@ -69,19 +195,6 @@ def require_glossary(glossary: Glossary, route: Route) -> None:
             )
 
 
-def require_known(field: str, code: str, translators: Sequence[Translator]) -> str:
-    """The first model's own code for the language; UnsupportedLanguage if all lack it."""
-    for translator in translators:
-        if found := translator.find(code):
-            return found
-    known = distinct(language for t in translators for language in t.languages)
-    allowed = ["auto", *known] if field == "source" else known
-    raise UnsupportedLanguage(
-        f"{field} language {shown(code)} is not supported; supported: {', '.join(allowed)}",
-        code,
-    )
-
-
 def unsupported_source(code: str | None, known: Iterable[str]) -> UnsupportedLanguage:
     """The error for texts in a language that was detected and that no model has."""
     return UnsupportedLanguage(
@@ -91,23 +204,5 @@ def unsupported_source(code: str | None, known: Iterable[str]) -> UnsupportedLan
     )
 
 
-def named(model: str, translators: Sequence[Translator]) -> list[Translator]:
-    """The model of that name; raises InvalidField."""
-    chosen = [translator for translator in translators if translator.name == model]
-    if not chosen:
-        names = ", ".join(translator.name for translator in translators)
-        raise InvalidField(f"model must be one of {names}, got {shown(model)}")
-    return chosen
-
-
 def distinct(codes: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(codes))
-
-
-def _hop(translator: Translator, source: str, target: str) -> Hop | None:
-    """None if the model lacks the pair. Any model has the pair of a language with itself."""
-    own = translator.find(source), translator.find(target)
-    if own[0] is None or own[1] is None:
-        return None
-    is_possible = own[0] == own[1] or translator.can_translate(own[0], own[1])
-    return Hop(translator, own[0], own[1]) if is_possible else None

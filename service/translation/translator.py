@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
-from model.text.languages import Languages
 from service.engine.engine import Engine
 from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome
@@ -44,28 +43,15 @@ class TranslationModel:
 
 
 class Translator:
-    """Translates texts between the pairs of one model."""
+    """Translates texts between the pairs of one model in memory."""
 
     def __init__(self, model: TranslationModel, engine: Engine) -> None:
-        self.name, self.engine, self.decoding = model.name, engine, model.decoding
+        self.name, self.engine = model.name, engine
         self._tokenizer, self._confidence = model.tokenizer, model.confidence
         self._limits = Limits(
             model.max_source_tokens, engine.max_target_tokens, engine.max_beam_size
         )
         self._inspector = Inspector(model.inspected, model.tokenizer, engine.max_target_tokens)
-        self.pairs = frozenset(model.pairs)
-        self.sources = list(dict.fromkeys(source for source, _ in model.pairs))
-        targets = (target for _, target in model.pairs)
-        self.languages = list(dict.fromkeys([*self.sources, *targets]))
-        self._known = Languages(self.languages, model.own_codes)
-
-    def find(self, code: str) -> str | None:
-        """The model's own code for a language in any spelling, or None."""
-        return self._known.find(code)
-
-    def can_translate(self, source: str, target: str) -> bool:
-        """Whether the model has this pair, given in its own codes."""
-        return (source, target) in self.pairs
 
     def require_room(self, work: ModelJob) -> None:
         """Raise a ServiceError if the engine would refuse any sentence."""

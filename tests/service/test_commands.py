@@ -47,7 +47,7 @@ def assert_refused(arguments: list[str], *words: str) -> None:
     "command",
     [
         *("serve", "translate", "train", "evaluate", "average", "calibrate", "check", "import"),
-        *("export", "glossary", "keys", "suggestions"),
+        *("export", "glossary", "keys", "models", "suggestions"),
     ],
 )
 def test_every_command_explains_itself(command: str) -> None:

@@ -161,7 +161,7 @@ async def detect(request: Request) -> list[DetectedLanguage]:
 
 
 async def languages(request: Request) -> list[Language]:
-    """All source languages. A target is reached directly or by a pivot through English."""
+    """All source languages. A target is reached directly or through another language."""
     return [
         Language(code=code, name=language_name(code), targets=targets)
         for code, targets in server_state(request).dispatcher.targets.items()

@@ -48,9 +48,8 @@ async def live(_: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """200 if every model accepts requests, else 503."""
-    for name, engine in server_state(request).engines.items():
-        engine.require_ready(name)
+    """200 if every model in memory accepts requests, else 503."""
+    server_state(request).models.pool.require_ready()
     return Response(_OK, media_type=JSON)
 
 

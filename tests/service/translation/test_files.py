@@ -27,7 +27,7 @@ from service.settings import Settings
 from service.translation.document_processes import Bounds
 from service.translation.files import FileJob, FileTranslator
 from service.translation.job import TranslationJob
-from service.wiring import wire
+from service.wiring import Models
 from tests.service.fakes import FakeRunner, eventually, fake_model
 from tests.service.translation.documents.samples import SAMPLES, member
 
@@ -50,8 +50,9 @@ class Wired:
 
     def __init__(self, runner: FakeRunner, max_characters: int, max_waiting: int) -> None:
         settings = Settings(max_waiting_sentences=max_waiting)
-        engines, self.dispatcher = wire(settings, [fake_model(runner)], Metrics())
-        (self.engine,) = engines.values()
+        models = Models(settings, [fake_model(runner)], Metrics())
+        self.dispatcher = models.dispatcher
+        (self.engine,) = models.pool.engines.values()
         self.runner = runner
         self.files = FileTranslator(self.dispatcher, Bounds(max_characters))
 

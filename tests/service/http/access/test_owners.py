@@ -157,6 +157,8 @@ def test_what_another_key_stored_is_as_if_it_were_not_there(
     stored = Stored.of(server, owner)
     tried = {name: (ask, stored.glossary) for name, ask in BY_FIELD.items()}
     for method, path in routes_with_a_name(server.app.routes):
+        if path.startswith("/admin/models/"):  # names a model, which no key owns
+            continue
         tried[f"{method} {path}"] = stored.by_route(method, path)
     missing = {}
     for where, (ask, name) in tried.items():

@@ -1,0 +1,173 @@
+"""dragoman models: list, pull, rm and prune the store that servers load models from."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from model.text.languages import shown_pairs
+from service.commands.arguments import DIRECTORY
+from service.commands.process import fail, importing
+from service.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from service.model_store import ModelStore, StoredModel
+
+_COLUMNS = "{:<28} {:>9} {:>9} {:>8} {:<9} {:<14} {:<10} {}"
+_HEADER = ("name", "disk", "memory", "million", "precision", "licence", "last use", "languages")
+_MOST_SHOWN = 60
+_DAY_SECONDS = 86_400
+
+
+@click.group(invoke_without_command=True)
+@click.option("--models-dir", type=DIRECTORY, help="The directory. [default: DRAGOMAN_MODELS_DIR]")
+@click.pass_context
+def models(context: click.Context, models_dir: Path | None) -> None:
+    """List and change the models of a directory, which servers load on demand.
+
+    \b
+    dragoman models --models-dir models pull Helsinki-NLP/opus-mt-de-fr
+    dragoman models --models-dir models
+    dragoman serve --models-dir models --memory-limit 4GiB
+
+    Without a command the models are listed: size on disk, memory of a server with the settings'
+    slots, million parameters, precision, licence, last use and languages. Servers only read the
+    directory, so that several can share it.
+    """
+    try:
+        if models_dir is not None:
+            models_dir.mkdir(parents=True, exist_ok=True)
+        settings = read_settings(Settings, {"models_dir": models_dir} if models_dir else {})
+    except ValueError as error:
+        fail(str(error))
+    if settings.models_dir is None:
+        raise click.BadParameter(
+            "there is none: name the directory with --models-dir or DRAGOMAN_MODELS_DIR"
+        )
+    context.obj = settings
+    if context.invoked_subcommand is None:
+        _list(settings)
+
+
+def _list(settings: Settings) -> None:
+    found = _store(settings).models()
+    if not found:
+        click.echo("no models; `dragoman models pull NAME` adds one", err=True)
+        return
+    rows = [(*_HEADER,), *(_row(model, settings) for model in found)]
+    for row in rows:
+        click.echo(_COLUMNS.format(*row))
+
+
+def _row(model: StoredModel, settings: Settings) -> tuple[str, ...]:
+    memory, precision = _cost(model, settings)
+    licence = model.info.origin.get("licence", "-")
+    sizes = _size(model.num_bytes), _size(memory), _millions(model)
+    return model.name, *sizes, precision, licence, _age(model.used), _languages(model)
+
+
+@models.command()
+@click.argument("name")
+@click.option("--sha256", help="The SHA-256 of an archive at an address; needed there.")
+@click.option("--revision", help="Branch, tag or commit of a Hub model; default: its main branch.")
+@click.option("--source-lang", "sources", multiple=True, help="Language to translate from.")
+@click.option("--target-lang", "targets", multiple=True, help="Language to translate into.")
+@click.pass_obj
+def pull(
+    settings: Settings,
+    name: str,
+    sha256: str | None,
+    revision: str | None,
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+) -> None:
+    """Add the model NAME, or replace it by its current version.
+
+    NAME is a Hub id, a bundled model, a directory, or the address of an archive (https: or file:).
+    The model is converted once and checked as by `dragoman check`. After an interruption the same
+    command goes on. A server that uses an older version takes the new one within seconds.
+    """
+    with importing():
+        from model.importers.imported import Wanted
+        from service.model_pull import Source, pull
+
+    source = Source(name, sha256, revision, Wanted(sources, targets))
+    try:
+        model = pull(_store(settings), source)
+        memory, precision = _cost(model, settings)
+    except ValueError as error:
+        fail(str(error))
+    click.echo(
+        f"pulled: {model.name} ({_languages(model)}), {_millions(model)} million parameters, "
+        f"{_size(model.num_bytes)} on disk; a server needs {_size(memory)} of memory for it in "
+        f"{precision}"
+    )
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True)
+@click.pass_obj
+def rm(settings: Settings, names: tuple[str, ...]) -> None:
+    """Remove models. A server that has one loaded serves it until it stops or leaves."""
+    for name in names:
+        try:
+            model = _store(settings).remove(name)
+        except ValueError as error:
+            fail(str(error))
+        click.echo(f"removed: {name}, {_size(model.num_bytes)}")
+
+
+@models.command()
+@click.pass_obj
+def prune(settings: Settings) -> None:
+    """Remove replaced versions and unfinished downloads. Run it while no pull runs."""
+    click.echo(f"removed: {_size(_store(settings).prune())}")
+
+
+def _store(settings: Settings) -> ModelStore:
+    with importing():
+        from service.model_store import ModelStore
+    assert settings.models_dir is not None
+    return ModelStore(settings.models_dir)
+
+
+def _cost(model: StoredModel, settings: Settings) -> tuple[int, str]:
+    """The memory of the model in a server with these settings, and its precision."""
+    with importing():
+        from service.loading import memory_limit, plan_model
+    plan = plan_model(model.path, settings)
+    try:
+        sizes = plan.sizes_within(memory_limit(settings))
+    except ValueError:
+        sizes = plan.demand().wanted
+    return plan.num_bytes(sizes), plan.placement.precision
+
+
+def _millions(model: StoredModel) -> str:
+    from model.backends.memory import weight_bytes
+
+    return f"{weight_bytes(model.info.architecture, 'float32') / 4e6:.1f}"
+
+
+def _languages(model: StoredModel) -> str:
+    text = shown_pairs(model.info.pairs)
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
+
+
+def _size(num_bytes: int) -> str:
+    number = float(num_bytes)
+    for unit in ("B", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:.0f} {unit}"
+        number /= 1024
+    return f"{number:.1f} GiB"
+
+
+def _age(used: float | None) -> str:
+    if used is None:
+        return "never"
+    days = int((time.time() - used) / _DAY_SECONDS)
+    return f"{days} d ago" if days else "today"

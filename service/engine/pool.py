@@ -1,0 +1,484 @@
+"""The models in memory: one is loaded when a request needs it, and leaves when another needs its
+memory.
+
+    request ── lease ──> all in memory: at once
+                └─────> waits in a queue ── the head's models are loaded, one after another
+                                         └─ what became complete is granted at each load
+
+A lease holds all models of a request, so that none leaves before the request ends. Only the head of
+the queue holds models while it waits, so that two requests never wait for each other. Everything
+runs on the event loop, except `load`, which runs in one thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import logging
+import math
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from service.engine.engine import Engine
+from service.engine.worker import lower_own_priority
+from service.errors import DeadlineExceeded, Draining, Loading, NotReady, ServiceError
+from service.observability.metrics import ModelMetrics
+
+_logger = logging.getLogger(__name__)
+_FIRST_RATE = 50e6
+"""Bytes of files loaded a second, before any was."""
+_MOST_WAIT_SECONDS = 60.0
+_AFTER_FAILURE_SECONDS = 5
+
+
+class Loaded(Protocol):
+    """A model in memory."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+
+_Loaded = TypeVar("_Loaded", bound=Loaded)
+
+
+@dataclass
+class Loadable(Generic[_Loaded]):
+    """How to load a version of a model. `load` runs in a thread and may raise anything;
+    `num_bytes`: in memory; `file_bytes`: to read."""
+
+    version: str
+    load: Callable[[], _Loaded]
+    num_bytes: int
+    file_bytes: int = 0
+
+
+@dataclass(eq=False)
+class _Resident(Generic[_Loaded]):
+    """A model in memory. A leaving one takes no more leases."""
+
+    loaded: _Loaded
+    num_bytes: int
+    load_seconds: float
+    since_seconds: float
+    used_seconds: float
+    num_leases: int = 0
+    is_leaving: bool = False
+    is_gone: bool = False
+
+
+@dataclass(eq=False)
+class PooledModel(Generic[_Loaded]):
+    """A model that may be in memory. Pinned ones never leave."""
+
+    name: str
+    loadable: Loadable[_Loaded]
+    metrics: ModelMetrics
+    is_pinned: bool = False
+    resident: _Resident[_Loaded] | None = None
+    is_loading: bool = False
+    failed_seconds: float = float("-inf")
+
+    @property
+    def usable(self) -> _Resident[_Loaded] | None:
+        """The model in memory, if it takes leases."""
+        resident = self.resident
+        return None if resident is None or resident.is_leaving else resident
+
+
+@dataclass(eq=False)
+class _Waiter(Generic[_Loaded]):
+    models: Sequence[PooledModel[_Loaded]]
+    granted: asyncio.Future[list[_Resident[_Loaded]]]
+
+
+@dataclass
+class _Rate:
+    """The bytes of files that are loaded a second, measured over all loads."""
+
+    num_bytes: float = _FIRST_RATE * 1e-3
+    seconds: float = 1e-3
+
+    def add(self, num_bytes: int, seconds: float) -> None:
+        self.num_bytes += num_bytes
+        self.seconds += seconds
+
+    def seconds_for(self, num_bytes: int) -> float:
+        return num_bytes * self.seconds / self.num_bytes
+
+
+@dataclass
+class ModelPool(Generic[_Loaded]):
+    """Models within a memory limit, in bytes. `max_waiting`: requests that may wait for a load."""
+
+    limit: int
+    max_waiting: int
+    models: dict[str, PooledModel[_Loaded]] = field(default_factory=dict)
+    engines: dict[str, Engine] = field(default_factory=dict)
+    """Of the models in memory, by name."""
+    num_bytes: int = 0
+    most_bytes: int = 0
+    """The most that `num_bytes` ever was."""
+
+    def __post_init__(self) -> None:
+        self._waiting: list[_Waiter[_Loaded]] = []
+        self._held: list[_Resident[_Loaded]] = []
+        self._residents: set[_Resident[_Loaded]] = set()
+        """Also old versions, and those that leave."""
+        self._rate = _Rate()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._serving: asyncio.Task[None] | None = None
+        self.is_draining = self._is_started = False
+        self._loader = ThreadPoolExecutor(1, "dragoman-load", lower_own_priority)
+        self._load_lock, self._freed = asyncio.Lock(), asyncio.Event()
+
+    def add(self, model: PooledModel[_Loaded]) -> None:
+        """Add a model that is loaded when a request needs it."""
+        self.models[model.name] = model
+
+    def load_now(self, model: PooledModel[_Loaded]) -> None:
+        """Add a model and load it in this thread, before `start`. Raises what its `load` raises."""
+        self.add(model)
+        started = time.monotonic()
+        self._enter(model, model.loadable, model.loadable.load(), started)
+
+    def start(self) -> None:
+        """Start the engines; futures resolve on the running event loop."""
+        self._is_started = True
+        for engine in self.engines.values():
+            engine.start()
+
+    def stop(self) -> None:
+        """Fail all running and waiting work, and wait until the engines end."""
+        self.refuse_new_work()
+        for resident in list(self._residents):
+            resident.loaded.engine.stop()
+        self._loader.shutdown(wait=False, cancel_futures=True)
+
+    def refuse_new_work(self) -> None:
+        """Continue only admitted work."""
+        self.is_draining = True
+        self._fail_waiting()
+        for resident in self._residents:
+            resident.loaded.engine.refuse_new_work()
+
+    def require_ready(self) -> None:
+        """Raise NotReady or Draining unless every model in memory accepts new work."""
+        for name, engine in self.engines.items():
+            engine.require_ready(name)
+        if self.is_draining:
+            raise _draining()
+
+    def refusal(self, num_sentences: int) -> ServiceError | None:
+        """An error if no model could accept this many more sentences now."""
+        if self.is_draining:
+            return _draining()
+        refusals = [engine.refusal(num_sentences) for engine in self.engines.values()]
+        return refusals[0] if len(refusals) == len(self.models) and all(refusals) else None
+
+    @contextlib.asynccontextmanager
+    async def lease(
+        self, names: Sequence[str], ends_seconds: float | None
+    ) -> AsyncGenerator[list[_Loaded]]:
+        """The models of a request in memory, until the block ends.
+
+        Waits for a load until `ends_seconds`, on the monotonic clock. Raises Draining, Loading if
+        the wait would be too long, NotReady if a model cannot be loaded, or DeadlineExceeded.
+        """
+        models = [self._find(name) for name in names]
+        residents = self._hold(models)
+        if residents is None:
+            residents = await self._wait(models, ends_seconds)
+        try:
+            yield [resident.loaded for resident in residents]
+        finally:
+            self._release(models, residents)
+
+    async def replace(self, name: str, new: Loadable[_Loaded]) -> bool:
+        """Take another version of a model -> whether it can be loaded.
+
+        A model in memory keeps its version until the new one is loaded, and for the requests that
+        have it.
+        """
+        model = self.models[name]
+        old, previous = model.resident, model.loadable
+        model.failed_seconds = float("-inf")
+        if old is None:
+            model.loadable = new
+            return True
+        try:
+            async with self._load_lock:
+                await self._load(model, new, kept=[old])
+        except ServiceError:
+            model.loadable = previous
+            return False
+        model.loadable = new
+        self._leave(model, old)
+        return True
+
+    def remove(self, name: str) -> None:
+        """Offer a model no more; requests that have it go on."""
+        model = self.models.pop(name)
+        if model.resident is not None:
+            self._leave(model, model.resident)
+
+    def _find(self, name: str) -> PooledModel[_Loaded]:
+        if name not in self.models:
+            raise _removed(name)
+        return self.models[name]
+
+    def _hold(self, models: Sequence[PooledModel[_Loaded]]) -> list[_Resident[_Loaded]] | None:
+        """Take a lease of each, or of none if one is not in memory."""
+        residents = [usable for model in models if (usable := model.usable)]
+        if len(residents) < len(models):
+            return None
+        for resident in residents:
+            resident.num_leases += 1
+            resident.used_seconds = time.monotonic()
+        return residents
+
+    def _release(
+        self, models: Sequence[PooledModel[_Loaded]], residents: Sequence[_Resident[_Loaded]]
+    ) -> None:
+        for model, resident in zip(models, residents, strict=True):
+            resident.num_leases -= 1
+            resident.used_seconds = time.monotonic()
+            if not resident.num_leases:
+                self._freed.set()
+                if resident.is_leaving:
+                    self._spawn(model, resident)
+
+    async def _wait(
+        self, models: Sequence[PooledModel[_Loaded]], ends_seconds: float | None
+    ) -> list[_Resident[_Loaded]]:
+        self._require_short_wait(models)
+        waiter = _Waiter(models, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiter)
+        if self._serving is None or self._serving.done():
+            self._serving = asyncio.create_task(self._serve())
+        left = None if ends_seconds is None else max(0.0, ends_seconds - time.monotonic())
+        try:
+            async with asyncio.timeout(left):
+                return await waiter.granted
+        except BaseException as error:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+            granted = waiter.granted
+            if granted.done() and not granted.cancelled() and granted.exception() is None:
+                self._release(models, granted.result())
+            if isinstance(error, TimeoutError):
+                raise DeadlineExceeded("the deadline passed while a model was loaded") from None
+            raise
+
+    def _require_short_wait(self, models: Sequence[PooledModel[_Loaded]]) -> None:
+        if self.is_draining:
+            raise _draining()
+        wanted = {model for waiter in self._waiting for model in waiter.models} | set(models)
+        num_bytes = sum(model.loadable.file_bytes for model in wanted if not model.usable)
+        seconds = self._rate.seconds_for(num_bytes)
+        is_long = seconds > _MOST_WAIT_SECONDS and len(self._waiting) > 0
+        if is_long or len(self._waiting) >= self.max_waiting:
+            raise Loading(
+                f"{len(self._waiting)} requests wait until models are loaded, which takes "
+                f"{seconds:.0f} seconds; try again later",
+                max(1, math.ceil(seconds)),
+            )
+
+    async def _serve(self) -> None:
+        """Load what the head of the queue needs, until nobody waits."""
+        while self._waiting:
+            waiter = self._waiting[0]
+            self._held = []
+            error: ServiceError | None = None
+            try:
+                for model in waiter.models:
+                    self._held.append(await self._held_model(model))
+            except ServiceError as failure:
+                error = failure
+            except Exception:
+                _logger.exception("loading failed")
+                error = ServiceError("a model could not be loaded")
+            held, self._held = self._held, []
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+            if error is not None or waiter.granted.done():
+                self._release(waiter.models[: len(held)], held)
+                if error is not None and not waiter.granted.done():
+                    waiter.granted.set_exception(error)
+            else:
+                waiter.granted.set_result(held)
+            self._grant()
+
+    async def _held_model(self, model: PooledModel[_Loaded]) -> _Resident[_Loaded]:
+        """A lease of the model, which is loaded first if it must."""
+        while not (held := self._hold([model])):
+            if model.resident is not None:  # it is leaving
+                self._freed.clear()
+                await self._freed.wait()
+                continue
+            async with self._load_lock:
+                if model.resident is None:
+                    await self._load(model, model.loadable)
+            self._grant()
+        return held[0]
+
+    def _grant(self) -> None:
+        """Answer those whose models are all in memory."""
+        for waiter in list(self._waiting):
+            if not waiter.granted.done() and (held := self._hold(waiter.models)):
+                self._waiting.remove(waiter)
+                waiter.granted.set_result(held)
+
+    async def _load(
+        self,
+        model: PooledModel[_Loaded],
+        loadable: Loadable[_Loaded],
+        kept: Iterable[_Resident[_Loaded]] = (),
+    ) -> None:
+        """Load a version; raises NotReady. What is `kept` does not leave for it."""
+        if time.monotonic() - model.failed_seconds < _AFTER_FAILURE_SECONDS:
+            raise _cannot_load(model.name)
+        self._reserve(loadable.num_bytes)
+        await self._make_room([*kept, *self._held])
+        started = time.monotonic()
+        model.is_loading = True
+        try:
+            loop = asyncio.get_running_loop()
+            loaded = await loop.run_in_executor(self._loader, loadable.load)
+        except Exception as error:
+            self.num_bytes -= loadable.num_bytes
+            model.failed_seconds = time.monotonic()
+            model.metrics.count_load_failure()
+            _logger.error("the model %s cannot be loaded: %s", model.name, error)
+            raise _cannot_load(model.name) from error
+        finally:
+            model.is_loading = False
+        self.num_bytes -= loadable.num_bytes
+        resident = self._enter(model, loadable, loaded, started)
+        if self.is_draining:
+            loaded.engine.refuse_new_work()
+        if self.models.get(model.name) is not model:
+            self._leave(model, resident)
+            raise _removed(model.name)
+
+    def _enter(
+        self,
+        model: PooledModel[_Loaded],
+        loadable: Loadable[_Loaded],
+        loaded: _Loaded,
+        started: float,
+    ) -> _Resident[_Loaded]:
+        now = time.monotonic()
+        seconds = now - started
+        if loadable.file_bytes:
+            self._rate.add(loadable.file_bytes, seconds)
+        resident = _Resident(loaded, loadable.num_bytes, seconds, now, now)
+        model.resident = resident
+        self._residents.add(resident)
+        self.engines[model.name] = loaded.engine
+        self._reserve(loadable.num_bytes)
+        model.metrics.count_load(seconds, loadable.num_bytes)
+        if self._is_started:
+            loaded.engine.start()
+        return resident
+
+    def _reserve(self, num_bytes: int) -> None:
+        self.num_bytes += num_bytes
+        self.most_bytes = max(self.most_bytes, self.num_bytes)
+
+    async def _make_room(self, kept: Sequence[_Resident[_Loaded]]) -> None:
+        """Let models leave until the rest fits. The one that was idle longest goes first; if all
+        are in use, the one whose last request is oldest takes no more. If none may leave, the
+        limit is exceeded by the model that is loaded."""
+        while self.num_bytes > self.limit:
+            self._freed.clear()
+            if any(resident.is_gone for resident in self._residents):
+                await self._freed.wait()
+                continue
+            resident_models = [
+                (model, resident)
+                for model in self.models.values()
+                if (resident := model.resident) and not model.is_pinned and resident not in kept
+            ]
+            if not resident_models:
+                return
+            idle = [pair for pair in resident_models if not pair[1].num_leases]
+            if idle:
+                model, resident = min(idle, key=lambda pair: pair[1].used_seconds)
+                await self._evict(model, resident)
+                continue
+            seconds = self._ask_to_leave(resident_models)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._freed.wait()
+
+    def _ask_to_leave(
+        self, models: Sequence[tuple[PooledModel[_Loaded], _Resident[_Loaded]]]
+    ) -> float | None:
+        """Close the model whose last request is oldest -> seconds to wait until one may be closed;
+        None: one is leaving. A model stays at least as long as its load took, so that loads never
+        take most of the time."""
+        now = time.monotonic()
+        if any(resident.is_leaving for _, resident in models):
+            return None
+        until = {r: r.since_seconds + r.load_seconds for _, r in models}
+        if stayed := [resident for _, resident in models if until[resident] <= now]:
+            min(stayed, key=lambda resident: resident.used_seconds).is_leaving = True
+            return None
+        return min(until.values()) - now
+
+    def _leave(self, model: PooledModel[_Loaded], resident: _Resident[_Loaded]) -> None:
+        """Let a version end when its requests have ended."""
+        resident.is_leaving = True
+        if not resident.num_leases:
+            self._spawn(model, resident)
+
+    def _spawn(self, model: PooledModel[_Loaded], resident: _Resident[_Loaded]) -> None:
+        task = asyncio.create_task(self._evict(model, resident))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _evict(self, model: PooledModel[_Loaded], resident: _Resident[_Loaded]) -> None:
+        """Stop the engine of a model without leases, and free its memory."""
+        if resident.num_leases or resident.is_gone:
+            return
+        resident.is_gone = True
+        if model.resident is resident:
+            model.resident = None
+            self.engines.pop(model.name, None)
+            model.metrics.forget_engine()
+        await asyncio.to_thread(resident.loaded.engine.stop)
+        self._residents.discard(resident)
+        del resident.loaded
+        await asyncio.to_thread(_give_memory_back)
+        self.num_bytes -= resident.num_bytes
+        model.metrics.count_eviction()
+        self._freed.set()
+
+    def _fail_waiting(self) -> None:
+        for waiter in self._waiting:
+            if not waiter.granted.done():
+                waiter.granted.set_exception(_draining())
+        self._waiting.clear()
+
+
+def _draining() -> Draining:
+    return Draining("the server is about to stop and takes no more work")
+
+
+def _give_memory_back() -> None:
+    """Give freed memory to the system, which the C library of Linux keeps otherwise."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
+
+
+def _removed(name: str) -> NotReady:
+    return NotReady(f"the model {name} has just been removed")
+
+
+def _cannot_load(name: str) -> NotReady:
+    return NotReady(f"the model {name} cannot be loaded; the server's log says why")

@@ -1,0 +1,148 @@
+"""The store of models: a directory that `dragoman models` fills and any number of servers read.
+
+    NAME                 a link to the model's version, or a checkpoint that was copied here
+    .versions/NAME--KEY  a version of a model; it stays until `prune`, because servers may use it
+    .downloads           what arrives; an interrupted download goes on from here
+    .used/NAME           an empty file with the time of the last use, if a server may write
+
+A version is complete before its link changes, so a reader never sees half a model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.checkpoint import CheckpointError, CheckpointInfo, read_info
+from model.checkpoint.files import CONFIG_FILE, SUMS_FILE, WEIGHTS_FILE
+from model.values import is_file_name
+
+_logger = logging.getLogger(__name__)
+
+
+class StoreError(ValueError):
+    """The store cannot do this; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A model of the store. `path`: of its version; `version` changes with its files; `num_bytes`:
+    on disk; `used`: seconds since the epoch, None if no server told."""
+
+    name: str
+    path: Path
+    info: CheckpointInfo
+    version: str
+    num_bytes: int
+    used: float | None
+
+
+class ModelStore:
+    """The models in a directory. Reading never writes but for `note_use`, which may fail."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.downloads = directory / ".downloads"
+        self._versions, self._used = directory / ".versions", directory / ".used"
+        self._known: dict[str, StoredModel] = {}
+
+    def models(self) -> list[StoredModel]:
+        """All models in order of name; logs and skips what is none. Raises OSError."""
+        found: list[StoredModel] = []
+        for entry in sorted(self.directory.iterdir()):
+            if entry.name.startswith(".") or not (entry / SUMS_FILE).is_file():
+                continue
+            try:
+                found.append(self._read(entry))
+            except (CheckpointError, OSError) as error:
+                _logger.warning("the model %s is skipped: %s", entry.name, error)
+        return found
+
+    def find(self, name: str) -> StoredModel:
+        """Raises StoreError."""
+        for model in self.models() if self.directory.is_dir() else ():
+            if model.name == name:
+                return model
+        raise StoreError(f"there is no model {name} in {self.directory}")
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """An empty directory on the store's disk, removed at the end. Raises OSError."""
+        self._versions.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=self._versions) as name:
+            yield Path(name)
+
+    def put(self, checkpoint: Path) -> StoredModel:
+        """Move a complete checkpoint from `scratch` into the store, in place of an older version
+        of the model. Raises StoreError or OSError."""
+        name = read_info(checkpoint).name
+        link = self.directory / name
+        if not is_file_name(name) or name.startswith("."):
+            raise StoreError(f"the model's name {name!r} cannot be that of a directory")
+        if link.exists() and not link.is_symlink():
+            raise StoreError(f"{link} was not made by `dragoman models pull`; remove it first")
+        version = Path(tempfile.mkdtemp(prefix=f"{name}--", dir=self._versions))
+        version.chmod(0o755)
+        checkpoint.rename(version)
+        with self.scratch() as scratch:
+            new = scratch / name
+            new.symlink_to(version.relative_to(self.directory))
+            new.replace(link)
+        return self._read(link)
+
+    def remove(self, name: str) -> StoredModel:
+        """Remove a model with its version. Raises StoreError or OSError."""
+        model = self.find(name)
+        link = self.directory / name
+        if link.is_symlink():
+            link.unlink()
+        shutil.rmtree(model.path)
+        (self._used / name).unlink(missing_ok=True)
+        return model
+
+    def prune(self) -> int:
+        """Remove versions that no name links to, and unfinished downloads -> their bytes. Raises
+        OSError."""
+        kept = {entry.resolve() for entry in self.directory.iterdir()}
+        versions = self._versions.iterdir() if self._versions.is_dir() else ()
+        gone = [version for version in versions if version.resolve() not in kept]
+        num_bytes = 0
+        for directory in (*gone, self.downloads):
+            num_bytes += size_of(directory)
+            shutil.rmtree(directory, ignore_errors=directory is self.downloads)
+        return num_bytes
+
+    def note_use(self, name: str) -> None:
+        """Keep the time of this use, unless the store is read-only."""
+        with contextlib.suppress(OSError):
+            self._used.mkdir(exist_ok=True)
+            (self._used / name).touch()
+
+    def _read(self, entry: Path) -> StoredModel:
+        """A version that was read before is not read again, but for the time of its last use."""
+        path = entry.resolve()
+        stats = [os.stat(path / name) for name in (SUMS_FILE, CONFIG_FILE, WEIGHTS_FILE)]
+        version = f"{path} {[(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]}"
+        used = self._used / entry.name
+        last = used.stat().st_mtime if used.exists() else None
+        known = self._known.get(entry.name)
+        if known is None or known.version != version:
+            info = read_info(path)
+            if info.name != entry.name:
+                raise CheckpointError(f"{entry} holds a model called {info.name!r}")
+            known = StoredModel(info.name, path, info, version, size_of(path), last)
+        self._known[entry.name] = dataclasses.replace(known, used=last)
+        return self._known[entry.name]
+
+
+def size_of(directory: Path) -> int:
+    """Bytes of all files; a file with several names counts once."""
+    stats = {(s.st_dev, s.st_ino): s for f in directory.rglob("*") if (s := f.lstat()) is not None}
+    return sum(stat.st_size for stat in stats.values())

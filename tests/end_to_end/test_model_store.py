@@ -1,0 +1,177 @@
+"""A server that loads the models of a store on demand; these are the bundled ones."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from model.backends.native import PackedModel
+from model.bundled import bundled_checkpoint
+from service.app import create_app
+from service.loading import StartupError, load_models
+from service.model_store import ModelStore
+from service.settings import Settings
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
+from tests.service.fakes import until
+
+ONE_MODEL = 100_000_000
+"""Bytes: room for one model with the slots below, and not for two."""
+SMALL = {"device": "cpu", "max_slots": 2, "max_rows": 8, "max_beam_size": 4, "cache_bytes": 0}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ModelStore:
+    """Both bundled models."""
+    store = ModelStore(tmp_path / "models")
+    for name in ("zh-en", "en-de"):
+        put(store, name)
+    return store
+
+
+def put(store: ModelStore, name: str) -> None:
+    with store.scratch() as scratch:
+        store.put(Path(shutil.copytree(bundled_checkpoint(name), scratch / "checkpoint")))
+
+
+@contextmanager
+def serving(store: ModelStore, **settings: object) -> Iterator[TestClient]:
+    given = Settings.model_validate({"models_dir": store.directory, **SMALL, **settings})
+    with TestClient(create_app(given, load_models(given))) as client:
+        yield client
+
+
+def translate(client: TestClient, text: str, source: str, target: str) -> str:
+    body = {"q": text, "source": source, "target": target}
+    answer = client.post("/translate", json=body)
+    assert answer.status_code == 200, answer.text
+    translated: str = answer.json()["translatedText"]
+    return translated
+
+
+def states(client: TestClient) -> dict[str, str]:
+    return {model["name"]: model["state"] for model in client.get("/models").json()}
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Weights must be freed without the garbage collector, which may come late."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def num_packed() -> int:
+    return sum(type(one) is PackedModel for one in gc.get_objects())
+
+
+def test_models_are_offered_at_once_loaded_when_needed_and_leave_for_others(
+    store: ModelStore,
+) -> None:
+    gc.collect()
+    before = num_packed()
+    with serving(store, memory_limit=ONE_MODEL) as client, no_collection():
+        offered = {one["code"]: one["targets"] for one in client.get("/languages").json()}
+        assert offered == {"en": ["de", "zh"], "de": ["en", "zh"], "zh": ["en", "de"]}
+        assert states(client) == {"en-de": "stored", "zh-en": "stored"}
+        for _ in range(2):
+            assert translate(client, "Hello!", "en", "de") == "Hallo!"
+            assert states(client) == {"en-de": "loaded", "zh-en": "stored"}
+            assert translate(client, "你好！", "zh", "en") == "Hello!"
+            assert states(client) == {"en-de": "stored", "zh-en": "loaded"}
+            assert num_packed() == before + 1
+        assert client.get("/health/ready").status_code == 200
+        metrics = client.get("/metrics").text
+        assert 'dragoman_model_loads_total{model="en-de"} 2.0' in metrics
+        assert 'dragoman_model_evictions_total{model="en-de"} 2.0' in metrics
+        assert 'dragoman_ready{model="en-de"}' not in metrics
+
+
+def test_two_models_of_one_request_are_in_memory_together(store: ModelStore) -> None:
+    with serving(store, memory_limit=ONE_MODEL) as client:
+        body = {"q": "你好！", "source": "zh", "target": "de", "details": True}
+        (details,) = client.post("/translate", json=body).json()["details"]
+        assert (details["pivot"]["model"], details["model"]) == ("zh-en", "en-de")
+
+
+def test_pinned_and_preloaded_models_are_there_at_the_start_and_stay(store: ModelStore) -> None:
+    with serving(store, preload="en-de") as client:
+        assert states(client) == {"en-de": "loaded", "zh-en": "stored"}
+    with serving(store, model=str(bundled_checkpoint("zh-en")), preload="en-de") as client:
+        assert states(client) == {"en-de": "loaded", "zh-en": "loaded"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"preload": "fr-en"}, "the store has no model fr-en"),
+        ({"preload": "en-de,zh-en", "memory_limit": ONE_MODEL}, "never leave need"),
+        ({"memory_limit": 1_000_000}, "no model that can be served"),
+    ],
+)
+def test_what_the_store_cannot_give_is_said_before_the_start(
+    store: ModelStore, settings: dict[str, object], said: str
+) -> None:
+    with pytest.raises(StartupError, match=said), serving(store, **settings):
+        pass
+
+
+def test_the_server_follows_the_store(store: ModelStore) -> None:
+    """A new model is offered, a new version taken, a removed model not offered any more."""
+    store.remove("zh-en")
+    with serving(store, preload="en-de") as client:
+        app = client.app
+        assert isinstance(app, FastAPI)
+        assert client.portal is not None
+        models = app.state.server.models
+        put(store, "zh-en")
+        client.portal.call(models.follow_store)
+        assert translate(client, "你好！", "zh", "en") == "Hello!"
+        first = models.pool.models["en-de"].resident
+        put(store, "en-de")
+        client.portal.call(models.follow_store)
+        assert models.pool.models["en-de"].resident is not first
+        assert translate(client, "Hello!", "en", "de") == "Hallo!"
+        store.remove("zh-en")
+        client.portal.call(models.follow_store)
+        assert states(client) == {"en-de": "loaded"}
+        until(lambda: models.pool.num_bytes == models.pool.models["en-de"].resident.num_bytes)
+
+
+def test_a_damaged_version_leaves_the_old_one(store: ModelStore) -> None:
+    with serving(store, preload="en-de") as client:
+        app = client.app
+        assert isinstance(app, FastAPI)
+        assert client.portal is not None
+        with (store.directory / "en-de" / "model.safetensors").open("r+b") as file:
+            file.truncate(1000)
+        client.portal.call(app.state.server.models.follow_store)
+        assert translate(client, "Hello!", "en", "de") == "Hallo!"
+        failures = 'dragoman_model_load_failures_total{model="en-de"} 1.0'
+        assert failures in client.get("/metrics").text
+
+
+def test_only_an_admin_loads_a_model_again(store: ModelStore, tmp_path: Path) -> None:
+    database = tmp_path / "server.db"
+    keys = KeyStore(database)
+    admin, _ = keys.create(KeyOptions(), is_admin=True)
+    other, _ = keys.create(KeyOptions())
+    settings = {"preload": "en-de", "database": database, "api_keys": "required"}
+    with serving(store, **settings) as client:
+
+        def reload(name: str, key: str) -> int:
+            headers = {"Authorization": f"Bearer {key}"}
+            return client.post(f"/admin/models/{name}/reload", headers=headers).status_code
+
+        assert [reload("en-de", other), reload("en-de", admin)] == [403, 200]
+        assert reload("fr-en", admin) == 422
+        assert 'dragoman_model_loads_total{model="en-de"} 2.0' in client.get("/metrics").text
