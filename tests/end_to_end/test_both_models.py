@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -74,18 +73,6 @@ def test_details_say_which_words_translate_each_other(
         assert not [pair for pair in strong if (word in pair[0]) != (translation in pair[1])]
 
 
-def test_what_is_garbled_has_less_confidence_than_what_is_usual(client: TestClient) -> None:
-    body: dict[str, object] = {
-        "q": ["Where is the library?", "Blorf wug the snarkle flimsy vorpal zibble."]
-    }
-    body |= {"source": "en", "target": "de", "details": True}
-    texts = client.post("/translate", json=body).json()["details"]
-    usual, garbled = (text["sentences"][0] for text in texts)
-    assert usual["confidence"] > garbled["confidence"] + 0.2
-    words = {usual["target"][start:end]: rated for start, end, rated in usual["words"]}
-    assert words["Bibliothek"] > 0.5
-
-
 def test_all_pairs_of_the_languages_are_offered(client: TestClient) -> None:
     targets = {entry["code"]: set(entry["targets"]) for entry in client.get("/languages").json()}
     languages = {code for name in BUNDLED_NAMES for code in name.split("-")}
@@ -151,19 +138,6 @@ def test_prefixes_that_do_not_fit_are_the_clients_fault_and_harm_nobody(
     assert (short.status_code, short.json()["code"]) == (422, "invalid_field")
     restarts = re.findall(r"engine_restarts_total\{.*\} (.*)", client.get("/metrics").text)
     assert restarts == ["0.0"] * len(BUNDLED)
-
-
-def test_a_byte_order_mark_changes_no_translation(tmp_path: Path) -> None:
-    """On standard input, before each file, and within a text that a client sends."""
-    command = ["translate", "--from", "zh", "--to", "en", "--device", "cpu"]
-    expected = CliRunner().invoke(dragoman, command, input="你好。\n").stdout
-    marked = BOM_UTF8 + "你好。\n".encode()
-    assert CliRunner().invoke(dragoman, command, input=marked).stdout == expected
-    (tmp_path / "text").write_bytes(marked)
-    files = [str(tmp_path / "text")] * 2
-    assert CliRunner().invoke(dragoman, [*command, *files]).stdout == 2 * expected
-    inside = (2 * marked).removeprefix(BOM_UTF8)
-    assert CliRunner().invoke(dragoman, command, input=inside).stdout == 2 * expected
 
 
 def spelled(tokens: list[str]) -> bytes:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import weakref
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -14,14 +12,14 @@ from hypothesis import strategies as st
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import SourceSentence, StepResult
+from model.decoding.sentence import SourceSentence
 from model.network.transformer import Transformer
 from model.runner import Runner
 from service.engine.engine import Engine, EngineLimits
 from service.engine.sentence_task import SentenceOutcome
 from service.errors import DeadlineExceeded, TranslationFailed
 from service.observability.metrics import Metrics
-from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.network.reference import EOS, run_to_end, tiny_model, tiny_runner
 from tests.service.fakes import eventually, num_restarts
 
 LIMITS = EngineLimits(10_000, max_waiting_tokens=100_000, max_prefill_tokens=64)
@@ -121,52 +119,6 @@ def _check(call: Call, outcomes: list[SentenceOutcome], backend: Backend) -> Non
 
 
 @functools.cache
-def runner_of_its_own(backend: Backend) -> Runner:
-    return small_runner(backend)
-
-
-@functools.cache
 def _alone(sentence: SourceSentence, backend: Backend) -> list[list[int]]:
     (finished,) = run_to_end(runner_of_its_own(backend), [sentence])
     return [hypothesis.ids for hypothesis in finished.hypotheses]
-
-
-class Breaking(Runner):
-    """A runner that cannot go on after its first step."""
-
-    def step(self, handles: Sequence[int] | None = None) -> StepResult:
-        super().step(handles)
-        raise RuntimeError("the device is lost")
-
-    def release(self, handle: int) -> None:
-        raise RuntimeError("the device is lost")
-
-
-@pytest.mark.parametrize("backend", ["native", "eager"])
-def test_the_caches_of_a_broken_runner_are_freed_before_those_of_a_new_one_are_made(
-    backend: Backend,
-) -> None:
-    """They live as long as it does."""
-    made: list[weakref.ref[Runner]] = []
-    num_alive: list[int] = []
-
-    def make_runner() -> Runner:
-        num_alive.append(sum(runner() is not None for runner in made))
-        kind = Runner if made else Breaking
-        room = {"max_slots": 3, "max_rows": 8, "max_source_tokens": 32, "max_target_tokens": 48}
-        runner = kind(small_model(), CONTROL_IDS, **room, backend=backend)
-        made.append(weakref.ref(runner))
-        return runner
-
-    async def scenario() -> None:
-        metrics = Metrics()
-        engine = Engine([make_runner], metrics.of_model("tiny"), LIMITS)
-        engine.start()
-        sentences = [SourceSentence((5, 7, EOS), options) for options in OPTIONS]
-        assert all(outcome.error for outcome in await engine.translate(sentences))
-        await eventually(lambda: num_restarts(metrics, "tiny") == 1 and engine.is_ready)
-        assert not any(outcome.error for outcome in await engine.translate(sentences))
-        engine.stop()
-
-    asyncio.run(scenario())
-    assert num_alive == [0, 0]

@@ -10,7 +10,6 @@ from types import FrameType
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.backends.selection import Backend
 from model.backends.torch_cache import MemoryCache, RowCache, StepRows
@@ -229,13 +228,6 @@ def test_streamed_tokens_are_a_growing_prefix_of_the_result(
     assert is_early
 
 
-class _Forbidden(TorchDispatchMode):
-    """Inside, every PyTorch operation fails."""
-
-    def __torch_dispatch__(self, func: object, types: object, *_: object) -> None:
-        raise AssertionError(f"{func} was called")
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_host_works_no_more_for_many_rows_than_for_few(backend: Backend) -> None:
     """Law 8: python calls of a step in which nobody ends, counted."""
@@ -283,23 +275,6 @@ def test_the_encoder_and_the_projections_of_its_memory_run_at_admission_alone() 
     while runner.num_running:
         results |= {f.handle: f for f in runner.step().finished}
     assert texts([results[handle] for handle in handles]) == expected
-
-
-def test_our_cpu_code_translates_without_a_pytorch_operation() -> None:
-    """Beams, greedy ones, streams, and sentences that are left out or abandoned."""
-    runner = tiny_runner(tiny_model(seed=5), max_slots=4, backend="native")
-    waiting = [
-        SourceSentence([5, 4 + i, EOS], DecodingOptions(beam_size=1 + i % 4), is_streamed=i > 4)
-        for i in range(9)
-    ]
-    results: list[Finished] = []
-    with _Forbidden():
-        while waiting or runner.num_running:
-            newcomers = runner.admit([waiting.pop() for _ in waiting[: runner.num_free_slots]])
-            results += runner.step(newcomers or None).finished
-        (abandoned,) = runner.admit([SourceSentence([5, EOS], DecodingOptions())])
-        runner.release(abandoned)
-    assert (len(results), runner.num_running) == (9, 0)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

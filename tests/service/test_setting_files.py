@@ -20,9 +20,7 @@ def test_a_byte_order_mark_before_the_file_is_dropped(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (b"max_slots = \xff", "config: .* is not UTF-8: byte 12"),
-        (b"a = " + b"[" * 100_000, "config: .* is nested too deeply"),
         (b"#" * 2_000_000, "config: .* is too large"),
-        (b"max_slots = 1e400", "max_slots"),
     ],
 )
 def test_odd_files_of_settings_are_refused_in_one_sentence(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
@@ -102,8 +102,3 @@ def moved(model: Transformer) -> Transformer:
 )
 def test_no_step_needs_a_number_or_the_cpu(shape: str, kind: str) -> None:
     assert operations_of(SHAPES[shape], kind).on_cpu == []
-
-
-def test_a_step_that_is_not_recorded_may_need_numbers() -> None:
-    with pytest.raises(DynamicOutputShapeException):
-        operations_of(SHAPES["bundled"], "beam", is_recorded=False)

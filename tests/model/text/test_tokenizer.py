@@ -97,15 +97,6 @@ def test_a_piece_of_private_use_is_only_copied(tiny_tokenizer_file: Path) -> Non
     assert [one.copied_ids() for one in found] == [{5: None, 6: None}, {5: 5, 6: 6}]
 
 
-def test_a_control_symbol_spells_nothing_even_if_it_is_a_byte(tiny_tokenizer_file: Path) -> None:
-    name = tiny_tokenizer_file.name
-    config = TokenizerConfig(name, name, control=("<0x41>",))
-    tokenizer = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
-    a, b = (tokenizer.target_pieces.index(piece) for piece in ("<0x41>", "<0x42>"))
-    assert tokenizer.decode([a]) == tokenizer.text_of(a) == ""
-    assert tokenizer.decode([a, b]) == "B"
-
-
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
@@ -122,13 +113,6 @@ def test_what_cannot_be_seen_does_not_reach_the_model(
     assert tiny_tokenizer.encode_source(text, "zh") == tiny_tokenizer.encode_source(seen, "zh")
 
 
-@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
-def test_a_model_sees_every_space_as_the_plain_one(tiny_tokenizer: Tokenizer, space: str) -> None:
-    """French text has no-break spaces before ? ! : ; and within « », and manuals before units."""
-    plain = tiny_tokenizer.encode_source("Is it 5 kg ?", "zh")
-    assert tiny_tokenizer.encode_source(f"Is it{space}5{space}kg{space}?", "zh") == plain
-
-
 @pytest.mark.parametrize(
     "text", ["می\u200cخواهم", "क्\u200dष", "❤\ufe0f", "👩\u200d👩", "1\ufe0f\u20e3"]
 )
@@ -137,11 +121,3 @@ def test_joiners_and_selectors_stay_where_they_make_a_difference(
 ) -> None:
     without = "".join(c for c in text if c not in "\u200c\u200d\ufe0f")
     assert tiny_tokenizer.encode_source(text, "zh") != tiny_tokenizer.encode_source(without, "zh")
-
-
-def test_letters_that_only_bytes_spell_are_counted(tiny_tokenizer: Tokenizer) -> None:
-    assert tiny_tokenizer.count_unspelled("") == 0
-    for _ in range(2):  # the second time from what is known of the characters
-        assert tiny_tokenizer.count_unspelled("Ж") == 1
-        assert tiny_tokenizer.count_unspelled("aЖaЖ") == 2
-    assert tiny_tokenizer.count_unspelled("a") == 0

@@ -38,23 +38,6 @@ def test_what_was_put_is_found_under_its_ids_prefix_and_options() -> None:
     assert cache.get(numbered(1)._replace(is_aligned=True)) is None
 
 
-def test_samples_of_other_seeds_are_other_sentences() -> None:
-    keys = [
-        key_of(SourceSentence([5], DecodingOptions(sampling=True, beam_size=1, seed=seed)))
-        for seed in (0, 1)
-    ]
-    cache = SentenceCache(10**6)
-    cache.put(keys[0], hypotheses(2))
-    assert cache.get(keys[1]) is None
-
-
-def test_a_streamed_sentence_has_the_key_of_one_that_is_not() -> None:
-    options = DecodingOptions()
-    assert key_of(SourceSentence([5], options, is_streamed=True)) == key_of(
-        SourceSentence((5,), options)
-    )
-
-
 def test_the_least_recently_used_go_first_and_the_bound_holds() -> None:
     size = entry_bytes(numbered(0), hypotheses(3))
     cache = SentenceCache(3 * size)
@@ -71,13 +54,6 @@ def test_what_exceeds_the_bound_alone_is_not_kept_and_drives_nothing_out() -> No
     cache.put(numbered(0), hypotheses(3))
     cache.put(numbered(1), hypotheses(400))
     assert (len(cache), cache.get(numbered(1))) == (1, None)
-
-
-def test_putting_twice_counts_once() -> None:
-    cache = SentenceCache(10**6)
-    for _ in range(2):
-        cache.put(numbered(0), hypotheses(3))
-    assert cache.num_bytes == entry_bytes(numbered(0), hypotheses(3))
 
 
 def test_real_memory_stays_below_the_bound() -> None:

@@ -114,42 +114,6 @@ def test_a_wide_beam_gets_its_rows_though_short_work_never_ends(tasks_of: MakeTa
     pytest.fail("the wide beam starves")
 
 
-def test_one_admission_in_eight_begins_with_the_oldest(tasks_of: MakeTasks) -> None:
-    """Though more urgent work never ends."""
-    scene, old = Scene(max_slots=9), tasks_of(*[4] * 200, arrived=0.0)
-    scene.schedule.waiting.add(old)
-    joined: list[bool] = []
-    for moment in range(1, 65):
-        scene.schedule.waiting.add(tasks_of(*[1] * 9, arrived=moment))
-        taken = scene.admit()
-        joined.append(taken[0] in old)
-        for task in taken:
-            scene.end(task)
-    assert joined == ([True] + [False] * 7) * 8
-
-
-def test_all_step_where_leaving_out_is_impossible_or_saves_little(tasks_of: MakeTasks) -> None:
-    for num_old, can_step_subset in ((32, False), (4, True)):
-        scene = Scene(max_slots=64)
-        scene.runner.can_step_subset = can_step_subset
-        scene.run(tasks_of(*[4] * num_old))
-        scene.step()
-        scene.run(tasks_of(4))
-        assert all(len(scene.step()) == num_old + 1 for _ in range(20))
-
-
-def test_a_batch_is_bounded_and_full_while_enough_run(tasks_of: MakeTasks) -> None:
-    scene = Scene(max_slots=500)
-    scene.run(tasks_of(*[4] * 500))
-    assert all(rows(scene.step()) == 80 for _ in range(200))
-
-
-def test_a_batch_is_larger_where_a_step_costs_much_of_its_own(tasks_of: MakeTasks) -> None:
-    runner = FakeRunner()
-    runner.step_cost = StepCost(50.0, 1.0, 0.0, 20.0, 1.0)
-    assert Schedule(runner, 1000).batch_rows == 450
-
-
 def test_a_newcomer_joins_and_steps_alone_among_many_old_ones(tasks_of: MakeTasks) -> None:
     scene = Scene(max_slots=64)
     scene.run(tasks_of(*[4] * 32))

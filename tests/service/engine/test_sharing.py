@@ -77,17 +77,6 @@ def test_an_equal_sentence_comes_from_the_cache_with_no_wait_in_its_times() -> N
     asyncio.run(scenario())
 
 
-def test_without_bytes_everything_is_computed() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        async with engine_of(runner, cache_bytes=0) as engine:
-            for _ in range(2):
-                assert texts_of(await engine.translate([sentence("a")] * 3)) == ["A"] * 3
-            assert (len(runner.admitted), engine.num_cached_bytes) == (6, 0)
-
-    asyncio.run(scenario())
-
-
 def test_other_options_are_computed_again() -> None:
     async def scenario() -> None:
         runner = FakeRunner()
@@ -179,38 +168,6 @@ def test_a_deadline_of_one_does_not_end_the_others(is_first: bool) -> None:
             runner.gate.set()
             assert texts_of(await patient) == ["ABC"]
             assert len(runner.admitted) == 1
-
-    asyncio.run(scenario())
-
-
-def test_after_a_deadline_that_all_missed_nothing_is_cached_or_joined() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        runner.gate.clear()
-        async with engine_of(runner) as engine:
-            hurried = asyncio.create_task(engine.translate([sentence("abc")] * 2, 0.02))
-            assert {o.error.code for o in await hurried if o.error} == {"deadline"}
-            late = asyncio.create_task(engine.translate([sentence("abc")]))
-            await asyncio.sleep(0)
-            runner.gate.set()
-            assert texts_of(await late) == ["ABC"]
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-
-    asyncio.run(scenario())
-
-
-def test_errors_are_told_to_all_and_not_cached() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        runner.gate.clear()
-        async with engine_of(runner) as engine:
-            calls = [asyncio.create_task(engine.translate([sentence("abc")])) for _ in range(3)]
-            await eventually(runner.is_stepping.is_set)
-            runner.fail_next_step = True
-            runner.gate.set()
-            for [outcome] in await asyncio.gather(*calls):
-                assert outcome.error is not None
-            assert texts_of(await engine.translate([sentence("abc")])) == ["ABC"]
 
     asyncio.run(scenario())
 
@@ -325,42 +282,6 @@ def test_a_draining_engine_serves_no_hit() -> None:
                 await engine.translate([sentence("a")])
             outcomes = await engine.translate([sentence("a")], is_admitted=True)
             assert texts_of(outcomes) == ["A"]
-
-    asyncio.run(scenario())
-
-
-def test_what_draining_ends_gets_an_error_wherever_it_joined() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with engine_of(runner) as engine:
-            calls = [asyncio.create_task(engine.translate([sentence("a" * 30)])) for _ in range(3)]
-            await eventually(runner.is_stepping.is_set)
-            engine.refuse_new_work()
-            runner.gate.set()
-            await asyncio.to_thread(engine.stop)
-            for [outcome] in await asyncio.gather(*calls):
-                assert isinstance(outcome.error, Draining) or texts_of([outcome]) == ["A" * 30]
-
-    asyncio.run(scenario())
-
-
-def test_times_of_one_that_joined_add_up_to_its_own_wait() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        runner.gate.clear()
-        async with engine_of(runner) as engine:
-            first = asyncio.create_task(engine.translate([sentence("abc")]))
-            await eventually(runner.is_stepping.is_set)
-            await asyncio.sleep(0.05)
-            second = asyncio.create_task(engine.translate([sentence("abc")]))
-            await asyncio.sleep(0.02)
-            runner.gate.set()
-            [leader], [joined] = await asyncio.gather(first, second)
-            ends = [o.arrived + o.queue + o.encode + o.decode for o in (leader, joined)]
-            assert ends[0] == pytest.approx(ends[1])
-            assert joined.arrived > leader.arrived + 0.04
-            assert min(joined.queue, joined.encode, joined.decode) >= 0
 
     asyncio.run(scenario())
 

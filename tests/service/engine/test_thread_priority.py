@@ -7,11 +7,9 @@ import os
 import threading
 from collections.abc import Sequence
 
-import pytest
-
 from model.decoding.sentence import StepResult
 from service.engine.engine import Engine, EngineLimits
-from service.engine.worker import NICENESS, lower_own_priority
+from service.engine.worker import NICENESS
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner, sentence, texts_of
 
@@ -45,15 +43,3 @@ def test_a_worker_is_nicer_than_the_event_loop_and_leaves_that_as_it_is() -> Non
     asyncio.run(scenario())
     assert niceness_of_this_thread() == before
     assert runner.niceness == min(before + NICENESS, 19)
-
-
-def test_a_worker_serves_where_the_system_refuses_to_change_priorities(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(*_: int) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "setpriority", refuse)
-    before = niceness_of_this_thread()
-    lower_own_priority()
-    assert niceness_of_this_thread() == before

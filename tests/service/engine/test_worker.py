@@ -14,7 +14,6 @@ import pytest
 from service.engine.engine import Engine, EngineLimits
 from service.engine.interfaces import Runner
 from service.engine.worker import Worker
-from service.errors import NotReady
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
@@ -95,17 +94,6 @@ def test_a_list_is_dealt_out_and_comes_back_in_its_order() -> None:
     asyncio.run(scenario())
 
 
-def test_in_a_list_too_hypotheses_count() -> None:
-    async def scenario() -> None:
-        async with held(2) as (runners, engine, _):
-            open_gates(runners)
-            given = [sentence("wide", beam_size=3), *[sentence("a")] * 3]
-            await engine.translate(given)
-        assert [len(runner.admitted) for runner in runners] == [1, 3]
-
-    asyncio.run(scenario())
-
-
 def test_what_is_streamed_is_begun_in_its_order() -> None:
     async def scenario() -> None:
         async with held(2) as (runners, engine, _):
@@ -141,25 +129,6 @@ def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> None:
     asyncio.run(scenario())
 
 
-def test_workers_of_different_engines_share_the_cores_too() -> None:
-    async def scenario() -> None:
-        one, other = FakeRunner(), FakeRunner()
-        other.gate.clear()
-        busy_workers: set[Worker] = set()
-        async with (
-            engine_of([lambda: one], busy_workers) as engine,
-            engine_of([lambda: other], busy_workers) as busy,
-        ):
-            task = asyncio.create_task(busy.translate([sentence("a")]))
-            await eventually(other.is_stepping.is_set)
-            await engine.translate([sentence("b")])
-            other.gate.set()
-            await task
-        assert set(one.sharers) == {2}
-
-    asyncio.run(scenario())
-
-
 def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
     async def scenario() -> None:
         broken, healthy, new = FakeRunner(), FakeRunner(), FakeRunner()
@@ -174,20 +143,6 @@ def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() ->
             await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert texts_of(await engine.translate(given)) == ["C", "D"]
             await eventually(lambda: new.num_steps > 0 or healthy.num_steps > 3)
-
-    asyncio.run(scenario())
-
-
-def test_while_a_worker_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
-    async def scenario() -> None:
-        broken, healthy = FakeRunner(), FakeRunner()
-        broken.fail_next_step = broken.fail_release = True
-        attempts = [broken]
-        async with engine_of([attempts.pop, lambda: healthy]) as engine:
-            await engine.translate([sentence("a")])
-            for text in ("b", "c", "d"):
-                assert texts_of(await engine.translate([sentence(text)])) == [text.upper()]
-            assert engine.is_ready
 
     asyncio.run(scenario())
 
@@ -262,17 +217,6 @@ def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
             (outcome,) = await task
             assert outcome.error
             assert outcome.error.code == "deadline"
-
-    asyncio.run(scenario())
-
-
-def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
-    async def scenario() -> None:
-        async with engine_of([FakeRunner, FakeRunner]) as engine:
-            engine.stop()
-            with pytest.raises(NotReady):
-                await engine.translate([sentence("a"), sentence("b")])
-            assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
 
     asyncio.run(scenario())
 

@@ -78,24 +78,3 @@ def test_a_key_is_needed_only_where_the_server_says_so(serve: Serve) -> None:
     assert {} in document["paths"]["/translate"]["post"]["security"]
     document = serve(api_keys="required").get("/openapi.json").json()
     assert {} not in document["paths"]["/translate"]["post"]["security"]
-
-
-def test_a_server_without_keys_describes_none(client: TestClient) -> None:
-    document = client.get("/openapi.json").json()
-    assert "securitySchemes" not in document["components"]
-    assert "security" not in document["paths"]["/translate"]["post"]
-
-
-def test_every_operation_belongs_to_one_group(serve: Serve) -> None:
-    document = serve(suggestions=True).get("/openapi.json").json()
-    tags = {
-        path: [tag for operation in operations.values() for tag in operation["tags"]]
-        for path, operations in document["paths"].items()
-    }
-    assert {tag for some in tags.values() for tag in some} == {
-        *("Translation", "Glossaries", "LibreTranslate", "Operation")
-    }
-    assert tags["/translate"] == ["Translation"]
-    assert tags["/suggest"] == ["LibreTranslate"]
-    assert set(tags["/glossaries"]) == {"Glossaries"}
-    assert set(tags["/health/ready"]) == {"Operation"}

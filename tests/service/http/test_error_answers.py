@@ -114,8 +114,3 @@ def test_the_list_of_all_errors_has_it(kind: type[ServiceError]) -> None:
     assert kind.code in line or kind is LimitExceeded
     if kind.retry_after_seconds is not None:
         assert "Retry-After" in line
-
-
-def test_each_error_has_a_code_of_its_own() -> None:
-    codes = [kind.code for kind in ERRORS if kind.__name__ != "ClientGone"]  # never sent
-    assert len(set(codes)) == len(codes)

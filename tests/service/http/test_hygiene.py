@@ -12,9 +12,8 @@ from fastapi.testclient import TestClient
 from starlette.routing import BaseRoute
 
 from service.app import create_app
-from service.settings import Settings, read_settings
+from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
-from tests.service.served import served
 
 FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
 HEADERS = (
@@ -43,33 +42,11 @@ def test_every_answer_tells_browsers_what_they_may_not_do(
     assert all(len(headers.get_list(name)) == 1 for name in HEADERS)
 
 
-def test_an_answer_of_the_protocol_itself_tells_them_too() -> None:
-    app = create_app(Settings(), [fake_model(FakeRunner())])
-    with served(app) as server, server.connect() as client:
-        client.sendall(b"nonsense\r\n\r\n")
-        answer = client.recv(65536).decode().lower()
-    assert all(f"\n{name.lower()}: " in answer for name in HEADERS)
-
-
-def test_the_documentation_can_be_switched_off() -> None:
-    with TestClient(create_app(Settings(api_docs=False), [fake_model(FakeRunner())])) as client:
-        for path in ("/docs", "/docs/start.js", "/openapi.json", "/spec"):
-            assert client.get(path).status_code == 404
-        refused = client.put("/languages")
-        assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
-
-
 @pytest.mark.parametrize(
     ("path", "methods"),
     [
         ("/translate", "POST"),
-        ("/glossaries", "GET, HEAD, POST"),
-        ("/glossaries/mine", "DELETE, GET, HEAD, PUT"),
-        ("/v2/glossaries", "GET, HEAD, POST"),
         ("/v2/glossaries/mine", "DELETE, GET, HEAD"),
-        ("/v2/glossaries/mine/entries", "GET, HEAD"),
-        ("/language/translate/v2", "GET, HEAD, POST"),
-        ("/language/translate/v2/languages", "GET, HEAD, POST"),
         ("/download_file/mine.txt", "GET, HEAD"),
     ],
 )
@@ -139,15 +116,3 @@ def test_metrics_can_have_a_port_of_their_own() -> None:
         for path in ("/", "/languages", "/docs", "/metrics/"):
             assert inner.get(path).status_code == 404
         assert inner.post("/translate", json=FIELDS).json()["code"] == "not_found"
-
-
-@pytest.mark.parametrize("given", [{"api_keys": "optional"}, {"suggestions": "true"}])
-def test_what_is_stored_needs_a_database(given: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="needs the setting database"):
-        read_settings(Settings, given)
-
-
-@pytest.mark.parametrize("proxy", ["*", "proxy.example", "10.0.0.1/8", "1.2.3.4.5"])
-def test_a_trusted_proxy_is_an_address_or_a_network(proxy: str) -> None:
-    with pytest.raises(ValueError, match="setting trusted_proxies: .* an address or a network"):
-        read_settings(Settings, {"trusted_proxies": proxy})

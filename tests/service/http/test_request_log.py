@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import structlog
 from fastapi.testclient import TestClient
-from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
 from service.observability.logs import configure_logs
@@ -55,20 +54,6 @@ def test_a_request_is_one_line_of_json_without_its_text(
     assert (line["models"], line["sentences"]) == (["fake"], 3)
     assert line["target_tokens"] == 2 * len(f"{SECRET} one.") + 1
     assert line["max_decode_seconds"] + line["max_queue_seconds"] <= line["seconds"]
-
-
-def test_a_requests_line_is_written_as_all_others_are(
-    client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    configure_logs("info", "json", sys.stderr)
-    client.get("/languages")
-    (line,) = requests(capsys)
-    assert next(iter(line)) == "event"
-    stamps = {name: line.pop(name) for name in ("event", "level", "logger", "timestamp")}
-    logging.getLogger(stamps["logger"]).info(stamps["event"], extra=line)
-    (other,) = requests(capsys)
-    assert other["timestamp"] > stamps["timestamp"]
-    assert other == line | stamps | {"timestamp": other["timestamp"]}
 
 
 def test_a_refused_request_is_logged_with_its_outcome(
@@ -120,35 +105,6 @@ def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
     assert SECRET not in json.dumps(logged)
 
 
-def test_a_websocket_that_is_refused_is_logged(
-    client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    configure_logs("info", "json", sys.stderr)
-    headers = {"X-Request-ID": "ws", "Origin": "https://other.example"}
-    with (
-        pytest.raises(WebSocketDenialResponse),
-        client.websocket_connect("/translate/stream", headers=headers),
-    ):
-        pass
-    (line,) = requests(capsys)
-    assert (line["request_id"], line["endpoint"]) == ("ws", "/translate/stream")
-    assert (line["status"], line["outcome"]) == (403, "rejected")
-
-
-def test_a_stream_that_fails_is_logged_as_failed(
-    runner: FakeRunner, client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    configure_logs("info", "json", sys.stderr)
-    runner.fail_next_step = True
-    client.post(
-        "/translate",
-        json={"q": "ab", "source": "en", "target": "de"},
-        headers={"Accept": "text/event-stream"},
-    )
-    (line,) = requests(capsys)
-    assert (line["outcome"], line["status"]) == ("error", 500)
-
-
 def test_an_unforeseen_error_is_logged_with_its_place_but_no_values(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -168,20 +124,3 @@ def test_an_unforeseen_error_is_logged_with_its_place_but_no_values(
     frames = failure["exception"][0]["frames"]
     assert frames[-1]["name"] == "broken"
     assert SECRET not in json.dumps(failure)
-
-
-def test_on_a_terminal_the_log_is_text(capsys: pytest.CaptureFixture[str]) -> None:
-    configure_logs("info", "text", sys.stderr)
-    logging.getLogger("x").info("up", extra={"port": 8000})
-    assert "up" in (line := capsys.readouterr().err)
-    assert "port=8000" in line
-    assert not line.startswith("{")
-
-
-def test_an_errors_traceback_is_readable_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    configure_logs("info", "text", sys.stderr)
-    try:
-        raise ValueError("boom")
-    except ValueError:
-        logging.getLogger("x").exception("broken")
-    assert 'raise ValueError("boom")\nValueError\n' in capsys.readouterr().err

@@ -12,7 +12,6 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
-from tests.service.http.routes.injection import break_stream
 
 HEADERS = {"Accept": "text/event-stream"}
 
@@ -82,16 +81,6 @@ def test_a_sentence_that_fails_ends_the_stream_with_an_error_event(
 
 class Injected(Exception):
     """What nobody foresaw."""
-
-
-def test_pieces_that_break_end_the_stream_with_an_error_event(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    break_stream(monkeypatch, Injected(), at_end=False)
-    given = {"q": "one", "source": "en", "target": "de", "beam_size": 1}
-    response = client.post("/translate", json=given, headers=HEADERS)
-    assert [name for name, _ in events_of(response.text)] == ["token", "error"]
-    assert "Injected" in caplog.text
 
 
 @pytest.mark.parametrize("is_broken", [False, True])

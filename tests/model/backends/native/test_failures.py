@@ -13,9 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.backends.native import PackedModel, library
+from model.backends.native import PackedModel
 from model.backends.native.weights import WeightError
-from model.decoding.slot_options import SlotOptions
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer
 from tests.model.backends.test_networks import VARIANTS
@@ -165,16 +164,3 @@ def test_a_process_without_memory_gets_an_error_and_goes_on(part: str) -> None:
         timeout=240,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def test_the_options_of_a_slot_lie_where_the_compiled_search_reads_them() -> None:
-    allocator = library._compiled_layout(library.required_library())
-    options = SlotOptions(2, torch.device("cpu"))
-    structs = ("SlotIntegers", "SlotNumbers", "SlotFlags")
-    for struct, table in zip(structs, options.tables, strict=True):
-        assert allocator[struct][1] == table[0].nbytes
-        for name, (offset, size) in allocator.items():
-            if name.startswith(f"{struct}."):
-                column = getattr(options, name.partition(".")[2])
-                assert column.data_ptr() - table.data_ptr() == offset
-                assert column.itemsize == size

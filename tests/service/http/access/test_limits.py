@@ -103,20 +103,6 @@ def test_requests_at_the_same_time_are_bounded_and_their_places_come_back(
     assert not server.app.state.server.access._num_at_once
 
 
-def test_a_client_that_does_not_send_its_body_holds_a_place_and_is_counted(serve: Serve) -> None:
-    server = serve(concurrent_requests=1, requests_per_minute=2)
-    access = server.app.state.server.access
-    with server.connect() as client:
-        client.sendall(
-            b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
-            b"Content-Type: application/json\r\n\r\n{"
-        )
-        until(lambda: bool(access._num_at_once))
-        assert translate(server).json()["code"] == "too_many_at_once"
-    until(lambda: not access._num_at_once)
-    assert [translate(server).status_code for _ in range(2)] == [200, 429]
-
-
 def test_what_the_quota_leaves_goes_to_one_of_two_that_race_for_it(
     serve: Serve, make_key: MakeKey, runner: FakeRunner
 ) -> None:
@@ -307,31 +293,3 @@ def test_messages_of_a_websocket_are_counted_like_requests(serve: Serve) -> None
             codes.append(answer.get("code", "final"))
         assert codes == ["final", "final", "too_many_requests"]
         assert answer["retry_after"] >= 1
-
-
-def test_messages_that_cannot_be_read_are_counted_too(serve: Serve) -> None:
-    server = serve(requests_per_minute=3)
-    with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:  # the first
-        codes = []
-        for message in ("{", "[]", '{"id": []}'):
-            socket.send(message)
-            codes.append(json.loads(socket.recv())["code"])
-    assert codes == ["invalid_json", "invalid_message", "too_many_requests"]
-
-
-def test_messages_at_the_same_time_are_bounded_and_their_places_come_back(
-    serve: Serve, runner: FakeRunner
-) -> None:
-    server = serve(concurrent_requests=1)
-    runner.gate.clear()
-    try:
-        with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:
-            socket.send(json.dumps({"id": 1, **FIELDS}))
-            until(lambda: server.app.state.server.dispatcher.num_in_progress == 1)
-            socket.send(json.dumps({"id": 2, **FIELDS}))
-            assert json.loads(socket.recv())["code"] == "too_many_at_once"
-            socket.send(json.dumps({"id": 1, "cancel": True}))
-            assert json.loads(socket.recv())["code"] == "cancelled"
-            until(lambda: not server.app.state.server.access._num_at_once)
-    finally:
-        runner.gate.set()

@@ -14,10 +14,7 @@ from starlette.routing import BaseRoute
 from websockets.sync.client import connect
 
 from service.http.models import RequestModel
-from service.http.routes.deepl import DeepLRequest, DocumentRequest, TextRequest
-from service.http.routes.files import FileRequest
-from service.http.schemas import TranslateRequest
-from service.stores.api_key import EVERYBODY, KeyOptions, Owner
+from service.stores.api_key import EVERYBODY, KeyOptions
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore
 from service.translation.glossary import GlossaryEntry
@@ -110,12 +107,6 @@ def models(parent: type[RequestModel] = RequestModel) -> Iterator[type[RequestMo
 def alike(found: tuple[int, str], name: str) -> tuple[int, str]:
     """The answer without what differs from request to request."""
     return found[0], UUID.sub("ID", VARYING.sub("", found[1].replace(name, "ID")))
-
-
-def test_every_field_that_names_a_glossary_is_tried() -> None:
-    naming = {m for m in models() if {"glossary", "glossary_id"} & set(m.model_fields)}
-    own = {TranslateRequest, FileRequest}
-    assert naming == {*own, DeepLRequest, TextRequest, DocumentRequest}
 
 
 class Stored(NamedTuple):
@@ -241,13 +232,3 @@ def test_an_owner_has_room_for_so_many_glossaries_and_terms(
     assert put(other, "c", 5)[0] == 201
     assert answer("DELETE", f"{server.url}/glossaries/a", one)[0] == 204
     assert put(one, "c", 2)[0] == 201
-
-
-def test_a_command_names_a_keys_glossary_by_both(serve: Serve, make_key: MakeKey) -> None:
-    key = make_key()
-    server = serve(api_keys="required")
-    answer("POST", f"{server.url}/glossaries", key, json=PETS)
-    stored: GlossaryStore = server.app.state.server.glossaries
-    (found,) = stored.all(EVERYBODY)
-    qualified = Owner(found.owner).qualified("pets")
-    assert stored.get(qualified, EVERYBODY) == found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,13 +39,6 @@ def test_the_attention_of_a_sentence_has_rows_and_columns_with_names(client: Tes
     assert sentence["alignment"]
 
 
-def test_a_stream_gives_it_in_its_last_message(client: TestClient) -> None:
-    headers = {"accept": "text/event-stream"}
-    streamed = client.post("/translate", json={**BODY, "q": "Hi"}, headers=headers)
-    final = json.loads(streamed.text.split("data: ")[-1])
-    assert len(final["details"][0]["sentences"][0]["attention"]["memory"][0][0]) == 3
-
-
 @pytest.mark.parametrize(
     ("text", "count"), [("Hi. Ho.", 2), ("", 0), ("1234", 0), (["Hi.", "Ho."], 2)]
 )
@@ -77,14 +69,6 @@ def serve(inspected: InspectedModel) -> Iterator[TestClient]:
     model = dataclasses.replace(fake_model(FakeRunner()), inspected=inspected)
     with TestClient(create_app(Settings(), [model])) as client:
         yield client
-
-
-def test_a_model_too_large_to_be_loaded_again_refuses() -> None:
-    for client in serve(InspectedModel(FAKE_CONFIG, None, None)):
-        assert refused(client, q="Hi") == (
-            'details must be true or false, got "attention", for which this model is too large'
-        )
-        assert client.post("/translate", json={**BODY, "q": "Hi", "details": True}).is_success
 
 
 def test_many_that_ask_wait_for_each_other_and_the_rest_are_refused() -> None:

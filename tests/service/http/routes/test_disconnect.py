@@ -92,26 +92,3 @@ def test_work_ends_with_the_client_and_the_task_goes_on(
         assert task.cancelling() == 0
 
     asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("is_client_gone_too", [False, True])
-def test_a_cancellation_from_outside_stays_one(is_client_gone_too: bool) -> None:
-    async def scenario() -> None:
-        leaving = asyncio.Event()
-
-        async def receive() -> dict[str, Any]:
-            await leaving.wait()
-            return await hang_up()
-
-        request = request_that(receive)
-        task = asyncio.ensure_future(until_disconnected(request, asyncio.Event().wait()))
-        await asyncio.sleep(0.001)
-        if is_client_gone_too:
-            leaving.set()
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await num_other_tasks() == 0
-
-    asyncio.run(scenario())

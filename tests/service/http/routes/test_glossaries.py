@@ -57,53 +57,14 @@ def test_terms_of_a_request_reach_the_sentences_that_have_them(client: TestClien
     assert client.get(file["translatedFileUrl"]).content == b"A DOG.[Hund]"
 
 
-def test_streams_have_terms(client: TestClient) -> None:
-    with client.websocket_connect("/translate/stream") as socket:
-        socket.send_json({"id": 1, **ASKED, "glossary": TERMS})
-        while (message := socket.receive_json())["type"] == "token":
-            pass
-        assert message["translatedText"] == "A DOG.[Hund]"
-    events = client.post(
-        "/translate", json={**ASKED, "glossary": TERMS}, headers={"Accept": "text/event-stream"}
-    )
-    assert "A DOG.[Hund]" in events.text
-
-
-def test_kept_strings_have_no_terms(client: TestClient) -> None:
-    assert ask(client, keep="dog", glossary=TERMS).json()["translatedText"].count("[Hund]") == 0
-    page = "<p>A <span translate='no'>dog</span> and a <b>cat</b>.</p>"
-    translated = ask(client, q=page, format="html", glossary=TERMS).json()["translatedText"]
-    assert "[Hund]" not in translated
-    assert "<b>" in translated
-
-
-def test_a_term_that_the_translation_lacks_is_among_the_checks(
-    client: TestClient, runner: FakeRunner
-) -> None:
-    def checks(text: str) -> list[dict[str, Any]]:
-        (detail,) = ask(client, q=text, glossary=TERMS, details=True).json()["details"]
-        return [check for sentence in detail["sentences"] for check in sentence["checks"]]
-
-    assert checks("A dog.") == []
-    runner.garbled["[Hund]"] = "[]"
-    (lost,) = checks("The dog.")
-    assert (lost["kind"], lost["source"]) == ("term", ["dog"])
-
-
 @pytest.mark.parametrize(
     ("glossary", "message"),
     [
         ([{"source": "", "target": "a"}], "1 to 200 characters"),
-        ([{"source": "a", "target": "b" * 201}], "1 to 200 characters"),
         ([{"source": "a"}], "glossary must be"),
-        ([{"source": "a", "target": "b", "case_sensitive": 1}], "glossary must be"),
         ([TERMS[0]] * 1001, "at most 1000 terms"),
-        ("[", "valid JSON"),
         ("", "glossary must be"),
-        (5, "glossary must be"),
         ({"source": "a", "target": "b"}, "glossary must be"),
-        ([{"source": "dog", "target": "пёс"}], "cannot write the target"),
-        ([{"source": "dog", "target": "x" * 200}, {"source": "a", "target": "y" * 200}], "at most"),
     ],
 )
 def test_a_wrong_glossary_is_refused(client: TestClient, glossary: object, message: str) -> None:
@@ -117,16 +78,6 @@ def test_a_glossary_does_not_go_with_sampling_or_a_pivot(client: TestClient) -> 
     answer = ask(client, q="一只狗。", source="zh", glossary=TERMS)
     assert answer.status_code == 422
     assert "from zh to de, because that goes through en" in answer.json()["error"]
-
-
-def test_a_megabyte_is_refused(client: TestClient) -> None:
-    many = [{"source": f"w{i}", "target": "x" * 20} for i in range(20_000)]
-    assert ask(client, glossary=many).status_code == 413
-
-
-def test_null_and_an_empty_list_are_no_glossary(client: TestClient) -> None:
-    for glossary in (None, []):
-        assert ask(client, glossary=glossary).json()["translatedText"] == "A DOG."
 
 
 def test_without_a_database_the_setting_is_named(client: TestClient) -> None:
@@ -173,13 +124,8 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
     ("fields", "status"),
     [
         ({"name": ""}, 400),
-        ({"name": "a\nb"}, 422),
         ({"name": "a" * 1025}, 422),
-        ({"source": "xx"}, 400),
         ({"source": "zh"}, 422),
-        ({"entries": []}, 422),
-        ({"entries": "dog"}, 422),
-        ({"entries": [{"source": "a", "target": ""}]}, 422),
     ],
 )
 def test_a_wrong_glossary_is_not_stored(
@@ -201,22 +147,6 @@ def test_a_broken_file_is_not_stored(stored: TestClient) -> None:
             headers={"Content-Type": media_type},
         )
         assert answer.status_code == status
-
-
-def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
-    given = {"name": "n", "source_lang": "EN", "target_lang": "DE", "entries": "dog\tHund"}
-    made = stored.post("/v2/glossaries", json={**given, "entries_format": "tsv"}).json()
-    assert (made["ready"], made["entry_count"]) == (True, 1)
-    key = made["glossary_id"]
-    assert stored.get(f"/v2/glossaries/{key}/entries").text == "dog\tHund\n"
-    fields = {"text": ["A dog."], "target_lang": "DE", "glossary_id": key}
-    answer = stored.post("/v2/translate", json={**fields, "source_lang": "EN"}).json()
-    assert answer["translations"][0]["text"] == "A DOG.[Hund]"
-    assert "source_lang" in stored.post("/v2/translate", json=fields).json()["message"]
-    assert stored.get("/v2/glossaries/x").status_code == 400
-    assert stored.delete(f"/v2/glossaries/{key}").status_code == 204
-    pairs = stored.get("/v2/glossary-language-pairs").json()["supported_languages"]
-    assert {"source_lang": "en", "target_lang": "de"} in pairs
 
 
 def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:

@@ -118,14 +118,6 @@ def test_details_are_of_the_sentence_as_it_reads(client: TestClient) -> None:
         assert words in [("Open", "OPEN"), ("{name}", "{name}"), ("go", "GO"), ("&", "&")]
 
 
-def test_alternatives_are_whole_too(client: TestClient, runner: FakeRunner) -> None:
-    answer = ask(client, q="one {a}. two", alternatives=1)
-    assert answer == {"translatedText": "ONE {a}. TWO", "alternatives": ["ONE {a}.* TWO*"]}
-    runner.garbled = {"40713.*": ".*"}
-    answer = ask(client, q="six {a}. two", alternatives=1)
-    assert answer == {"translatedText": "SIX {a}. TWO", "alternatives": ["SIX {a}. TWO*"]}
-
-
 def test_a_sentence_in_capitals_is_translated_in_small_letters(
     client: TestClient, runner: FakeRunner
 ) -> None:
@@ -144,11 +136,6 @@ def test_only_sentences_without_tags_and_kept_strings_are_sent_by_the_token(
     counts = Counter(data["segment"] for _, data in events[:-1])
     assert counts[0] > 3
     assert counts[1] == counts[2] == 1
-
-
-def test_a_prefix_begins_the_translation_of_a_marked_sentence(client: TestClient) -> None:
-    answer = ask(client, q="<b>one</b> two", format="html", target_prefix="So ")
-    assert answer["translatedText"].replace("<b>", "").replace("</b>", "") == "So ONE TWO"
 
 
 @pytest.fixture(scope="module")
@@ -211,14 +198,6 @@ def test_what_does_not_match_is_told_in_details(
     ]
 
 
-def test_the_checks_of_a_pivot_are_told_with_it(client: TestClient, runner: FakeRunner) -> None:
-    runner.garbled = {"2013": "2014"}
-    answer = by_json(client, q="2013年。", source="zh", details=True)
-    found, of_language = answer["details"][0]["pivot"]["checks"]
-    assert (found["source"], found["target"]) == (["2013"], ["2014"])
-    assert of_language["kind"] == "language"
-
-
 @pytest.mark.parametrize("post", [by_json, by_events])
 @pytest.mark.parametrize(
     ("garbled", "q", "kept"),
@@ -241,11 +220,3 @@ def test_a_string_that_the_model_loses_is_put_back(
     runner.garbled = garbled
     found = post(client, q=q)["translatedText"]
     assert [found.count(string) for string in kept] == [1] * len(kept)
-
-
-def test_a_link_on_a_symbol_is_not_shown_to_the_network(
-    client: TestClient, runner: FakeRunner
-) -> None:
-    """Networks lose the sign of a permanent link, or move it out of the link."""
-    ask(client, q="<h2>one <a href=#x>#</a></h2>", format="html")
-    assert ["".join(map(chr, sent[1:-1])) for sent in runner.admitted] == ["one"]

@@ -50,14 +50,6 @@ def test_sentences_end_where_the_request_says(
     assert (sentences(answer), answer["translatedText"]) == (expected, text)
 
 
-def test_a_line_break_between_sentences_stays(client: TestClient) -> None:
-    q = "one day.\nTwo days. "
-    for split in (True, "nonewlines"):
-        assert ask(client, q=q, source="en", target="de", split_sentences=split)[
-            "translatedText"
-        ] == ("ONE DAY.\nTWO DAYS. ")
-
-
 def test_html_may_be_one_sentence_a_block(client: TestClient) -> None:
     q = "<p>One <b>day.</b> Two days.</p><p>It is.</p>"
     answer = ask(

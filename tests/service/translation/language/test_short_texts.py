@@ -7,11 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.translation.language.short_texts import (
-    MAX_WORDS,
     OTHER,
     ShortTexts,
-    trigrams_of,
-    words_of,
 )
 
 TABLE = ShortTexts(
@@ -22,12 +19,6 @@ TABLE = ShortTexts(
     weights=(0.5, 0.5, 1.0, 0.5, 0.0, 0.0, 0.0),
 )
 SCORES = {"en": 0.25, "de": 0.25, "zh": 0.25, "fr": 0.2, "nl": 0.05}
-
-
-def test_words_are_in_small_letters_and_each_chinese_character_is_one() -> None:
-    assert words_of("Was IST das, 你好?") == ["was", "ist", "das", "你", "好"]
-    assert words_of("don’t 1.5 C++") == ["don’t", "c"]
-    assert trigrams_of("an") == ["^an", "an$"]
 
 
 @pytest.mark.parametrize(("text", "best"), [("the", "en"), ("Die!", "de"), ("我", "zh")])
@@ -48,24 +39,8 @@ def test_a_script_excludes_languages() -> None:
     assert set(TABLE.features("the 我", SCORES) or ()) == {"en", "de", "zh", OTHER}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "12", "привет", "the привет", "ありがとう", "die " * (MAX_WORDS + 1), "x" * 81]
-)
-def test_of_other_scripts_and_longer_texts_it_says_nothing(text: str) -> None:
-    assert TABLE.features(text, SCORES) is None
-    assert TABLE.probabilities(text, SCORES) is SCORES
-
-
 @given(st.text(max_size=90))
 def test_probabilities_sum_to_one(text: str) -> None:
     found = TABLE.probabilities(text, SCORES)
     assert sum(found.values()) == pytest.approx(1)
     assert all(0 <= value <= 1 for value in found.values())
-
-
-def test_the_table_of_the_package_is_small_and_complete() -> None:
-    table = ShortTexts.load()
-    assert list(table.languages) == ["en", "de", "zh"]
-    assert len(table.weights) == 4 + len(table.languages)
-    assert all(len(row) == len(table.languages) for row in table.words.values())
-    assert all(len(row) == len(table.languages) + 1 for row in table.trigrams.values())

