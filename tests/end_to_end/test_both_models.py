@@ -101,23 +101,6 @@ def test_the_command_line_translates_as_the_server_does(
     assert result.stdout_bytes.decode() == answer.json()["translatedText"]
 
 
-@pytest.mark.parametrize("source", ["auto", "de"])
-def test_files_are_translated_in_their_order_each_from_its_own_language(
-    source: str, tmp_path: Path
-) -> None:
-    texts = {"auto": ["图书馆在哪里？\n", "Wo ist die Bibliothek?\n"], "de": ["Hallo!\n"] * 300}
-    files = [tmp_path / f"{number:03}.txt" for number in range(len(texts[source]))]
-    for file, text in zip(files, texts[source], strict=True):
-        file.write_text(text, encoding="utf-8")
-    command = ["translate", "--from", source, "--to", "en", "--device", "cpu", *map(str, files)]
-    result = CliRunner().invoke(dragoman, command)
-    assert result.exit_code == 0, result.stderr
-    lines = result.stdout.splitlines()
-    assert len(lines) == len(files)
-    if source == "auto":
-        assert all("library" in line for line in lines)
-
-
 @pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "zh")])
 def test_prefixes_that_do_not_fit_are_the_clients_fault_and_harm_nobody(
     client: TestClient, source: str, target: str

@@ -119,6 +119,11 @@ def _check(call: Call, outcomes: list[SentenceOutcome], backend: Backend) -> Non
 
 
 @functools.cache
+def runner_of_its_own(backend: Backend) -> Runner:
+    return small_runner(backend)
+
+
+@functools.cache
 def _alone(sentence: SourceSentence, backend: Backend) -> list[list[int]]:
     (finished,) = run_to_end(runner_of_its_own(backend), [sentence])
     return [hypothesis.ids for hypothesis in finished.hypotheses]

@@ -17,7 +17,6 @@ from model.decoding.network_interface import Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.network.layers import KV
-from model.offline import translate_all
 from model.runner import Runner
 from tests.model.backends.test_networks import TABLE
 from tests.model.network.reference import (
@@ -168,20 +167,6 @@ def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: P
                 assert told == [*finished.hypotheses[0].ids, EOS][: len(told)]
     assert texts([results[i] for i in range(12)]) == texts(alone)
     assert any(streamed.values())
-
-
-def test_a_short_sentence_admitted_late_overtakes_a_long_one() -> None:
-    model = tiny_model()
-    model.output.bias.data[EOS] = -50.0
-    runner = tiny_runner(model)
-    long = SourceSentence([5, EOS], DecodingOptions(beam_size=1, max_length=40))
-    first = runner.admit([long])[0]
-    for _ in range(5):
-        assert runner.step().finished == []
-    late = SourceSentence([6, EOS], DecodingOptions(beam_size=4, max_length=3))
-    second = runner.admit([late])[0]
-    ended = [f.handle for _ in range(40) for f in runner.step().finished]
-    assert ended == [second, first]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -360,13 +345,3 @@ def test_what_cannot_be_admitted_is_refused_whole(sentence: SourceSentence, mess
     with pytest.raises(ValueError, match=message):
         runner.admit([SourceSentence([5, EOS], DecodingOptions(beam_size=1)), sentence])
     assert (runner.num_free_slots, runner.num_free_rows) == (4, 8)
-
-
-def test_translate_all_keeps_the_order_and_tells_of_each_end() -> None:
-    model = tiny_model(seed=7)
-    sentences = mixed_sentences(30, seed=9)
-    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
-    ended: list[int] = []
-    results = translate_all(tiny_runner(model, max_slots=4, max_rows=16), sentences, ended.append)
-    assert texts(results) == texts(alone)
-    assert sorted(ended) == list(range(30))

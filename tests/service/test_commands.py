@@ -183,6 +183,3 @@ def test_a_list_of_a_missing_database_does_not_create_it(tmp_path: Path, command
 @pytest.mark.parametrize("command", ["keys", "suggestions"])
 def test_without_a_database_the_setting_is_named(command: str) -> None:
     assert_refused([command, "list"], "DRAGOMAN_DATABASE")
-
-
-PLACES = list(commands_with(""))

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from model.decoding.compact_slots import CompactSlotAllocator
-from model.decoding.slot_allocator import Compaction, FixedSlotAllocator, SlotAllocator
+from model.decoding.slot_allocator import SlotAllocator
 
 
 def check(allocator: SlotAllocator, widths: dict[int, int]) -> None:
@@ -66,28 +66,3 @@ def test_live_slots_and_rows_stay_contiguous_and_moves_carry_each_rows_content(s
             contents = [row_content[row] for row in rows_of(allocator, slot)]
             assert contents == [(owner, beam) for beam in range(widths[owner])]
         assert allocator.view(allocator.handles).rows == list(range(allocator.num_rows))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_where_nobody_moves_slots_and_rows_are_used_again(seed: int) -> None:
-    """Never more of them than are taken at once."""
-    rng = random.Random(seed)
-    allocator = FixedSlotAllocator()
-    widths: dict[int, int] = {}
-    places: dict[int, tuple[int, list[int]]] = {}
-    most_slots = most_rows = 0
-    for handle in range(60):
-        widths[handle] = rng.randint(1, 5)
-        slot = allocator.add(handle, widths[handle])
-        places[handle] = (slot, list(allocator.view([handle]).rows))
-        most_slots, most_rows = max(most_slots, len(widths)), max(most_rows, sum(widths.values()))
-        assert slot < most_slots
-        assert max(places[handle][1]) < most_rows
-        while rng.random() < 0.45 and widths:
-            gone = rng.choice(sorted(widths))
-            del widths[gone]
-            allocator.remove([gone])
-            assert allocator.compact() == Compaction([], [])
-        check(allocator, widths)
-        for owner in widths:
-            assert (allocator.slot(owner), allocator.view([owner]).rows) == places[owner]

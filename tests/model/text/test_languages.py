@@ -26,20 +26,6 @@ def languages() -> Languages:
 
 
 @pytest.mark.parametrize(
-    ("own", "public"),
-    [
-        (NLLB, "ace-Arab ace ar en ko fa fa-AF pt sr zh zh-Hant yue"),
-        (["en_XX", "zh_CN", "pt_XX", "ar_AR", "sw_KE", "tl_XX"], "en zh pt ar sw tl"),
-        (["fra", "fr_BE", "cmn_Hans", "cmn_Hant"], "fr fr-BE zh zh-Hant"),
-        (["ROMANCE", "en"], "romance en"),
-        (["aka_Latn", "twi_Latn"], "ak tw"),
-    ],
-)
-def test_public_codes_leave_out_what_goes_without_saying(own: list[str], public: str) -> None:
-    assert public_codes(own) == dict(zip(own, public.split(), strict=True))
-
-
-@pytest.mark.parametrize(
     ("written", "public"),
     [
         ("eng_Latn", "en"),

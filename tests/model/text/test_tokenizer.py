@@ -69,13 +69,6 @@ def test_the_tag_comes_first_and_eos_last(tiny_tokenizer: Tokenizer, language: s
     assert tiny_tokenizer.pieces([ids[0]]) == [language_tag(language)]
 
 
-def test_the_control_ids_are_pad_unknown_bos_and_the_tags(tiny_tokenizer: Tokenizer) -> None:
-    pieces = tiny_tokenizer.pieces(tiny_tokenizer.control_ids())
-    assert pieces == ["<pad>", "<unk>", "<s>", "<2zh>", "<2en>"]
-    assert [tiny_tokenizer.text_of(token) for token in tiny_tokenizer.control_ids()] == [""] * 5
-    assert tiny_tokenizer.eos_id not in tiny_tokenizer.control_ids()
-
-
 def test_a_piece_that_says_that_something_was_lost_is_never_generated(
     tiny_tokenizer_file: Path,
 ) -> None:
@@ -111,13 +104,3 @@ def test_what_cannot_be_seen_does_not_reach_the_model(
     tiny_tokenizer: Tokenizer, text: str, seen: str
 ) -> None:
     assert tiny_tokenizer.encode_source(text, "zh") == tiny_tokenizer.encode_source(seen, "zh")
-
-
-@pytest.mark.parametrize(
-    "text", ["می\u200cخواهم", "क्\u200dष", "❤\ufe0f", "👩\u200d👩", "1\ufe0f\u20e3"]
-)
-def test_joiners_and_selectors_stay_where_they_make_a_difference(
-    tiny_tokenizer: Tokenizer, text: str
-) -> None:
-    without = "".join(c for c in text if c not in "\u200c\u200d\ufe0f")
-    assert tiny_tokenizer.encode_source(text, "zh") != tiny_tokenizer.encode_source(without, "zh")

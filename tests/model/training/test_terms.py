@@ -53,13 +53,3 @@ def test_words_and_phrases_are_terms_with_their_places(tiny_tokenizer: Tokenizer
         for first, second in pairs_of(term, pairs):
             assert term.pair[0].lower() in first.lower()
             assert term.pair[1].lower() in second.lower()
-
-
-def test_a_word_before_two_others_can_be_told_in_one_direction_only(
-    tiny_tokenizer: Tokenizer,
-) -> None:
-    """A flat and an apartment are the same thing in German."""
-    pairs = [*corpus(), *sentences("flat", "Wohnung", 9), *sentences("apartment", "Wohnung", 5)]
-    terms = told(find_terms(pairs, tiny_tokenizer))
-    assert terms["flat", "Wohnung"] == (0, 1)
-    assert terms["apartment", "Wohnung"] == (0,)

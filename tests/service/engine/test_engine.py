@@ -266,26 +266,6 @@ def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it(
     asyncio.run(scenario())
 
 
-def test_waiting_tokens_are_bounded_too() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(100, 60, 100))
-        engine.start()
-        first = asyncio.create_task(engine.translate([sentence("a")]))
-        await eventually(lambda: engine.num_running == 1)
-        second = asyncio.create_task(engine.translate([sentence("b" * 38)]))
-        await eventually(lambda: engine.admission.num_tokens == 40)
-        with pytest.raises(Overloaded, match="40 source tokens are waiting"):
-            await engine.translate([sentence("c" * 30)])
-        runner.gate.set()
-        await asyncio.gather(first, second)
-        assert (engine.admission.num_tokens, engine.admission.num_sentences) == (0, 0)
-        engine.stop()
-
-    asyncio.run(scenario())
-
-
 def test_an_empty_line_takes_one_request_that_is_longer_than_the_line() -> None:
     """However short the line is kept, a long text is translated when nobody waits."""
 

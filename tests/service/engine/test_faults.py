@@ -35,7 +35,6 @@ METRICS = (
     *("metrics.time_to_first_token_seconds", "metrics.inter_token_seconds"),
     *("metrics.decode_step_seconds", "metrics.step_rows"),
 )
-CONSTRUCTION = ("make_runner", "make_schedule", "metrics.engine_restarts")
 
 
 @dataclass
@@ -177,21 +176,6 @@ def test_a_part_that_stays_broken_leaves_no_request_without_an_answer(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = Fault(name, nth=1, repeats=3)
-    play(fault, monkeypatch)
-    assert fault.has_struck
-
-
-@pytest.mark.parametrize("name", CONSTRUCTION)
-def test_an_engine_is_rebuilt_though_it_fails_at_first(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fault, share_cores = Fault(name, nth=1), FakeRunner.share_cores
-
-    def break_once(runner: FakeRunner, sharers: int) -> None:
-        monkeypatch.setattr(FakeRunner, "share_cores", share_cores)
-        raise RuntimeError("no cores")
-
-    monkeypatch.setattr(FakeRunner, "share_cores", break_once)
     play(fault, monkeypatch)
     assert fault.has_struck
 

@@ -83,13 +83,6 @@ def test_what_is_removed_does_not_join(tasks_of: MakeTasks) -> None:
     assert not scene.schedule.waiting
 
 
-def test_requests_alternate_and_each_keeps_its_order(tasks_of: MakeTasks) -> None:
-    scene, a, b = Scene(9), tasks_of(1, 1, 1, 1), tasks_of(1, 1)
-    scene.schedule.waiting.add(a)
-    scene.schedule.waiting.add(b)
-    assert scene.admit() == [a[0], b[0], a[1], b[1], a[2], a[3]]
-
-
 def test_source_tokens_of_an_encoding_are_bounded_but_one_sentence_always_joins(
     tasks_of: MakeTasks,
 ) -> None:
@@ -153,18 +146,6 @@ def test_short_work_is_in_the_next_batch_before_hundreds_that_came_earlier(
     scene.run(tasks_of(*[4] * 500))
     short = scene.run(tasks_of(16, 16, 16))
     assert all(set(short) <= set(scene.step()) for _ in range(3))
-
-
-def test_a_task_with_more_work_than_expected_goes_behind_those_with_little(
-    tasks_of: MakeTasks,
-) -> None:
-    scene = Scene(max_slots=99)
-    (endless,) = scene.run(tasks_of(16))
-    for _ in range(200):
-        scene.step()
-    scene.run(tasks_of(*[4] * 30, arrived=1.0))
-    late = scene.run(tasks_of(4))
-    assert [t for t in scene.step() if t in (endless, *late)] == late
 
 
 def test_no_task_waits_longer_for_a_step_than_the_bound(tasks_of: MakeTasks) -> None:

@@ -132,13 +132,6 @@ def test_a_request_of_a_thousand_sentences_does_not_hold_back_one() -> None:
     assert served[1].slowdown < 5
 
 
-def test_a_paragraph_is_not_much_slower_than_a_sentence_where_all_that_comes_is_served() -> None:
-    arrivals = random_arrivals(3 * COUNT, CAPACITY, seed=1)
-    served = Simulation(Policy()).serve(arrivals)
-    paragraphs = [one.slowdown for one in served if 40 < one.arrival.num_tokens <= 100]
-    assert percentile(paragraphs, 95) < 2 * percentile(slowdowns(served, 40), 95)
-
-
 def test_no_sentence_waits_for_ever_between_two_of_its_steps() -> None:
     simulation = Simulation(Policy())
     simulation.serve(random_arrivals(COUNT, 3 * CAPACITY, seed=4))

@@ -12,7 +12,7 @@ import pytest
 
 from model.decoding.sentence import SourceSentence
 from service.engine.engine import Engine, EngineLimits
-from service.errors import Draining, Overloaded
+from service.errors import Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner, FakeTokenizer, eventually, sentence, texts_of
 
@@ -269,19 +269,6 @@ def test_a_hit_needs_no_room_and_a_miss_does() -> None:
             runner.gate.set()
             await asyncio.gather(running, waiting, joined)
             assert engine.num_waiting == 0
-
-    asyncio.run(scenario())
-
-
-def test_a_draining_engine_serves_no_hit() -> None:
-    async def scenario() -> None:
-        async with engine_of(FakeRunner()) as engine:
-            await engine.translate([sentence("a")])
-            engine.refuse_new_work()
-            with pytest.raises(Draining):
-                await engine.translate([sentence("a")])
-            outcomes = await engine.translate([sentence("a")], is_admitted=True)
-            assert texts_of(outcomes) == ["A"]
 
     asyncio.run(scenario())
 

@@ -7,7 +7,6 @@ import contextlib
 import random
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -94,19 +93,6 @@ def test_a_list_is_dealt_out_and_comes_back_in_its_order() -> None:
     asyncio.run(scenario())
 
 
-def test_what_is_streamed_is_begun_in_its_order() -> None:
-    async def scenario() -> None:
-        async with held(2) as (runners, engine, _):
-            open_gates(runners)
-            given = [replace(sentence("x" * n), is_streamed=True) for n in (2, 9, 3, 8)]
-            async with engine.stream(given) as updates:
-                ended = [u.index async for u in updates if u.outcome is not None]
-            assert sorted(ended) == [0, 1, 2, 3]
-        assert [[len(ids) - 2 for ids in r.admitted] for r in runners] == [[2, 3], [9, 8]]
-
-    asyncio.run(scenario())
-
-
 def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> None:
     async def scenario() -> None:
         async with held(2) as (runners, engine, busy_workers):
@@ -143,34 +129,6 @@ def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() ->
             await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert texts_of(await engine.translate(given)) == ["C", "D"]
             await eventually(lambda: new.num_steps > 0 or healthy.num_steps > 3)
-
-    asyncio.run(scenario())
-
-
-def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
-    """Every worker hears of each of them, and a worker that waits for its next attempt too."""
-
-    async def scenario() -> None:
-        broken, healthy = FakeRunner(), FakeRunner()
-        broken.fail_next_step = broken.fail_release = True
-        attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
-
-        def make_runner() -> FakeRunner:
-            runner = attempts.pop(0)
-            if runner is None:
-                raise RuntimeError("out of memory")
-            return runner
-
-        async with engine_of([make_runner, lambda: healthy]) as engine:
-            await engine.translate([sentence("a")])
-            healthy.gate.clear()
-            async with asyncio.timeout(60):
-                while attempts:
-                    leaving = asyncio.create_task(engine.translate([sentence("b" * 40)]))
-                    await asyncio.sleep(0.01)
-                    leaving.cancel()
-            healthy.gate.set()
-            assert texts_of(await engine.translate([sentence("c")] * 2)) == ["C", "C"]
 
     asyncio.run(scenario())
 

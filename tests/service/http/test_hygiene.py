@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from pathlib import Path
-
 import pytest
-from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
-from starlette.routing import BaseRoute
 
 from service.app import create_app
 from service.settings import Settings
@@ -54,30 +48,6 @@ def test_a_refused_method_is_told_all_that_the_path_has(path: str, methods: str)
     with TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
         refused = client.patch(path)
     assert (refused.status_code, refused.headers["Allow"]) == (405, methods)
-
-
-def paths_of(routes: Iterable[BaseRoute], method: str) -> set[str]:
-    """The paths that have the method, with "mine" for each of their parameters."""
-    return {
-        re.sub(r"{\w+}", "mine", route.path)
-        for route in iter_route_contexts(routes)
-        if route.path is not None and method in (route.methods or ())
-    }
-
-
-def test_head_is_answered_wherever_get_is(tmp_path: Path) -> None:
-    app = create_app(Settings(database=tmp_path / "server.db"), [fake_model(FakeRunner())])
-    paths = paths_of(app.routes, "GET")
-    assert {"/glossaries", "/glossaries/mine", "/v2/usage", "/docs", "/"} <= paths
-    with TestClient(app) as client:
-        terms = [{"source": "a", "target": "b"}]
-        glossary = {"source": "en", "target": "de", "entries": terms}
-        assert client.put("/glossaries/mine", json=glossary).status_code == 201
-        for path in sorted(paths):
-            asked, probed = client.get(path), client.head(path)
-            assert (path, probed.status_code) == (path, asked.status_code)
-            for name in ("Content-Type", "ETag", "Allow"):
-                assert (path, probed.headers.get(name)) == (path, asked.headers.get(name))
 
 
 def test_a_page_may_ask_with_a_key_where_its_origin_is_allowed() -> None:

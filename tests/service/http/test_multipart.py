@@ -96,20 +96,6 @@ def test_what_is_no_form_is_refused_with_the_reason(body: bytes, message: str) -
         read(body)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        b"multipart/form-data",
-        b"multipart/form-data; boundary=",
-        b'multipart/form-data; boundary=""',
-        b"multipart/form-data; boundary=" + b"b" * 5000,
-    ],
-)
-def test_a_form_without_a_sane_boundary_is_refused(kind: bytes) -> None:
-    with pytest.raises(InvalidText):
-        read(b"--B\r\n", kind=kind)
-
-
 def test_bytes_and_fields_are_bounded() -> None:
     with pytest.raises(BodyTooLarge, match="1048576 bytes"):
         read(*[part("q", b"a" * 65_000)] * 17)

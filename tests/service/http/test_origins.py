@@ -19,7 +19,6 @@ from starlette.testclient import WebSocketDenialResponse
 from service.app import create_app
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
-from tests.service.served import served
 
 NAME = "translate.example"
 FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
@@ -164,20 +163,3 @@ def test_all_others_can_use_every_route(app: FastAPI, client: TestClient, sender
 def test_localhost_and_addresses_always_name_the_server(client: TestClient, host: str) -> None:
     headers = {"Host": host, "Origin": f"http://{host}"}
     assert client.post("/translate", json=FIELDS, headers=headers).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("head", "status"),
-    [
-        ("GET /health/live HTTP/1.1\r\n", b"400"),
-        ("GET /health/live HTTP/1.1\r\nHost: a\r\nHost: b\r\n", b"400"),
-        ("GET /health/live HTTP/1.1\r\nHost: a\r\n", b"200"),
-        ("GET /health/live HTTP/1.0\r\n", b"200"),
-        (f"GET {STREAM} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", b"400"),
-    ],
-)
-def test_http_1_1_has_one_host(head: str, status: bytes) -> None:
-    app = create_app(Settings(), [fake_model(FakeRunner())])
-    with served(app) as server, server.connect() as client:
-        client.sendall(f"{head}\r\n".encode())
-        assert client.recv(65536).split(b" ")[1] == status

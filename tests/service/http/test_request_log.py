@@ -68,28 +68,6 @@ def test_a_refused_request_is_logged_with_its_outcome(
     assert SECRET not in json.dumps(unknown)
 
 
-def test_probes_are_logged_only_for_debugging(
-    client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for level, count in (("info", 0), ("debug", 2)):
-        configure_logs(level, "json", sys.stderr)
-        client.get("/health/ready")
-        client.get("/metrics")
-        assert len(requests(capsys)) == count
-
-
-def test_what_a_full_server_refuses_is_logged_only_for_debugging(
-    client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    client.app.state.server.engines["fake"].admission.num_sentences = 10**6  # type: ignore[attr-defined]
-    for level, count in (("info", 0), ("debug", 1)):
-        configure_logs(level, "json", sys.stderr)
-        answer = client.post("/translate", json={"q": "a", "source": "en", "target": "de"})
-        assert answer.status_code == 503
-        assert len(requests(capsys)) == count
-    client.app.state.server.engines["fake"].admission.num_sentences = 0  # type: ignore[attr-defined]
-
-
 def test_each_request_of_a_websocket_is_logged_under_the_connections_id(
     client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,10 +79,6 @@ def test_a_sentence_that_fails_ends_the_stream_with_an_error_event(
     until(lambda: runner.num_free_slots == runner.max_slots)
 
 
-class Injected(Exception):
-    """What nobody foresaw."""
-
-
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_a_client_that_leaves_its_stream_leaves_no_task_behind(is_broken: bool) -> None:
     """Whether that is noticed by a message or by an error."""

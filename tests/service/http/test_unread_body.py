@@ -125,15 +125,6 @@ def test_a_client_that_waits_for_100_continue_is_refused_without_it(server: Serv
     assert (status, body["code"]) == (413, "body_too_large")
 
 
-def test_a_client_that_waits_for_100_continue_gets_it_for_a_good_request(server: Served) -> None:
-    announced = ("Content-Type: application/json", f"Content-Length: {len(BODY)}")
-    with server.connect() as client:
-        client.sendall(head("/translate", *announced, "Expect: 100-continue"))
-        assert client.recv(1000).startswith(b"HTTP/1.1 100 ")
-        client.sendall(BODY)
-        assert read_answer(client) == (200, {"translatedText": "HI."})
-
-
 @pytest.fixture
 def impatient(runner: FakeRunner, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that discards at most a megabyte, for a second."""

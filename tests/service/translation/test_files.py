@@ -14,8 +14,6 @@ import pytest
 from service.errors import (
     DeadlineExceeded,
     Draining,
-    Overloaded,
-    TooManyAtOnce,
     TranslationFailed,
     UnsupportedFile,
     UnsupportedLanguage,
@@ -134,24 +132,6 @@ async def test_the_deadline_counts_for_the_whole_file() -> None:
         job = replace(JOB, deadline_seconds=0.2)
         with pytest.raises(DeadlineExceeded):
             await wired.files.translate(file(LINES, job=job))
-
-
-@in_event_loop
-async def test_too_many_files_at_once_are_refused() -> None:
-    async with running() as wired:
-        begun = [
-            asyncio.ensure_future(wired.files.translate(replace(file(b"a"), client=client)))
-            for client in "a" * 12 + "bcd"
-        ]
-        await asyncio.sleep(0)
-        with pytest.raises(TooManyAtOnce, match="12 files"):
-            await wired.files.translate(replace(file(b"b"), client="a"))
-        begun.append(asyncio.ensure_future(wired.files.translate(file(b"a"))))
-        await asyncio.sleep(0)
-        with pytest.raises(Overloaded, match="16 files"):
-            await wired.files.translate(file(b"b"))
-        await asyncio.gather(*begun)
-        assert (await wired.files.translate(file(b"b"))).content == b"B"
 
 
 @pytest.mark.parametrize(

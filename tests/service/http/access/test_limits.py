@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +14,6 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from service.stores.keys import KeyStore, Used, month_of
 from tests.service.fakes import FakeRunner, until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served
@@ -243,24 +241,6 @@ def test_what_is_refused_or_fails_before_it_delivers_uses_nothing(
     assert count_of(server, key) == 0
     assert translate(server, key).status_code == 200
     assert count_of(server, key) == 3
-
-
-def test_usage_is_stored_and_is_there_after_a_restart(
-    serve: Serve, make_key: MakeKey, store: KeyStore
-) -> None:
-    key = make_key(characters_per_month=5)
-    server = serve(api_keys="required")
-    assert translate(server, key).status_code == 200
-    (key_id,) = store.read_keys()
-
-    def stored() -> Used | None:
-        month = month_of(time.time())
-        return store.read_usage(month).get((key_id, month))
-
-    until(lambda: stored() == Used(1, 3))
-    other = serve(api_keys="required")
-    assert count_of(other, key) == 3
-    assert translate(other, key).json()["code"] == "quota_exceeded"
 
 
 def test_forwarded_addresses_count_only_from_trusted_proxies(serve: Serve) -> None:

@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 from websockets.sync.client import connect
 
-import service.stores.suggestions as suggestion_store
 from service.commands.group import dragoman
 from service.stores.suggestions import SuggestionStore
 from tests.service.fakes import until
@@ -86,12 +85,3 @@ def test_a_stream_of_a_suggested_text_adds_up_to_the_suggestion(
 )
 def test_what_cannot_be_used_is_refused(serve: Serve, changed: dict[str, Any], status: int) -> None:
     assert post(serve(suggestions=True), "/suggest", **SUGGESTED | changed).status_code == status
-
-
-def test_the_number_of_suggestions_is_bounded(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(suggestion_store, "MAX_SUGGESTIONS", 2)
-    server = serve(suggestions=True)
-    statuses = [post(server, "/suggest", **SUGGESTED | {"s": f"{n}"}).status_code for n in range(4)]
-    assert statuses == [200, 200, 403, 403]

@@ -43,12 +43,6 @@ def test_the_source_is_detected_for_each_text(client: TestClient) -> None:
     assert [one["text"] for one in answer] == [text.upper() for text in texts]
 
 
-@pytest.mark.parametrize("target", ["DE", "de", "DE-AT", "EN-GB", "EN-US", "ZH-HANS", "ZH"])
-def test_languages_are_spelled_as_deepl_spells_them(client: TestClient, target: str) -> None:
-    source = "ZH" if target.startswith("EN") else "EN"
-    assert ask(client, source_lang=source, target_lang=target).status_code == 200
-
-
 HONOURED: dict[str, list[tuple[Any, dict[str, Any]]]] = {
     "text": [("Hi.", {})],
     "target_lang": [("DE", {})],
@@ -175,16 +169,6 @@ def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
     refused(client.delete("/v2/glossaries/x"), 404)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("POST", "/v2/write/rephrase"), ("GET", "/v3/style_rules"), ("GET", "/v3/voice/x")],
-)
-def test_what_is_not_offered_is_refused_in_words(
-    client: TestClient, method: str, path: str
-) -> None:
-    assert "not offered" in refused(client.request(method, path), 400)
-
-
 def upload(client: TestClient, name: str = "a.txt", content: bytes = b"Hi.", **data: str) -> Any:
     fields = {"source_lang": "EN", "target_lang": "DE", **data}
     return client.post("/v2/document", data=fields, files={"file": (name, content)})
@@ -215,17 +199,6 @@ def test_other_documents_are_refused(
     client: TestClient, name: str, content: bytes, data: dict[str, str], status: int
 ) -> None:
     refused(upload(client, name, content, **data), status)
-
-
-def test_deeplx_gets_one_text_and_alternatives(client: TestClient) -> None:
-    sent = {"text": "Where is the library?", "source_lang": "auto", "target_lang": "DE"}
-    answer = client.post("/v1/translate", json=sent).json()
-    same = client.post("/translate", json=sent).json()
-    assert {**same, "id": 0} == {**answer, "id": 0}
-    text = sent["text"].upper()
-    assert (answer["code"], answer["data"]) == (200, text)
-    assert answer["alternatives"] == [text + "*" * k for k in (1, 2, 3)]
-    assert (answer["source_lang"], answer["target_lang"]) == ("EN", "DE")
 
 
 @pytest.mark.parametrize("kind", ["html", "xml"])

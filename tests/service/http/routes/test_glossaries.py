@@ -12,7 +12,6 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.settings import Settings
-from tests.conftest import FullDisk
 from tests.service.fakes import FakeRunner, fake_model
 
 TERMS = [{"source": "dog", "target": "Hund"}, {"source": "cat", "target": "Katze"}]
@@ -135,20 +134,6 @@ def test_a_wrong_glossary_is_not_stored(
     assert stored.get("/glossaries").json() == {"glossaries": []}
 
 
-def test_a_broken_file_is_not_stored(stored: TestClient) -> None:
-    for content, media_type, status in (
-        (b"dog", "text/csv", 422),
-        (b"\xff,a", "text/csv", 400),
-        (b"a\tb", "application/xml", 415),
-    ):
-        answer = stored.post(
-            "/glossaries?name=a&source=en&target=de",
-            content=content,
-            headers={"Content-Type": media_type},
-        )
-        assert answer.status_code == status
-
-
 def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
     there = {"source_lang": "EN", "target_lang": "DE", "entries": "dog\tHund"}
     other = {"source_lang": "EN", "target_lang": "ZH", "entries": "dog\t狗"}
@@ -182,16 +167,3 @@ def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
 
 def languages(target: str) -> dict[str, str]:
     return {"source_lang": "en", "target_lang": target}
-
-
-def test_a_full_disk_is_said_and_glossaries_are_stored_once_there_is_room(
-    stored: TestClient, full_disk: FullDisk
-) -> None:
-    with full_disk(0):
-        refused = create(stored)
-        assert refused.status_code == 503
-        assert refused.json()["code"] == "storage_failed"
-        assert int(refused.headers["Retry-After"]) > 0
-        assert ask(stored).status_code == 200
-    assert create(stored).status_code == 201
-    assert ask(stored, glossary="pets").json()["translatedText"] == "A DOG.[Hund]"

@@ -91,16 +91,6 @@ def test_a_file_that_the_browser_has_is_not_sent_again(client: TestClient) -> No
     assert client.get("/", headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-def test_a_file_is_compressed_only_for_who_takes_it_so(client: TestClient) -> None:
-    packed = client.get("/page/style.css", headers={"Accept-Encoding": "gzip"})
-    plain = client.get("/page/style.css", headers={"Accept-Encoding": "identity"})
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert "Content-Encoding" not in plain.headers
-    assert packed.content == plain.content
-    assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"]) / 2
-    assert packed.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding"
-
-
 @pytest.mark.parametrize(
     "path",
     [

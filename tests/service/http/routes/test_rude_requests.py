@@ -80,20 +80,6 @@ def multipart(**parts: Any) -> dict[str, Any]:
     return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
 
 
-@pytest.mark.parametrize("path", ["/translate", GOOGLE])
-def test_a_file_where_none_is_read_is_named(client: TestClient, path: str) -> None:
-    parts = multipart(**FIELDS, letter=("a.txt", b"Hi."))
-    answer = client.post(path, files=parts)
-    assert "HI." in answer.text
-    assert answer.headers["X-Ignored-Fields"] == "letter"
-    strict = client.post(path, files=parts, headers={"Prefer": "handling=strict"})
-    assert "unknown field 'letter'" in error_of(strict)
-    parts = multipart(**{**FIELDS, "q": ("q.txt", b"Hi.")})
-    answer = client.post(path, files=parts)
-    assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (400, "q")
-    assert "missing q" in error_of(answer)
-
-
 UPLOADS = {
     "/translate_file": {"source": "en", "target": "de"},
     "/v2/document": {"source_lang": "EN", "target_lang": "DE"},

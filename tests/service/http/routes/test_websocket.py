@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketTestSession
 from starlette.types import Message
-from starlette.websockets import WebSocket
 
 from service.app import create_app
-from service.errors import Overloaded
 from service.http.routes.websocket import LEAVING, SERVER_LEAVES
-from service.observability.metrics import Metrics
 from service.settings import Settings
-from service.translation.dispatcher import Dispatcher
-from service.translation.translator import Pieces
 from tests.service.fakes import FakeRunner, eventually, fake_model, until
 
 PATH = "/translate/stream"
@@ -148,42 +142,6 @@ def test_too_many_requests_an_oversize_message_and_silence_end_as_documented() -
             assert socket.receive()["code"] == 1009
         with client.websocket_connect(PATH) as socket:
             assert socket.receive()["code"] == 1001
-
-
-class Injected(Exception):
-    """What nobody foresaw."""
-
-
-@pytest.mark.parametrize(("owner", "name"), [(Metrics, "count_rejected"), (WebSocket, "send_text")])
-@pytest.mark.parametrize("q", ["fine", "x" * 1001])
-def test_a_client_that_cannot_be_told_is_disconnected(
-    owner: Any,
-    name: str,
-    q: str,
-    client: TestClient,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(*_: Any) -> None:
-        raise Injected
-
-    if (name, q) == ("count_rejected", "fine"):
-        monkeypatch.setattr(Dispatcher, "stream", lambda *_: overloaded())
-    monkeypatch.setattr(owner, name, fail)
-    with client.websocket_connect(PATH) as socket:
-        ask(socket, "a", q, beam_size=1)
-        closed = socket.receive()
-        while closed["type"] != "websocket.close":
-            closed = socket.receive()
-        assert closed["code"] == 1011
-    assert "Injected" in caplog.text
-    until(lambda: "dragoman_open_streams 0.0" in client.get("/metrics").text)
-
-
-@contextlib.asynccontextmanager
-async def overloaded() -> AsyncGenerator[Pieces]:
-    raise Overloaded("full")
-    yield  # type: ignore[unreachable]
 
 
 class SlowReader:

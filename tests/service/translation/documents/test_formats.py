@@ -10,12 +10,9 @@ import pytest
 
 from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
 from service.translation.documents.formats import FORMATS, format_of, parse_file
-from service.translation.documents.segments import FileOptions
 from tests.service.translation.documents.samples import (
     OPTIONS,
     SAMPLES,
-    A,
-    W,
     archive,
     member,
     pdf,
@@ -168,63 +165,6 @@ def test_other_members_keep_their_bytes_and_records(name: str) -> None:
             assert (old.date_time, old.compress_type) == (new.date_time, new.compress_type)
     if name == "a.docx":
         assert member(done, "x.bin") == b"\0"
-
-
-LANGUAGES = {
-    "a.html": b"<!doctype html>\n<html class=a lang=en><p lang=fr>a</p></html>",
-    "a.docx": {
-        "word/document.xml": f"<w:d {W}><w:p><w:r><w:rPr><w:lang w:val='x' w:eastAsia='y'/></w:rPr>"
-        "<w:t>a</w:t></w:r></w:p></w:d>".replace("'", '"').encode(),
-        "word/styles.xml": f'<w:s {W}><w:lang w:val="en-US" w:eastAsia="en-US"/></w:s>'.encode(),
-    },
-    "a.pptx": {
-        "ppt/presentation.xml": b"<p/>",
-        "ppt/slides/slide1.xml": (
-            f'<p {A}><a:p><a:r><a:rPr lang="en-US"/><a:t>a</a:t></a:r></a:p></p>'.encode()
-        ),
-    },
-    "a.odt": {
-        "content.xml": b"<x xmlns:text='t'><text:p>a</text:p></x>",
-        "meta.xml": b'<x xmlns:dc="d"><dc:language>en-US</dc:language></x>',
-        "styles.xml": b'<x xmlns:fo="f" xmlns:style="s"><y fo:language="en" fo:country="US" '
-        b'style:language-asian="en" style:country-asian="US"/></x>',
-    },
-    "a.epub": {
-        "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
-        "a.opf": b'<p xmlns:dc="d"><dc:title>T</dc:title><dc:language>en</dc:language>'
-        b'<item href="p.xhtml" media-type="application/xhtml+xml"/></p>',
-        "p.xhtml": b'<html xml:lang="en" lang="en"><p>a</p></html>',
-    },
-}
-MARKED = {
-    "de": {
-        "a.html": [b"class=a lang=de>", b"lang=fr"],
-        "a.docx": [b'w:val="de-DE" w:eastAsia="y"', b'w:val="de-DE" w:eastAsia="en-US"'],
-        "a.pptx": [b'lang="de-DE"'],
-        "a.odt": [
-            b"<dc:language>de-DE<",
-            b'fo:language="de" fo:country="DE" style:language-asian="en"',
-        ],
-        "a.epub": [b"<dc:language>de<", b'<html xml:lang="de" lang="de">'],
-    },
-    "zh": {
-        "a.docx": [b'w:val="zh-CN" w:eastAsia="zh-CN"'],
-        "a.pptx": [b'lang="zh-CN"'],
-        "a.odt": [b'fo:language="en" fo:country="US" style:language-asian="zh"'],
-    },
-}
-
-
-@pytest.mark.parametrize(("target", "name"), [(t, n) for t, names in MARKED.items() for n in names])
-def test_marks_of_the_language_follow_the_target(target: str, name: str) -> None:
-    members = LANGUAGES[name]
-    content = archive(members) if isinstance(members, dict) else members
-    parsed = parse_file(content, name, FileOptions("en", target))
-    assert parsed.write([segment.text for segment in parsed.segments]) == content
-    done = parsed.write([f"{segment.text}b" for segment in parsed.segments])
-    if isinstance(members, dict):
-        done = b"".join(member(done, one) for one in members)
-    assert all(mark in done for mark in MARKED[target][name])
 
 
 def test_the_text_of_a_pdf_becomes_a_text() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
 
@@ -106,22 +105,3 @@ def test_no_mark_is_ever_lost(source: str) -> None:
     done = translated("a.md", source.encode()).decode().lower()
     lost = Counter(source) - Counter(done)
     assert not lost.keys() & set("*_`[]()!<&;\\~#-")
-
-
-@pytest.mark.parametrize("path", [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], ids=str)
-def test_our_own_pages_keep_their_shape(path: Path) -> None:
-    content = path.read_bytes()
-    assert shape(translated("a.md", content)) == shape(content)
-
-
-def shape(content: bytes) -> list[tuple[str, ...]]:
-    """Blocks and marks, with code and the targets of links."""
-    found: list[tuple[str, ...]] = []
-    for block in MarkdownIt("commonmark").enable("table").parse(content.decode()):
-        found.append((block.type, block.content if block.type in ("fence", "code_block") else ""))
-        for mark in block.children or []:
-            is_code = mark.type in ("code_inline", "html_inline")
-            target = str(mark.attrGet("href") or mark.attrGet("src"))
-            if mark.type not in ("text", "softbreak", "text_special"):
-                found.append((mark.type, target, mark.content if is_code else ""))
-    return found

@@ -57,24 +57,6 @@ def test_runs_become_one_text_and_runs_again(paragraph: str, text: str) -> None:
     assert [one.lower() for one in texts_of("a.docx", done)] == [text.lower()]
 
 
-def test_a_field_over_paragraphs_keeps_its_runs_in_order() -> None:
-    whole = field("TOC", run("one") + "</w:p><w:p>" + run("two"))
-    first, second = whole.split("</w:p><w:p>")
-    content = word(first, second)
-    assert [text.count("<br") for text in texts_of("a.docx", content)] == [2, 1]
-    xml = member(translated("a.docx", content), "word/document.xml").decode()
-    kinds = [part.partition('"')[0] for part in xml.split('fldCharType="')[1:]]
-    assert kinds == ["begin", "separate", "end"]
-
-
-def test_a_text_box_and_the_text_around_it_are_three_texts() -> None:
-    box = f"<w:r><w:pict><w:p>{run('inside')}</w:p></w:pict></w:r>"
-    content = word(run("before") + box + run("after"))
-    assert texts_of("a.docx", content) == ["before", "inside", "after"]
-    xml = member(translated("a.docx", content), "word/document.xml").decode()
-    assert box.replace(run("inside"), "<w:r><w:t>INSIDE</w:t></w:r>") in xml
-
-
 def test_headers_and_notes_are_translated_and_styles_are_not() -> None:
     part = f"<w:x {W}><w:p>{run('a')}</w:p></w:x>".encode()
     names = ["document", "header1", "footer2", "footnotes", "endnotes", "comments", "styles"]

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.translation.markup.flow import MARK, Flow
-from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.placeholders import KeptStrings, find_kept
 from tests.service.translation.markup.test_scanner import HOSTILE, MARKUP
@@ -93,26 +92,6 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
 )
 def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: list[str]) -> None:
     assert [text.strip() for text in texts(source)] == expected
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("{n, plural, one {# file} other {# files}} ", [f"{MARK} file", f"{MARK} files"]),
-        ("{a, select, x {{n, plural, other {They}}} other {It}}", ["They", "It"]),
-        ("{n, plural, one {a} other {b}} left", []),
-        ("{n, plural, one {a} other {b}", []),
-    ],
-)
-def test_the_branches_of_a_message_are_texts(message: str, expected: list[str]) -> None:
-    flow = text_flow(message)
-    assert spelled([flow]) == message
-    assert branches_of(flow) == expected
-
-
-def branches_of(flow: Flow) -> list[str]:
-    inner = [part for tag in flow.tags for part in tag.written if isinstance(part, Flow)]
-    return [text for part in inner for text in ([part.text] if part.text else branches_of(part))]
 
 
 def test_strings_to_keep_are_marked_across_entities() -> None:

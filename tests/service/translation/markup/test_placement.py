@@ -159,11 +159,3 @@ def ancestors(tags: str) -> dict[str, frozenset[str]]:
             found[name] = frozenset(stack)
             stack.append(name)
     return found
-
-
-def test_a_hundred_thousand_tags_around_one_word_are_placed() -> None:
-    depth = 20_000
-    tags = [SentenceTag(0, 2 * depth - 1 - k) for k in range(depth)]
-    tags += [SentenceTag(1, depth - 1 - k) for k in range(depth)]
-    places = place_tags(tags, "a", "x", [AlignmentLink(0, 1, 0, 1, 1.0)])
-    assert [place.tag for place in places] == list(range(2 * depth))

@@ -27,7 +27,15 @@ def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("source", "target", "text", "expected"),
     [
-        ("en", "de", "7 of 1,234.5, 1,000,000 or 2.5", ["7", "1.234,5", "1.000.000", "2,5"]), ("en", "de", "45 million, 2.5 billion", ["45 Millionen", "2,5 Milliarden"]), ("de", "en", "10 Milliarden, 1 Mio. Euro", ["10 billion", "1 million"]), ("zh", "en", "2000万盆，1.2亿，3千人，5百", ["20 million", "120 million", "3000", "500"]), ("zh", "en", "123456万", ["1,234,560,000"]), ("fr", "en", "12\u202f000", ["12,000"]), ("de", "en", "am 24.12.2024 um 9:30 Uhr", ["24.12.2024", "9:30"]), ("zh", "en", "2015年9月3日，9个月", ["2015", "3", "9"]), ("en", "ja", "5 of 1,000", ["5"]),
+        ("en", "de", "7 of 1,234.5, 1,000,000 or 2.5", ["7", "1.234,5", "1.000.000", "2,5"]),
+        ("en", "de", "45 million, 2.5 billion", ["45 Millionen", "2,5 Milliarden"]),
+        ("de", "en", "10 Milliarden, 1 Mio. Euro", ["10 billion", "1 million"]),
+        ("zh", "en", "2000万盆，1.2亿，3千人，5百", ["20 million", "120 million", "3000", "500"]),
+        ("zh", "en", "123456万", ["1,234,560,000"]),
+        ("fr", "en", "12\u202f000", ["12,000"]),
+        ("de", "en", "am 24.12.2024 um 9:30 Uhr", ["24.12.2024", "9:30"]),
+        ("zh", "en", "2015年9月3日，9个月", ["2015", "3", "9"]),
+        ("en", "ja", "5 of 1,000", ["5"]),
     ],
 )  # fmt: skip
 def test_numbers_are_written_as_the_target_language_does(

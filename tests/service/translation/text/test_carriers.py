@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 from service.translation.text.amounts import Amount, find_amounts
 from service.translation.text.carriers import carry, most_carriers
@@ -96,23 +95,6 @@ def test_a_mark_that_touches_a_word_is_parted_from_it_for_the_network() -> None:
     restored = carried.restore("Lies ⟦0⟧ unsere Regeln ⟦1⟧ von ⟦2⟧ sich.", [], "en", "de")
     assert restored is not None
     assert restored.text == f"Lies {MARK}unsere Regeln{MARK} von {MARK} sich."
-
-
-def test_links_are_of_the_text_with_marks() -> None:
-    carried = carry(f"Open {MARK} now.", "en", 0)
-    assert carried is not None
-    links = [
-        AlignmentLink(0, 4, 0, 5, 0.9),
-        AlignmentLink(5, 10, 6, 11, 0.5),
-        AlignmentLink(11, 14, 12, 17, 0.8),
-    ]
-    restored = carried.restore("Öffne 40713 jetzt.", links, "en", "de")
-    assert restored is not None
-    assert sorted(restored.links) == [
-        AlignmentLink(0, 4, 0, 5, 0.9),
-        AlignmentLink(5, 6, 6, 7, 1.0),
-        AlignmentLink(7, 10, 8, 13, 0.8),
-    ]
 
 
 @pytest.mark.parametrize(
