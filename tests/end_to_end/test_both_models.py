@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -99,28 +98,6 @@ def test_the_command_line_translates_as_the_server_does(
     result = CliRunner().invoke(dragoman, command, input=text)
     assert result.exit_code == 0, result.stderr
     assert result.stdout_bytes.decode() == answer.json()["translatedText"]
-
-
-@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "zh")])
-def test_prefixes_that_do_not_fit_are_the_clients_fault_and_harm_nobody(
-    client: TestClient, source: str, target: str
-) -> None:
-    """Eighty of them once killed the engine, and those who waited with them got 503."""
-    q = " ".join(f"This is sentence number {number}." for number in range(80))
-    body = {"q": q, "source": source, "target": target}
-    innocent = {"q": "Where is the library?", "source": "en", "target": target}
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        others = [pool.submit(client.post, "/translate", json=innocent) for _ in range(8)]
-        refused = client.post(
-            "/translate", json={**body, "target_prefix": ["the cat sat " * 20] * 80}
-        )
-        assert [other.result().status_code for other in others] == [200] * 8
-    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_field")
-    assert "target_prefix must have less than" in refused.json()["error"]
-    short = client.post("/translate", json={**innocent, "target_prefix": "Wo ", "max_length": 1})
-    assert (short.status_code, short.json()["code"]) == (422, "invalid_field")
-    restarts = re.findall(r"engine_restarts_total\{.*\} (.*)", client.get("/metrics").text)
-    assert restarts == ["0.0"] * len(BUNDLED)
 
 
 def spelled(tokens: list[str]) -> bytes:

@@ -82,18 +82,6 @@ def test_an_instruction_set_that_the_cpu_lacks_is_one_line_and_exit_code_2(
     assert_one_line(result, "instruction set avx2 was asked for, but this CPU has baseline")
 
 
-@pytest.fixture
-def fifo(tmp_path: Path) -> Path:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    return path
-
-
-def test_a_fifo_is_a_text_like_any_other(fifo: Path) -> None:
-    line = f"echo 'I like coffee.' > {fifo} & $DRAGOMAN translate --to zh {fifo}"
-    assert "咖啡" in shell(line).stdout
-
-
 @pytest.mark.parametrize("output", ["/dev/full"])
 def test_an_unwritable_output_is_one_line_and_exit_code_2(output: str) -> None:
     result = run(*TRANSLATE, "-o", output, text="I like coffee.\n")

@@ -55,34 +55,6 @@ def test_code_survives_with_space_beside_it(
             assert not after[:1].isalnum(), found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Read {{2}}our terms{{3}} first.",
-        "Read <0>our terms</0> first.",
-        "Read %sour terms%s first.",
-        "Read {link}our terms{/link} first.",
-    ],
-)
-def test_words_between_placeholders_that_touch_them_are_translated(
-    translator: OfflineTranslator, text: str
-) -> None:
-    found = translator.translate(text, "en", "de")
-    opening, closing = re.findall(r"\{+[^}]*\}+|<[^>]*>|%s", text)
-    assert re.search(rf"{re.escape(opening)}\w.*\w{re.escape(closing)}", found), found
-    assert "our" not in found
-
-
-@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en")])
-def test_chinese_words_stay_in_a_sentence_of_languages_without_them(
-    translator: OfflineTranslator, source: str, target: str
-) -> None:
-    text = {"en": "My friend 李明 reads 《红楼梦》.", "de": "Mein Freund 李明 liest 《红楼梦》."}
-    found = translator.translate(text[source], source, target)
-    assert "李明" in found
-    assert found.endswith("《红楼梦》.")
-
-
 PAGES = [
     ("en", "de", "The <a href='/h'>old house</a> is <b>very big</b>.", "<b>sehr groß</b>"),
     ("en", "de", "<b>Two young girls</b> are playing <i>in the garden</i>.", "<i>im Garten</i>"),

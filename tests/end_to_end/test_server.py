@@ -129,19 +129,6 @@ def test_servers_share_a_port_and_one_goes_on_when_the_other_ends() -> None:
             assert server.popen.wait(timeout=30) == 0
 
 
-def test_a_draining_server_leaves_the_port_that_it_shares() -> None:
-    with pair() as servers, ThreadPoolExecutor(1) as pool:
-        running = pool.submit(servers[0].translate)
-        until(lambda: any(one.gauge("dragoman_running{") > 0 for one in servers))
-        (draining,) = (one for one in servers if one.gauge("dragoman_running{") > 0)
-        draining.popen.send_signal(signal.SIGTERM)
-        until(lambda: not draining.is_ready)
-        translate_often(draining, 32)
-        assert not running.done()
-        assert running.result(timeout=120).status_code == 200
-        assert draining.popen.wait(timeout=30) == 0
-
-
 def test_sigterm_finishes_running_work_refuses_new_work_and_ends_with_0() -> None:
     with server() as process, ThreadPoolExecutor(1) as pool:
         process.wait_until_ready()

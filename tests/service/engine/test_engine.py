@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import threading
 import weakref
 from collections.abc import AsyncGenerator
 
@@ -231,21 +230,6 @@ def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
             runner.gate.set()
             assert texts_of(await taken) == ["A", "B" * 20]
             assert texts_of(await second_half) == ["D"]
-
-    asyncio.run(scenario())
-
-
-def test_what_is_not_done_when_a_draining_engine_stops_gets_an_error() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with running(runner) as engine:
-            taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
-            await eventually(runner.is_stepping.is_set)
-            engine.refuse_new_work()
-            threading.Timer(0.05, runner.gate.set).start()
-            await asyncio.to_thread(engine.stop)
-            assert [type(outcome.error) for outcome in await taken] == [Draining, Draining]
 
     asyncio.run(scenario())
 

@@ -178,25 +178,3 @@ def test_a_part_that_stays_broken_leaves_no_request_without_an_answer(
     fault = Fault(name, nth=1, repeats=3)
     play(fault, monkeypatch)
     assert fault.has_struck
-
-
-def test_a_deadline_is_told_though_the_sentence_cannot_be_released() -> None:
-    async def scenario() -> None:
-        broken = FakeRunner(max_slots=2)
-        broken.fail_release = True
-        broken.gate.clear()
-        runners = [broken, FakeRunner()]
-        engine = Engine([lambda: runners.pop(0)], Metrics().of_model("fake"), LIMITS)
-        engine.start()
-        task = asyncio.create_task(engine.translate([sentence("a" * 30)] * 4, 0.05))
-        await eventually(broken.is_stepping.is_set)
-        await asyncio.sleep(0.1)
-        broken.gate.set()
-        async with asyncio.timeout(60):
-            assert [o.error.code for o in await task if o.error] == ["deadline"] * 4
-            await eventually(lambda: engine.is_ready and not runners)
-            assert texts_of(await engine.translate([sentence("b")])) == ["B"]
-        assert (engine.num_waiting, engine.num_running) == (0, 0)
-        engine.stop()
-
-    asyncio.run(scenario())

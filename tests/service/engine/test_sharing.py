@@ -12,7 +12,6 @@ import pytest
 
 from model.decoding.sentence import SourceSentence
 from service.engine.engine import Engine, EngineLimits
-from service.errors import Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner, FakeTokenizer, eventually, sentence, texts_of
 
@@ -246,29 +245,6 @@ def test_a_short_request_does_not_wait_for_the_same_sentence_of_a_document() -> 
             assert texts_of(await short) == ["HI"]
             assert texts_of(await long)[-1] == "HI"
             assert runner.admitted.index(list(sentence("hi").ids)) < 10
-
-    asyncio.run(scenario())
-
-
-def test_a_hit_needs_no_room_and_a_miss_does() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        async with engine_of(runner, max_waiting=1) as engine:
-            await engine.translate([sentence("known")])
-            runner.gate.clear()
-            runner.is_stepping.clear()
-            running = asyncio.create_task(engine.translate([sentence("a" * 20)]))
-            await eventually(runner.is_stepping.is_set)
-            waiting = asyncio.create_task(engine.translate([sentence("b" * 20)]))
-            await eventually(lambda: engine.num_waiting == 1)
-            assert texts_of(await engine.translate([sentence("known")])) == ["KNOWN"]
-            joined = asyncio.create_task(engine.translate([sentence("b" * 20)]))
-            await asyncio.sleep(0)
-            with pytest.raises(Overloaded):
-                await engine.translate([sentence("known"), sentence("unknown")])
-            runner.gate.set()
-            await asyncio.gather(running, waiting, joined)
-            assert engine.num_waiting == 0
 
     asyncio.run(scenario())
 

@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.document_processes import Bounds, Document, DocumentProcesses, parts
-from service.translation.documents.segments import Segment
+from service.translation.document_processes import Bounds, Document, DocumentProcesses
 from tests.service.fakes import eventually
 from tests.service.translation.documents.samples import OPTIONS
 
@@ -95,11 +94,3 @@ def test_documents_end_when_the_server_is_killed() -> None:
 
     asyncio.run(test())
     server.wait()
-
-
-@pytest.mark.parametrize("count", [1, 31, 33, 100])
-def test_texts_pass_in_parts_of_one_style(count: int) -> None:
-    segments = [Segment("a" * 100, "html" if n % 50 else "text") for n in range(count)]
-    made = list(parts(segments))
-    assert [Segment(t, p.format, p.split_sentences) for p in made for t in p.texts] == segments
-    assert all(len("".join(part.texts)) <= 2000 for part in made)

@@ -8,14 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
 from starlette.routing import BaseRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from service.commands.group import dragoman
 from service.http.route_table import PATHS
-from service.stores.keys import KeyStore
 from tests.service.fakes import until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served
@@ -167,28 +164,6 @@ def test_where_keys_are_off_any_key_is_ignored(serve: Serve) -> None:
     server = serve()
     for name, way in WAYS.items():
         assert post(server, *way("any key")).status_code == 200, name
-
-
-def test_a_revoked_key_ends_on_a_running_server_within_seconds(
-    serve: Serve, make_key: MakeKey, store: KeyStore
-) -> None:
-    key = make_key()
-    server = serve(api_keys="required")
-    headers = {"Authorization": f"Bearer {key}"}
-    url = server.url.replace("http", "ws") + "/translate/stream"
-    with connect(url, additional_headers=headers) as socket:
-        socket.send(json.dumps({"id": 1, **FIELDS}))
-        while json.loads(socket.recv())["type"] != "final":
-            pass
-        (stored,) = store.read_keys()
-        database = server.app.state.server.access.ring._store._connection
-        path = database.execute("PRAGMA database_list").fetchone()[2]
-        result = CliRunner().invoke(dragoman, ["keys", "revoke", stored, "--database", path])
-        assert result.exit_code == 0, result.output
-        until(lambda: used_or_none(server, key) is None)
-        assert post(server, "/translate", {"json": FIELDS, "headers": headers}).status_code == 403
-        socket.send(json.dumps({"id": 2, **FIELDS}))
-        assert json.loads(socket.recv())["code"] == "invalid_key"
 
 
 def test_an_expired_key_is_refused(serve: Serve, make_key: MakeKey) -> None:

@@ -202,25 +202,6 @@ def test_a_stream_that_delivered_is_charged_once_however_it_ends(
     until(lambda: not server.app.state.server.access.ring.usage._reserved)
 
 
-def test_who_leaves_before_an_answer_has_used_its_characters(
-    serve: Serve, make_key: MakeKey, steps: Steps
-) -> None:
-    key = make_key()
-    server = serve(api_keys="required")
-    in_progress = server.app.state.server.dispatcher
-    body = json.dumps(FIELDS).encode()
-    with server.connect() as client:
-        client.sendall(
-            f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
-            f"Content-Type: application/json\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
-            + body
-        )
-        until(lambda: in_progress.num_in_progress == 1)
-    until(lambda: in_progress.num_in_progress == 0)
-    until(lambda: count_of(server, key) == 3)
-    steps.allow(10**6)
-
-
 def test_what_is_refused_or_fails_before_it_delivers_uses_nothing(
     serve: Serve, make_key: MakeKey, runner: FakeRunner
 ) -> None:

@@ -185,33 +185,6 @@ def test_a_list_has_ones_own_and_nobodys_and_for_an_admin_all(
     assert names({}) == ["shared"]
 
 
-def test_nobodys_glossary_is_used_by_all_and_changed_by_admins(
-    serve: Serve, make_key: MakeKey, store: KeyStore
-) -> None:
-    """Such are those of before there were owners, and those of `dragoman glossary`."""
-    key, admin = make_key(), store.create(KeyOptions(), is_admin=True)[0]
-    server = serve(api_keys="optional")
-    stored: GlossaryStore = server.app.state.server.glossaries
-    stored.add("pets", "en", "de", [GlossaryEntry("dog", "Köter")], EVERYBODY)
-    url = f"{server.url}/glossaries/pets"
-    asked = {**FIELDS, "q": "A dog.", "glossary": "pets"}
-
-    def translation(key: str) -> str:
-        found = httpx.post(f"{server.url}/translate", json=asked, headers=bearer(key), timeout=60)
-        return str(found.json()["translatedText"])
-
-    assert httpx.post(f"{server.url}/translate", json=asked, timeout=60).status_code == 200
-    assert httpx.put(url, json=PETS).json()["code"] == "key_required"
-    assert httpx.delete(url).status_code == answer("DELETE", url, key)[0] == 404
-    assert translation(key) == translation(admin) == "A DOG.[Köter]"
-    assert answer("PUT", url, key, json=PETS)[0] == 201
-    assert translation(key) == "A DOG.[Hund]"
-    assert translation(admin) == "A DOG.[Köter]"
-    assert answer("DELETE", url, admin)[0] == 204
-    (own,) = stored.all(EVERYBODY)
-    assert answer("DELETE", f"{server.url}/glossaries/{own.id}", admin)[0] == 204
-
-
 def test_an_owner_has_room_for_so_many_glossaries_and_terms(
     serve: Serve, make_key: MakeKey
 ) -> None:

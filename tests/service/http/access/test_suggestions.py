@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
-from websockets.sync.client import connect
 
 from service.commands.group import dragoman
 from service.stores.suggestions import SuggestionStore
@@ -59,21 +58,6 @@ def test_only_an_approved_suggestion_is_the_answer_until_it_is_removed(
         assert post(server, "/translate", **FIELDS | other).json()["translatedText"] != "Servus."
     run(path, "remove", "1")
     until(lambda: post(server, "/translate", **FIELDS).json() == {"translatedText": "HI."})
-
-
-def test_a_stream_of_a_suggested_text_adds_up_to_the_suggestion(
-    serve: Serve, suggestions: SuggestionStore
-) -> None:
-    server = serve(suggestions=True)
-    post(server, "/suggest", **SUGGESTED)
-    suggestions.approve([1])
-    until(lambda: post(server, "/translate", **FIELDS).json()["translatedText"] == "Servus.")
-    with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:
-        socket.send(json.dumps({"id": 1, **FIELDS, "q": ["Ho.", "Hi."]}))
-        parts = ["", ""]
-        while (message := json.loads(socket.recv()))["type"] == "token":
-            parts[message["index"]] += message["text"]
-    assert message["translatedText"] == parts == ["HO.", "Servus."]
 
 
 @pytest.mark.parametrize(

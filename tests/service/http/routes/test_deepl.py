@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from service.http.routes.deepl import IgnoredTags, parse_tags
-from tests.service.fakes import FakeRunner
 
 KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
 FIELDS: dict[str, Any] = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
@@ -96,20 +95,6 @@ def test_what_is_honoured(client: TestClient, name: str) -> None:
         assert "X-Ignored-Fields" not in answer.headers
 
 
-def test_latency_is_optimized_by_greedy_search(client: TestClient, runner: FakeRunner) -> None:
-    sizes: list[int] = []
-    admit = runner.admit
-
-    def watch(sentences: Any) -> list[int]:
-        sizes.extend(sentence.options.beam_size for sentence in sentences)
-        return admit(sentences)
-
-    runner.admit = watch  # type: ignore[method-assign]
-    for kind in ("latency_optimized", "quality_optimized"):
-        assert ask(client, model_type=kind).status_code == 200
-    assert sizes[0] == 1 < sizes[1]
-
-
 @pytest.mark.parametrize("name", WITHOUT_EFFECT)
 def test_what_has_no_effect_is_named_and_refused_to_the_strict(
     client: TestClient, name: str
@@ -156,17 +141,6 @@ def test_languages_and_usage(client: TestClient) -> None:
     assert "type must be" in refused(client.get("/v2/languages?type=all"), 400)
     usage = client.get("/v2/usage", headers=KEY).json()
     assert usage == {"character_count": 0, "character_limit": 10**12}
-
-
-def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
-    assert client.get("/v2/glossaries").json() == {"glossaries": []}
-    assert client.get("/v2/glossary-language-pairs").json() == {"supported_languages": []}
-    given = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
-    answer = client.post("/v2/glossaries", json={**given, "entries_format": "tsv"})
-    assert "setting database" in refused(answer, 404)
-    for path in ("/v2/glossaries/x", "/v2/glossaries/x/entries"):
-        refused(client.get(path), 404)
-    refused(client.delete("/v2/glossaries/x"), 404)
 
 
 def upload(client: TestClient, name: str = "a.txt", content: bytes = b"Hi.", **data: str) -> Any:

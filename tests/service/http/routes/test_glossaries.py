@@ -35,17 +35,6 @@ def create(client: TestClient, **fields: Any) -> Any:
     return client.post("/glossaries", json=given)
 
 
-def test_as_many_terms_as_a_glossary_may_have_come_as_json(stored: TestClient) -> None:
-    terms = [
-        {"source": f"dog {i}", "target": f"Hund {i}", "case_sensitive": True} for i in range(10_000)
-    ]
-    assert create(stored, entries=terms).json()["entry_count"] == 10_000
-    refused = create(stored, name="more", entries=[*terms, TERMS[0]])
-    assert (refused.status_code, "10000" in refused.text) == (422, True)
-    flat = create(stored, name="flat", entries=[0] * 50_000)
-    assert (flat.status_code, flat.json()["code"]) == (413, "body_too_large")
-
-
 def test_terms_of_a_request_reach_the_sentences_that_have_them(client: TestClient) -> None:
     answer = ask(client, q=["Two dogs, a dog.", "None."], glossary=TERMS)
     assert answer.json()["translatedText"] == ["TWO DOGS, A DOG.[Hund][Hund]", "NONE."]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from starlette.testclient import WebSocketTestSession
 
-from service.app import create_app, drain
+from service.app import create_app
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model, until
+from tests.service.fakes import FakeRunner, fake_model
 
 STREAM = "/translate/stream"
 ZH_EN, EN_DE = (("zh", "en"), ("en", "zh")), (("en", "de"), ("de", "en"))
@@ -133,26 +130,6 @@ def test_what_cannot_be_routed_is_refused_with_what_can(
     assert message.replace("'", '"') in said.replace("'", '"')
 
 
-def test_the_second_half_is_never_refused_for_want_of_room(
-    client: TestClient, runners: Runners
-) -> None:
-    """The second model's line fills up while the first half is on its way."""
-    engines = client.app.state.server.engines  # type: ignore[attr-defined]
-    runners["first"].gate.clear()
-    with client.websocket_connect(STREAM) as socket:
-        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
-        until(lambda: bool(runners["first"].running))
-        engines["second"].admission.num_sentences = 3
-        refused = ask(client, source="en", target="de", model="second")
-        runners["first"].gate.set()
-        messages = [socket.receive_json()]
-        while messages[-1]["type"] == "token":
-            messages.append(socket.receive_json())
-    engines["second"].admission.num_sentences = 0
-    assert refused["code"] == "overloaded"
-    assert messages[-1]["translatedText"] == "A B"
-
-
 def test_a_dead_engine_takes_only_its_own_pairs_with_it(client: TestClient) -> None:
     client.app.state.server.engines["first"].stop()  # type: ignore[attr-defined]
     ready = client.get("/health/ready")
@@ -161,37 +138,3 @@ def test_a_dead_engine_takes_only_its_own_pairs_with_it(client: TestClient) -> N
     assert ask(client)["code"] == "not_ready"
     assert ask(client, target="de")["code"] == "not_ready"
     assert ask(client, source="de")["translatedText"] == "A B"
-
-
-@contextlib.contextmanager
-def draining_between_hops(
-    client: TestClient, runners: Runners, limit_seconds: float
-) -> Iterator[WebSocketTestSession]:
-    """A server that begins to drain while a text is on its way to English."""
-    runners["first"].gate.clear()
-    app, portal = client.app, client.portal
-    assert isinstance(app, FastAPI)
-    assert portal is not None
-    with client.websocket_connect(STREAM) as socket:
-        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
-        until(lambda: bool(runners["first"].running))
-        draining = portal.start_task_soon(drain, app, limit_seconds)
-        until(lambda: not app.state.server.engines["second"].is_ready)
-        yield socket
-    draining.result(timeout=60)
-
-
-def last_message(socket: WebSocketTestSession) -> dict[str, Any]:
-    while (message := socket.receive_json())["type"] == "token":
-        pass
-    last: dict[str, Any] = message
-    return last
-
-
-def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners: Runners) -> None:
-    with draining_between_hops(client, runners, limit_seconds=60) as socket:
-        refused = ask(client, source="en", target="de")
-        runners["first"].gate.set()
-        message = last_message(socket)
-    assert refused["code"] == "draining"
-    assert message["translatedText"] == "A B"

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketTestSession
-from starlette.types import Message
 
 from service.app import create_app
-from service.http.routes.websocket import LEAVING, SERVER_LEAVES
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, eventually, fake_model, until
+from tests.service.fakes import FakeRunner, fake_model, until
 
 PATH = "/translate/stream"
 
@@ -142,82 +137,3 @@ def test_too_many_requests_an_oversize_message_and_silence_end_as_documented() -
             assert socket.receive()["code"] == 1009
         with client.websocket_connect(PATH) as socket:
             assert socket.receive()["code"] == 1001
-
-
-class SlowReader:
-    """A client on the ASGI level whose reading can be stopped."""
-
-    def __init__(self) -> None:
-        self.messages: asyncio.Queue[Message] = asyncio.Queue()
-        self.sent: list[dict[str, Any]] = []
-        self.can_read, self.is_blocked = asyncio.Event(), asyncio.Event()
-        self.can_read.set()
-        self.messages.put_nowait({"type": "websocket.connect"})
-
-    def ask(self, **fields: Any) -> None:
-        message = {"q": "one two", "source": "en", "target": "de", "beam_size": 1, **fields}
-        self.messages.put_nowait({"type": "websocket.receive", "text": json.dumps(message)})
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "websocket.send" and not self.can_read.is_set():
-            self.is_blocked.set()
-            await self.can_read.wait()
-        if message["type"] == "websocket.send":
-            self.sent.append(json.loads(message["text"]))
-
-    def num_ended(self, request_id: str) -> int:
-        return sum(m["id"] == request_id and m["type"] != "token" for m in self.sent)
-
-
-async def with_slow_reader(
-    runner: FakeRunner, scenario: Callable[[SlowReader], Any]
-) -> asyncio.Task[None]:
-    app = create_app(Settings(), [fake_model(runner)])
-    async with app.router.lifespan_context(app):
-        reader = SlowReader()
-        scope = {"type": "websocket", "path": PATH, "headers": [], "query_string": b""}
-        serving = asyncio.create_task(app({**scope, "app": app}, reader.messages.get, reader.send))
-        await scenario(reader)
-        reader.can_read.set()
-        if not serving.done():
-            reader.messages.put_nowait({"type": "websocket.disconnect", "code": 1000})
-        async with asyncio.timeout(60):
-            await serving
-        return serving
-
-
-def test_a_client_that_leaves_while_it_does_not_read_leaves_nothing_behind() -> None:
-    async def scenario(reader: SlowReader) -> None:
-        reader.can_read.clear()
-        reader.ask(id="a")
-        await reader.is_blocked.wait()
-        reader.messages.put_nowait({"type": "websocket.disconnect", "code": 1006})
-        await asyncio.sleep(0.01)
-
-    serving = asyncio.run(with_slow_reader(FakeRunner(), scenario))
-    assert serving.exception() is None
-
-
-@pytest.mark.parametrize(
-    ("message", "num_finals"),
-    [({"type": "websocket.disconnect", "code": LEAVING}, 0), (SERVER_LEAVES, 1)],
-    ids=["the client", "the server"],
-)
-def test_only_if_the_server_leaves_is_work_finished_whatever_code_a_client_sends(
-    message: Message, num_finals: int
-) -> None:
-    runner = FakeRunner()
-
-    async def scenario(reader: SlowReader) -> None:
-        runner.gate.clear()
-        reader.ask(id="a")
-        await eventually(runner.is_stepping.is_set)
-        reader.messages.put_nowait(message)
-        await asyncio.sleep(0.01)
-        runner.gate.set()
-        await eventually(lambda: not runner.running)
-        await asyncio.sleep(0.01)
-        finals = [m for m in reader.sent if m["type"] == "final"]
-        assert len(finals) == num_finals
-
-    asyncio.run(with_slow_reader(runner, scenario))
