@@ -75,6 +75,13 @@ def test_never_more_joins_than_fits_and_nothing_is_lost(tasks_of: MakeTasks) -> 
     assert joined == set(waiting)
 
 
+def test_a_beam_of_all_rows_joins_an_idle_runner(tasks_of: MakeTasks) -> None:
+    scene = Scene(max_slots=4, max_rows=16)
+    (widest,) = tasks_of(16)
+    scene.schedule.waiting.add([widest])
+    assert scene.admit() == [widest]
+
+
 def test_what_is_removed_does_not_join(tasks_of: MakeTasks) -> None:
     scene, first, second = Scene(9), tasks_of(1, 1, 1), tasks_of(1)
     scene.schedule.waiting.add([*first, *second])
