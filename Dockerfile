@@ -1,5 +1,5 @@
-# The server with its bundled models. On a CPU:  docker build -t dragoman .
-# With CUDA:  docker build --build-arg TORCH_INDEX= -t dragoman:cuda .
+# The server with its bundled models. For CPUs:  docker build -t dragoman .
+# For NVIDIA GPUs:  docker build --build-arg TORCH=cuda -t dragoman:cuda .
 
 # A Debian with Python 3.11 or later.
 ARG BASE=python:3.13-slim
@@ -18,10 +18,11 @@ RUN apt-get update \
     && python3 -m venv /opt/pip \
     && python3 -m venv --without-pip /opt/venv
 
-# Every package has a version and hashes (make lock), but for PyTorch and what its CUDA builds bring:
-# their versions are fixed, and their wheels differ by index.
-# The index that has PyTorch's CPU builds; empty takes the default index's, which bring CUDA.
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# Every package has a version and hashes (make lock), but for PyTorch and what it brings: its version is
+# fixed, and its wheels differ by index. A CPU serves without it.
+# none; cpu: PyTorch's CPU build, which imports models saved by PyTorch; cuda: the default index's build.
+ARG TORCH=none
+ARG TORCH_CPU_INDEX=https://download.pytorch.org/whl/cpu
 ENV PIP_CACHE_DIR=/var/cache/pip
 COPY --from=requirements /torch.txt /torch.txt
 COPY deploy/requirements.txt /requirements.txt
@@ -29,10 +30,16 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/var/cache/pip \
     /opt/pip/bin/pip --python /opt/venv/bin/python install \
         --require-hashes --no-deps --requirement /requirements.txt \
-    && /opt/pip/bin/pip --python /opt/venv/bin/python install \
-        ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} --requirement /torch.txt \
-    && cd /opt/venv/lib/python3*/site-packages/torch \
-    && rm -rf include test bin/protoc* bin/test_* bin/*Test
+    && case "${TORCH}" in \
+        none) ;; \
+        cpu|cuda) \
+            if [ "${TORCH}" = cuda ]; then TORCH_CPU_INDEX=; fi \
+            && /opt/pip/bin/pip --python /opt/venv/bin/python install \
+                ${TORCH_CPU_INDEX:+--extra-index-url "${TORCH_CPU_INDEX}"} --requirement /torch.txt \
+            && cd /opt/venv/lib/python3*/site-packages/torch \
+            && rm -rf include test bin/protoc* bin/test_* bin/*Test ;; \
+        *) echo "TORCH must be none, cpu or cuda, got ${TORCH}" && exit 1 ;; \
+    esac
 
 WORKDIR /src
 COPY LICENSE README.md pyproject.toml setup.py dragoman.py ./

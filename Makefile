@@ -24,19 +24,22 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
-	fuzz redis-test proxy-test soak lock audit sbom licences
+	fuzz redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(TESTING) $(LINTING) ## create .venv with everything for serving, training and testing
 
+# Without an NVIDIA GPU the small build of PyTorch is enough.
+TORCH_INDEX ?= $(if $(shell command -v nvidia-smi),,https://download.pytorch.org/whl/cpu)
 NATIVE := $(wildcard model/backends/native/*.cpp model/backends/native/*.h model/backends/native/*.inc)
 
 $(SERVING): pyproject.toml setup.py $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 	rm -f model/backends/native/_library.*
+	$(BIN)/pip install --no-deps --retries 1 $(TORCH_INDEX:%=--extra-index-url %) "$$(sed -n 's/^ *"\(torch==[0-9.]*\)",$$/\1/p' pyproject.toml)"
 	$(BIN)/pip install -e .
 	touch $@
 
@@ -87,6 +90,21 @@ docs-serve: .venv/with-docs ## show the documentation site at http://127.0.0.1:8
 train: $(TRAINING) ## train RECIPE=recipes/zh-en.toml in RUN=runs/zh-en, or go on with that run
 	$(BIN)/dragoman train $(RECIPE) --run $(RUN)
 
+# One wheel serves every Python from 3.11 on. Its C++ needs glibc 2.34, which `auditwheel show` confirms.
+WHEEL = rm -rf build/lib* build/bdist* && $(BIN)/python -m build --quiet --wheel --outdir build/wheels
+wheels: .venv/with-supply ## build a wheel with the compiled library for x86-64 in build/wheels
+	$(WHEEL) -C--build-option=--plat-name=manylinux_2_34_x86_64
+	$(BIN)/auditwheel show build/wheels/*_x86_64.whl
+
+ARM := aarch64-linux-gnu
+wheel-arm: export CC = $(ARM)-gcc
+wheel-arm: export CXX = $(ARM)-g++
+wheel-arm: export LDSHARED = $(ARM)-gcc -shared
+wheel-arm: export LDCXXSHARED = $(ARM)-g++ -shared
+wheel-arm: export _PYTHON_HOST_PLATFORM = linux-aarch64
+wheel-arm: .venv/with-supply ## the same for 64-bit Arm (Debian's package g++-aarch64-linux-gnu)
+	$(WHEEL) -C--build-option=--plat-name=manylinux_2_34_aarch64
+
 native-check: ## build the C++ with warnings as errors, and run it under sanitizers (6 minutes; needs g++)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check
 
@@ -123,18 +141,12 @@ proxy-test: $(TESTING) ## try deploy/nginx.conf and dragoman.service (half a min
 	$(BIN)/pytest tests/deploy/nginx_proxy.py tests/deploy/systemd_unit.py
 
 LOCKED := deploy/requirements.txt
-# PyTorch and what only its CUDA builds need: their wheels differ by index, see the Dockerfile.
-TORCH_PACKAGES = torch triton $(shell sed -n 's/^\(\(nvidia\|cuda\)-[a-z0-9-]*\)==.*/\1/p' build/with-torch.txt)
-UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra otel --extra redis
 
 lock: .venv/with-supply ## renew the versions and hashes of the image's packages in deploy/requirements.txt
 	mkdir -p build
-	$(UV_COMPILE) --upgrade pyproject.toml --output-file build/with-torch.txt
-	$(MAKE) --no-print-directory locked
-
-locked:
-	$(UV_COMPILE) --no-header --no-annotate --generate-hashes --constraint build/with-torch.txt \
-	    $(addprefix --no-emit-package ,$(TORCH_PACKAGES)) pyproject.toml --output-file $(LOCKED)
+	echo torch > build/not-locked.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra otel --extra redis --upgrade \
+	    --excludes build/not-locked.txt --no-header --no-annotate --generate-hashes pyproject.toml --output-file $(LOCKED)
 
 IMAGE_PACKAGES := build/image-packages.txt
 $(IMAGE_PACKAGES): $(LOCKED) pyproject.toml

@@ -1,12 +1,16 @@
 """What setuptools finds in the tree: the packages and the C++. All else is in pyproject.toml."""
 
+import sys
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
 NATIVE = Path("model/backends/native")
-FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math"]
+FLAGS = ["-std=c++17", "-O3", "-g0", "-fno-math-errno", "-fno-trapping-math"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-psabi"]
+LINKING = ["-pthread"]
+if sys.platform == "linux":  # the wheel works beside an older C++ runtime than the compiler's
+    LINKING += ["-static-libstdc++", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections"]
 
 
 def files(*endings: str) -> list[str]:
@@ -24,8 +28,10 @@ setup(
             depends=files("h", "inc"),
             language="c++",
             extra_compile_args=[*FLAGS, "-pthread", *WARNINGS],
-            extra_link_args=["-pthread"],
+            extra_link_args=LINKING,
+            py_limited_api=True,  # ctypes loads it, so one wheel is for every version of Python
             optional=True,  # without a C++ compiler the CPU computes with PyTorch, in float32
         )
     ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

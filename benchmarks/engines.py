@@ -196,7 +196,7 @@ def _bleu(shape: Shape, translations: list[list[int]]) -> float | None:
         return None
     from sacrebleu.metrics.bleu import BLEU
 
-    from model.checkpoint import load_checkpoint
+    from model.checkpoint.reference import load_checkpoint
 
     decode = load_checkpoint(Path(shape.ours)).tokenizer.decode
     texts = [decode(ids) for ids in translations]

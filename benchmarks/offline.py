@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.sentences import ROOT, real_sentences
 from model.backends.selection import resolve_precision
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner

@@ -35,7 +35,7 @@ import uvloop
 from benchmarks.provenance import provenance, weights
 from benchmarks.sentences import ROOT, percentile, real_sentences
 from model.backends.selection import prepare, resolve_precision
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.decoding.sentence import SourceSentence
 from model.runner import Runner
 from service.engine.admission import AdmissionControl

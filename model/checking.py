@@ -9,34 +9,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import torch
-from babel import Locale, UnknownLocaleError
-from babel.dates import format_date
 from torch import Tensor
 
-from model.checkpoint import (
-    Checkpoint,
-    CheckpointError,
-    StoredCheckpoint,
-    add_to_checkpoint,
-    load_checkpoint,
-    verify_sums,
-)
+from model.checkpoint import CheckpointError, verify_sums
 from model.checkpoint.files import SELF_TEST_FILE, SUMS_FILE
+from model.checkpoint.reference import Checkpoint, load_checkpoint
+from model.checkpoint.saving import add_to_checkpoint
 from model.files import FileError, read_json
+from model.proving import MOST_SENTENCES, MOST_SOURCE_TOKENS, sample_text
 from model.values import is_whole_number, shown
 
 TOLERANCE = 0.05
 """The allowed difference in log-probability; machines differ by about 0.001."""
-_MOST_SENTENCES = 4
-_MOST_SOURCE_TOKENS = 32
 _MOST_TARGET_TOKENS = 16
 _MOST_BYTES = 2**20
-_LANGUAGE, _TERRITORY, _DAY = "is", "KE", date(2024, 2, 29)
 
 
 @dataclass(frozen=True)
@@ -90,47 +80,21 @@ def add_self_test(directory: Path) -> None:
     """Write the self-test of a saved checkpoint; raises CheckpointError or OSError."""
     checkpoint = load_checkpoint(directory)
     pairs = checkpoint.info.pairs
-    chosen = [pairs[i * len(pairs) // _MOST_SENTENCES] for i in range(_MOST_SENTENCES)]
+    chosen = [pairs[i * len(pairs) // MOST_SENTENCES] for i in range(MOST_SENTENCES)]
     sentences = [_translated(checkpoint, *pair) for pair in dict.fromkeys(chosen)]
     text = json.dumps([asdict(sentence) for sentence in sentences], ensure_ascii=False)
     lines = text.replace("}, {", "},\n{").replace("[{", "[\n{").replace("}]", "}\n]\n")
     add_to_checkpoint(directory, SELF_TEST_FILE, lines)
 
 
-def built_in_sources(checkpoint: StoredCheckpoint) -> list[tuple[list[int], list[int]]]:
-    """Source ids of a short sentence in some of a checkpoint's languages, and the tag that its
-    translation begins with."""
-    info, tokenizer = checkpoint.info, checkpoint.tokenizer
-    limit = info.source_limit(_MOST_SOURCE_TOKENS)
-    chosen = [info.pairs[i * len(info.pairs) // _MOST_SENTENCES] for i in range(_MOST_SENTENCES)]
-    return [
-        (
-            tokenizer.encode_source(_sample(source), target, source)[:limit],
-            tokenizer.target_start(target),
-        )
-        for source, target in dict.fromkeys(chosen)
-    ]
-
-
 def _translated(checkpoint: Checkpoint, source: str, target: str) -> SelfTestSentence:
-    tokenizer, limit = checkpoint.tokenizer, checkpoint.info.source_limit(_MOST_SOURCE_TOKENS)
-    text = _sample(source)
+    tokenizer, limit = checkpoint.tokenizer, checkpoint.info.source_limit(MOST_SOURCE_TOKENS)
+    text = sample_text(source)
     while len(ids := tokenizer.encode_source(text, target, source)) > limit and len(text) > 1:
         text = text[: len(text) // 2]
     target_ids, log_probs = _greedy(checkpoint, ids[:limit], tokenizer.target_start(target))
     translation = tokenizer.decode(target_ids)
     return SelfTestSentence(source, target, text, ids, target_ids, log_probs, translation)
-
-
-def _sample(language: str) -> str:
-    """A language, a country and a date in the language's words, or in English if they are unknown.
-    A model is less sure of names than of a date alone, so that wrong weights change more."""
-    try:
-        locale = Locale.parse(language.replace("-", "_"))
-    except (UnknownLocaleError, ValueError):
-        locale = Locale("en")
-    named = (locale.languages.get(_LANGUAGE), locale.territories.get(_TERRITORY))
-    return ", ".join([*filter(None, named), format_date(_DAY, format="full", locale=locale)])
 
 
 @torch.inference_mode()
@@ -200,8 +164,8 @@ def _read(path: Path, checkpoint: Checkpoint) -> list[SelfTestSentence]:
         raw = read_json(path, _MOST_BYTES)
     except FileError as error:
         raise CheckpointError(str(error)) from error
-    if not isinstance(raw, list) or not 1 <= len(raw) <= _MOST_SENTENCES:
-        raise CheckpointError(f"{path} must hold a list of 1 to {_MOST_SENTENCES} sentences")
+    if not isinstance(raw, list) or not 1 <= len(raw) <= MOST_SENTENCES:
+        raise CheckpointError(f"{path} must hold a list of 1 to {MOST_SENTENCES} sentences")
     return [_parse(path, sentence, checkpoint) for sentence in raw]
 
 

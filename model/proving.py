@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from datetime import date
+
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_date
 
 from model.backends.selection import Backend
-from model.decoding.network_interface import Precision
+from model.checkpoint import StoredCheckpoint
+from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.device_lost import DeviceLost
@@ -26,8 +31,38 @@ _SCORE_TOLERANCE = 0.02
 """Allowed difference of the scores of two translations of a sentence."""
 _DIFFERENT_SHARE = 0.25
 """Allowed share of different translations: two may be as good as each other to rounding."""
+_LANGUAGE, _TERRITORY, _DAY = "is", "KE", date(2024, 2, 29)
+MOST_SENTENCES = 4
+MOST_SOURCE_TOKENS = 32
+"""Of the built-in sentences."""
 _ROUNDS = 3
 """A shape is run, then recorded, then replayed."""
+
+
+def built_in_sources(checkpoint: StoredCheckpoint) -> list[tuple[list[int], list[int]]]:
+    """Source ids of a short sentence in some of a checkpoint's languages, and the tag that its
+    translation begins with."""
+    info, tokenizer = checkpoint.info, checkpoint.tokenizer
+    limit = info.source_limit(MOST_SOURCE_TOKENS)
+    chosen = [info.pairs[i * len(info.pairs) // MOST_SENTENCES] for i in range(MOST_SENTENCES)]
+    return [
+        (
+            tokenizer.encode_source(sample_text(source), target, source)[:limit],
+            tokenizer.target_start(target),
+        )
+        for source, target in dict.fromkeys(chosen)
+    ]
+
+
+def sample_text(language: str) -> str:
+    """A language, a country and a date in the language's words, or in English if they are unknown.
+    A model is less sure of names than of a date alone, so that wrong weights change more."""
+    try:
+        locale = Locale.parse(language.replace("-", "_"))
+    except (UnknownLocaleError, ValueError):
+        locale = Locale("en")
+    named = (locale.languages.get(_LANGUAGE), locale.territories.get(_TERRITORY))
+    return ", ".join([*filter(None, named), format_date(_DAY, format="full", locale=locale)])
 
 
 def proof_sentences(

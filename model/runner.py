@@ -1,31 +1,28 @@
 """The interface between the network and its callers: admit sentences, step, release.
 
-Callers pass and get plain Python; they see no tensors, device or precision.
+Callers pass and get plain Python; they see no device or precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from model.backends.cuda_graphs import GraphedStep, UsualSentences
-from model.backends.devices import make_device
 from model.backends.native import PackedModel
-from model.backends.selection import Backend, make_step
+from model.backends.selection import Backend, make_decoder
 from model.checkpoint import StoredModel
-from model.decoding.alignment import Aligner
 from model.decoding.batch import RunningBatch, StepBatch
+from model.decoding.decoder import Capacity, Precision
 from model.decoding.limits import SentenceLimits
-from model.decoding.network_interface import Capacity, Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.results import ResultReader
 from model.decoding.sentence import SourceSentence, StepResult
-from model.decoding.slot_options import Features
 from model.decoding.step_cost import StepCost
-from model.decoding.transfer import Transfer
-from model.network.attention_maps import AttentionHead, default_heads
-from model.network.transformer import Transformer
+from model.network.config import AttentionHead, default_heads
 
-_MAX_ENCODE_TOKENS = 8192
+if TYPE_CHECKING:
+    from model.network.transformer import Transformer
+
 _WARM_UP_STEPS = 3
 
 
@@ -60,23 +57,16 @@ class Runner:
         self.max_target_tokens = min(max_target_tokens, config.max_positions)
         self.max_beam_size = min(max_beam_size, max_rows)
         self._config = config
-        self._device = model.device
-        self._compute = make_device(model.device)
         capacity = Capacity(max_slots, max_rows, self.max_source_tokens, self.max_target_tokens)
-        with self._compute.in_use():
-            self._network, self._search, self._step = make_step(
-                *(model, control_ids, capacity, self.max_beam_size, precision, backend),
-                *(byte_ids or {}, copied_ids or {}),
-            )
+        self._decoder = make_decoder(
+            *(model, control_ids, capacity, self.max_beam_size, precision, backend),
+            *(byte_ids or {}, copied_ids or {}, alignment_heads or default_heads(config)),
+        )
         self._limits = SentenceLimits(
             self.max_source_tokens, self.max_target_tokens, self.max_beam_size
         )
-        self._batch = RunningBatch(
-            model.device, self.max_target_tokens, can_step_subset=self.can_step_subset
-        )
-        heads = alignment_heads or default_heads(config)
-        aligner = Aligner(self._network, self._search, heads)
-        self._results = ResultReader(self._batch, self._search, aligner, self._step.lag)
+        self._batch = RunningBatch(self.max_target_tokens, can_step_subset=self.can_step_subset)
+        self._results = ResultReader(self._batch, self._decoder)
         self.step_cost: StepCost | None = None
         """The cost of a step, if it was measured (`model.step_timing`)."""
         self.refused_paths: Sequence[str] = ()
@@ -85,7 +75,7 @@ class Runner:
     @property
     def is_recorded(self) -> bool:
         """Whether steps are recorded."""
-        return isinstance(self._step, GraphedStep)
+        return self._decoder.is_recorded
 
     @property
     def num_running(self) -> int:
@@ -106,7 +96,7 @@ class Runner:
         A sentence takes one slot and beam_size rows. Raises ValueError and admits no sentence if
         one is empty or too long, or if slots or rows run out; DeviceLost as every method.
         """
-        with self._compute.in_use():
+        with self._decoder.in_use():
             return self._admit(sentences)
 
     def _admit(self, sentences: Sequence[SourceSentence]) -> list[int]:
@@ -116,7 +106,9 @@ class Runner:
         self._check_room(sentences)
         handles = self._batch.add(sentences, limits)
         try:
-            self._start(handles, sentences, limits)
+            slots = [self._batch.slot(handle) for handle in handles]
+            rows = [self._batch.rows(handle) for handle in handles]
+            self._decoder.admit(slots, rows, sentences, limits)
         except BaseException:
             self._batch.remove(handles)
             raise
@@ -125,19 +117,19 @@ class Runner:
     @property
     def can_step_subset(self) -> bool:
         """Whether a step of a subset costs less than a full step; false on a GPU."""
-        return self._network.can_step_subset
+        return self._decoder.can_step_subset
 
     def share_cores(self, sharers: int) -> None:
         """Use 1 / `sharers` of the CPU cores, because that many runners compute at once, one
         thread each. A new runner uses all cores."""
-        self._network.share_cores(sharers)
+        self._decoder.share_cores(sharers)
 
     def step(self, handles: Sequence[int] | None = None) -> StepResult:
         """Extend the hypotheses of these sentences, or of all if None, by one token.
 
         Raises ValueError for a subset unless `can_step_subset`.
         """
-        with self._compute.in_use():
+        with self._decoder.in_use():
             return self._take_step(handles)
 
     def _take_step(self, handles: Sequence[int] | None) -> StepResult:
@@ -154,15 +146,15 @@ class Runner:
     def release(self, handle: int) -> None:
         """Abandon a running sentence. Raises KeyError if it is not running."""
         if not self._results.forget(handle):
-            with self._compute.in_use():
+            with self._decoder.in_use():
                 self._batch.remove([handle])
 
     def warm_up(self, options: Sequence[DecodingOptions], has_prefix: bool = False) -> None:
         """Run the first steps of every batch size. On a GPU they are slow, and no request should
         wait for them. The runner must be idle. `has_prefix`: translations begin with a tag."""
-        with self._compute.in_use():
-            self._network.warm_up()
-        if not self._step.lag:
+        with self._decoder.in_use():
+            self._decoder.warm_up()
+        if not self._decoder.lag:
             return
         prefix = (self._config.eos_id,) if has_prefix else ()
         usual = [SourceSentence([self._config.eos_id], o, prefix=prefix) for o in options]
@@ -173,10 +165,8 @@ class Runner:
             for handle in handles:
                 if not self._results.forget(handle) and handle in self._batch:
                     self.release(handle)
-        if isinstance(self._step, GraphedStep):
-            kinds = [UsualSentences(s.options.beam_size, Features.of(s)) for s in usual]
-            with self._compute.in_use():
-                self._step.warm_up(kinds)
+        with self._decoder.in_use():
+            self._decoder.record(usual)
 
     def _check_room(self, sentences: Sequence[SourceSentence]) -> None:
         num_rows = sum(sentence.options.beam_size for sentence in sentences)
@@ -186,47 +176,12 @@ class Runner:
                 f"{self.num_free_slots} slots and {self.num_free_rows} rows are free"
             )
 
-    def _start(
-        self,
-        handles: Sequence[int],
-        sentences: Sequence[SourceSentence],
-        limits: Sequence[int],
-    ) -> None:
-        """Encode sentences and start their searches; one copy takes all that they need to the
-        device."""
-        transfer = Transfer(self._device)
-        slots = [self._batch.slot(handle) for handle in handles]
-        rows = [row for handle in handles for row in self._batch.rows(handle)]
-        self._network.clear(slots, rows, transfer)
-        for batch in _by_length(list(zip(slots, sentences, strict=True))):
-            sources = [sentence.ids for _, sentence in batch]
-            self._network.encode([slot for slot, _ in batch], sources, transfer)
-        self._search.admit(slots, sentences, limits, self._config.bos_id, transfer)
-        transfer.run()
-
     def _compact(self) -> None:
         """Fill the places of sentences that left and that no new one has taken."""
-        moves = self._batch.compact()
-        if moves.rows or moves.slots:
-            self._network.move(moves)
-        if moves.slots:
-            self._search.move(moves.slots)
+        self._decoder.move(self._batch.compact())
 
     def _launch(self, batch: StepBatch) -> None:
         """Start a step. With a lag, the batch may include sentences whose end is not read yet."""
-        progress = self._step.take(batch.members, self._batch.shape_of(batch), batch.features)
+        progress = self._decoder.take(batch.members, self._batch.shape_of(batch), batch.features)
         self._batch.num_steps += 1
         self._results.add(batch, progress)
-
-
-def _by_length(
-    batch: list[tuple[int, SourceSentence]],
-) -> Iterator[list[tuple[int, SourceSentence]]]:
-    """Split into batches of similar length, to limit padding."""
-    batch = sorted(batch, key=lambda item: len(item[1].ids))
-    start = 0
-    for end in range(1, len(batch) + 1):
-        is_last = end == len(batch)
-        if is_last or (end + 1 - start) * len(batch[end][1].ids) > _MAX_ENCODE_TOKENS:
-            yield batch[start:end]
-            start = end

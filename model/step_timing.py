@@ -15,7 +15,7 @@ from model.runner import Runner
 
 _BATCHES = ((1, 4), (1, 14), (6, 4), (6, 14))
 """Sentences and source tokens of each measured batch."""
-_REPEATS = 3
+_REPEATS = 2
 _LEAST_SECONDS = 1e-8
 _Timing = tuple[tuple[float, ...], float]
 """Features of one call, and its seconds."""

@@ -30,7 +30,7 @@ from service.translation.translator import TranslationModel
 
 if TYPE_CHECKING:
     from model.checkpoint import StoredCheckpoint
-    from model.decoding.network_interface import Capacity
+    from model.decoding.decoder import Capacity
     from service.runner_factory import Placement, RunnerFactory
 
 _logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def load_models(settings: Settings, beam_size: int | None = None) -> list[Loaded
     """Load the checkpoints that the settings name. `beam_size`: of all sentences that come; None:
     mostly the checkpoint's own. Raises StartupError."""
     if settings.threads:
-        os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # torch reads it when imported
+        os.environ["OMP_NUM_THREADS"] = str(settings.threads)  # read by `num_cores`, and by torch
     opened = [_open_model(path, settings) for path in settings.model]
     for name, count in Counter(model.checkpoint.info.name for model in opened).items():
         if count > 1:
@@ -80,7 +80,7 @@ class _OpenedModel(NamedTuple):
 
     def workers(self, sizes: Sizes, settings: Settings) -> list[tuple[Capacity, str]]:
         """The capacity and the device of each worker."""
-        from model.decoding.network_interface import Capacity
+        from model.decoding.decoder import Capacity
 
         placement = self.factory.placement
         count = _num_workers(settings, sizes, placement)
@@ -227,7 +227,7 @@ def _placement(settings: Settings) -> Placement:
 def _num_workers(settings: Settings, sizes: Sizes, placement: Placement) -> int:
     """The `workers` setting, by default two if the native backend has two cores; at most as many as
     have room for the widest beam each. On GPUs one worker a device."""
-    from model.backends.selection import num_cores
+    from model.backends.cores import num_cores
 
     wanted = settings.workers or min(_USUAL_WORKERS, num_cores())
     fitting = min(sizes.max_slots, sizes.max_rows // settings.max_beam_size)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from model.backends.devices import has_bfloat16
 from model.backends.memory import (
     full_bytes,
     native_step_bytes,
@@ -17,14 +16,14 @@ from model.backends.memory import (
 )
 from model.backends.native import PackedModel
 from model.backends.selection import Backend, prepare, resolve_backend
-from model.checking import built_in_sources
 from model.checkpoint import StoredCheckpoint
-from model.decoding.network_interface import Capacity, Precision
+from model.decoding.decoder import Capacity, Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
-from model.network.transformer import Transformer
+from model.decoding.step_cost import StepCost
 from model.offline import translate_all
 from model.proving import (
+    built_in_sources,
     fault_of,
     proof_sentences,
     proven_precision,
@@ -32,6 +31,9 @@ from model.proving import (
 )
 from model.runner import Runner
 from model.step_timing import measure_step_cost
+
+if TYPE_CHECKING:
+    from model.network.transformer import Transformer
 
 _logger = logging.getLogger(__name__)
 _PROOF_SLOTS = 8
@@ -70,12 +72,15 @@ class RunnerFactory:
         self._checkpoint = checkpoint
         self._max_beam_size = max_beam_size
         self._control_ids = checkpoint.tokenizer.control_ids()
+        self._step_cost: StepCost | None = None
         self._weights: dict[tuple[str, Precision], Transformer | PackedModel] = {}
 
     def choose_precision(self) -> None:
         """On a GPU: keep to half precision unless the model overflows in it.
 
         Raises MemoryError or DeviceLost."""
+        from model.backends.pytorch.devices import has_bfloat16
+
         device = self.placement.devices[0]
         wanted: list[Precision] = ["float16", "float32"]
         if all(map(has_bfloat16, self.placement.devices)):
@@ -94,8 +99,8 @@ class RunnerFactory:
         self, capacity: Capacity, device: str, num_workers: int, scheduling: str
     ) -> Runner:
         """A runner that is warmed up, one of `num_workers`; its recorded steps have proved
-        themselves. Only short work that goes first needs the cost of a step, which takes seconds to
-        measure."""
+        themselves. Only short work that goes first needs the cost of a step, which is
+        measured once."""
         precision, decoding = self.placement.precision, self._checkpoint.info.decoding
         runner = proven_runner(
             lambda chosen: self._make(capacity, device, precision, chosen),
@@ -106,7 +111,8 @@ class RunnerFactory:
         if runner.can_step_subset:
             runner.share_cores(num_workers)
         if runner.can_step_subset and scheduling == "short-first":
-            runner.step_cost = measure_step_cost(runner, decoding)
+            self._step_cost = self._step_cost or measure_step_cost(runner, decoding)
+            runner.step_cost = self._step_cost
         return runner
 
     def weights(self) -> Transformer | PackedModel:

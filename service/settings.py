@@ -118,7 +118,7 @@ class Settings(BaseSettings):
         0,
         ge=0,
         le=1024,
-        description="CPU threads of the model. 0: PyTorch's default, usually one per core.",
+        description="CPU threads of the model. 0: one per core, within the container's share.",
     )
     workers: int = Field(
         0,

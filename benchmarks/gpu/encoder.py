@@ -14,10 +14,10 @@ from torch import Tensor
 from benchmarks.gpu.figures import note
 from benchmarks.gpu.models import random_model, shapes_for
 from benchmarks.gpu.speed import milliseconds
-from model.backends.recording import CudaRecorder
-from model.backends.source_encoder import RecordedEncoder, SourceEncoder, source_table
-from model.backends.torch_cache import MemoryCache
-from model.decoding.network_interface import Capacity
+from model.backends.pytorch.cache import MemoryCache
+from model.backends.pytorch.recording import CudaRecorder
+from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
+from model.decoding.decoder import Capacity
 from model.network.config import ModelConfig
 from model.network.layers import KV
 from model.network.transformer import Transformer

@@ -7,14 +7,14 @@ import random
 
 from benchmarks.gpu.figures import note
 from benchmarks.gpu.models import (
+    graphed_step,
     half,
     random_model,
     random_sentences,
     runner_of,
     shapes_for,
 )
-from model.backends.cuda_graphs import GraphedStep
-from model.decoding.network_interface import Precision
+from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence, Term, TermForm
 from model.network.config import ModelConfig
@@ -41,8 +41,7 @@ def kinds(device: str) -> None:
                 "kinds", kind=name, precision=precision, sentences=len(sentences),
                 otherwise=otherwise,
             )  # fmt: skip
-        step = recorded._step
-        assert isinstance(step, GraphedStep)
+        step = graphed_step(recorded)
         streams = _streams_and_cancels(recorded, sentences_of["streams"])
         note(
             "kinds", precision=precision, recorded=step.num_recorded, refused=step.num_refused,

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import torch
 
+from model.backends.pytorch.cuda_graphs import GraphedStep
+from model.backends.pytorch.decoder import TensorDecoder
 from model.backends.selection import Backend
-from model.checkpoint import load_checkpoint
-from model.decoding.network_interface import Precision
+from model.checkpoint.reference import load_checkpoint
+from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.network.config import ModelConfig
@@ -105,3 +107,11 @@ def real_sentences(count: int, beam: int) -> list[SourceSentence]:
     options = DecodingOptions(beam_size=beam)
     encode = checkpoint.tokenizer.encode_source
     return [SourceSentence(encode(line, "en", "zh")[:128], options) for line in lines]
+
+
+def graphed_step(runner: Runner) -> GraphedStep:
+    """The recorded steps of a runner."""
+    decoder = runner._decoder
+    assert isinstance(decoder, TensorDecoder)
+    assert isinstance(decoder.step, GraphedStep)
+    return decoder.step

@@ -14,6 +14,7 @@ import torch
 
 from benchmarks.gpu.figures import note
 from benchmarks.gpu.models import (
+    graphed_step,
     half,
     random_model,
     random_sentences,
@@ -23,8 +24,7 @@ from benchmarks.gpu.models import (
     shapes_for,
 )
 from benchmarks.provenance import commit
-from model.backends.cuda_graphs import GraphedStep
-from model.decoding.network_interface import Precision
+from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
@@ -140,8 +140,7 @@ def soak(device: str) -> None:
     config = next(iter(shapes_for(device).values()))
     runner = runner_of(random_model(config, device), 32, 4, half(device))
     runner.warm_up([DecodingOptions(beam_size=4)])
-    graphed = runner._step
-    assert isinstance(graphed, GraphedStep)
+    graphed = graphed_step(runner)
     known, rng = len(graphed._recordings), random.Random(3)
     given = random_sentences(config, 200, 4, target=40)
     held: list[int] = []
@@ -172,7 +171,7 @@ from service.engine.engine import Engine, EngineLimits
 from service.observability.metrics import Metrics
 device, config = "cuda", SHAPES["bundled"]
 runner = runner_of(random_model(config, device), 4, 4, "float16")
-encode = runner._network.encode
+encode = runner._decoder._network.encode
 def broken(slots, sources):
     torch.zeros(2, device=device)[torch.full((1,), 5, device=device)]
     encode(slots, sources)
@@ -181,7 +180,7 @@ async def main():
     engine.start()
     given = random_sentences(config, 1, 4)
     print("before:", (await engine.translate(given))[0].error, flush=True)
-    runner._network.encode = broken
+    runner._decoder._network.encode = broken
     print("during:", (await engine.translate(given))[0].error, flush=True)
     await asyncio.sleep(20)
 asyncio.run(main())

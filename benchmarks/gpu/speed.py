@@ -11,6 +11,7 @@ import torch
 
 from benchmarks.gpu.figures import note
 from benchmarks.gpu.models import (
+    graphed_step,
     half,
     random_model,
     random_sentences,
@@ -19,7 +20,6 @@ from benchmarks.gpu.models import (
     runner_of,
     shapes_for,
 )
-from model.backends.cuda_graphs import GraphedStep
 from model.decoding.options import DecodingOptions
 from model.offline import translate_all
 from model.runner import Runner
@@ -70,8 +70,7 @@ def recording(device: str) -> None:
         started = time.perf_counter()
         runner.warm_up([DecodingOptions(beam_size=4)])
         wait(device)
-        graphed = runner._step
-        assert isinstance(graphed, GraphedStep)
+        graphed = graphed_step(runner)
         note(
             "recording", model=name, seconds=time.perf_counter() - started,
             recorded=graphed.num_recorded, refused=graphed.num_refused,
@@ -101,8 +100,7 @@ def _time_steps(name: str, runner: Runner, beam: int, device: str) -> None:
     for _ in range(_WARM_STEPS):
         runner.step()
     whole = milliseconds(lambda: [runner.step() for _ in range(_STEPS)], device) / _STEPS
-    graphed = runner._step
-    assert isinstance(graphed, GraphedStep)
+    graphed = graphed_step(runner)
     latest = next(reversed(graphed._recordings.values())).recorded
     alone = None
     if latest is not None:

@@ -46,7 +46,7 @@ def prepare(name: str, root: Path, corpus: Path | None, count: int) -> Shape:
 
 def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
     """The checkpoint zh-en, exported as Pegasus, and real sentences."""
-    from model.checkpoint import load_checkpoint
+    from model.checkpoint.reference import load_checkpoint
     from model.exporters.huggingface import export_checkpoint
     from model.training.data import read_pairs
 
@@ -65,7 +65,7 @@ def _bundled(root: Path, corpus: Path | None, count: int) -> Shape:
 
 def _random(name: str, root: Path) -> Shape:
     """Random weights in the size of opus-mt or NLLB-600M, and translations of one length."""
-    from model.checkpoint import load_checkpoint
+    from model.checkpoint.reference import load_checkpoint
     from model.importers.imported import Wanted
     from model.importers.resolve import import_source
     from tests.conftest import TINY_PAIRS

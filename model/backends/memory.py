@@ -7,16 +7,13 @@ recordings and libraries take besides is for the caller to keep free.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
 
 import psutil
-import torch
 
-from model.decoding.network_interface import Capacity, Precision
+from model.backends.control_groups import free_in_control_groups
+from model.decoding.decoder import Capacity, Precision
 from model.network.config import ModelConfig
-from model.network.transformer import weight_shapes
+from model.network.parameters import weight_shapes
 
 _HYPOTHESIS_BYTES = 34
 """Of a token of each live hypothesis of a slot: an id and a log-probability, the same of a finished
@@ -34,7 +31,6 @@ _INT8_BYTES = 1.1
 """Of a weight, with the scales of its block."""
 _ENCODED_TOKENS = 8192
 """Padded source tokens that are encoded at once, at most."""
-_PROCESS = Path("/proc/self")
 
 
 def full_bytes(config: ModelConfig, capacity: Capacity, max_beam: int, precision: Precision) -> int:
@@ -92,7 +88,9 @@ def free_bytes(device: str, gpu_share: float = 1.0) -> int:
     """Free bytes on the device, within the limits of containers; of a GPU at most `gpu_share` of
     all its bytes."""
     if device.startswith("cuda"):
-        free, total = torch.cuda.mem_get_info(device)
+        from model.backends.pytorch.devices import free_and_total_bytes
+
+        free, total = free_and_total_bytes(device)
         return min(free, int(gpu_share * total))
     return min([psutil.virtual_memory().available, *free_in_control_groups()])
 
@@ -103,112 +101,3 @@ def _num_weights(shapes: dict[str, tuple[int, ...]]) -> int:
 
 def _bytes_of(precision: Precision) -> int:
     return 2 if precision in ("float16", "bfloat16") else 4
-
-
-class _Version(NamedTuple):
-    """File names of a version, and the counters of droppable memory in memory.stat."""
-
-    limit: str
-    usage: str
-    droppable: tuple[str, ...]
-
-
-_VERSIONS = {
-    "cgroup2": _Version(
-        "memory.max", "memory.current", ("inactive_file", "active_file", "slab_reclaimable")
-    ),
-    "cgroup": _Version(
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-        ("total_inactive_file", "total_active_file"),
-    ),
-}
-
-
-def free_in_control_groups(process: Path = _PROCESS) -> list[int]:
-    """The free bytes of each limited group that contains the process. A group with unreadable files
-    counts as unlimited.
-
-    `process`: its directory under /proc.
-    """
-    free = []
-    for version, group, top in _memory_groups(process):
-        while True:
-            left = _free(group, version)
-            free += [] if left is None else [left]
-            if group == top:
-                break
-            group = group.parent
-    return free
-
-
-def _memory_groups(process: Path) -> Iterator[tuple[_Version, Path, Path]]:
-    """The process's group and the topmost mounted group of each hierarchy that counts memory."""
-    paths = dict(_group_paths(process))
-    for kind, root, mount in _mounts(process):
-        path = Path(paths.get(kind, "/"))
-        inside = path.relative_to(root) if path.is_relative_to(root) else Path()
-        group = mount / inside
-        if ".." in inside.parts or not group.is_dir():
-            group = mount  # the path is of another namespace; the mount is the container's group
-        yield _VERSIONS[kind], group, mount
-
-
-def _group_paths(process: Path) -> Iterator[tuple[str, str]]:
-    """Kind and path from lines such as "0::/group" and "4:memory:/group"."""
-    for line in _lines(process / "cgroup"):
-        number, controllers, path = [*line.split(":", 2), "", ""][:3]
-        if number == "0" and not controllers:
-            yield "cgroup2", path
-        elif "memory" in controllers.split(","):
-            yield "cgroup", path
-
-
-def _mounts(process: Path) -> Iterator[tuple[str, str, Path]]:
-    """Kind, root and mount point of each mounted hierarchy that counts memory.
-
-    From lines such as "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory".
-    """
-    for line in _lines(process / "mountinfo"):
-        before, _, after = line.partition(" - ")
-        places, kinds = before.split(" "), after.split(" ")
-        if len(places) < 5 or len(kinds) < 3:
-            continue
-        kind, options = kinds[0], kinds[2].split(",")
-        if kind == "cgroup2" or (kind == "cgroup" and "memory" in options):
-            yield kind, _unescaped(places[3]), Path(_unescaped(places[4]))
-
-
-def _unescaped(path: str) -> str:
-    r"""Decode the kernel's octal escapes: \040 for a space, likewise tab, newline, backslash."""
-    for character in " \t\n\\":
-        path = path.replace(f"\\{ord(character):03o}", character)
-    return path
-
-
-def _free(group: Path, version: _Version) -> int | None:
-    """Free bytes of a group, or None if its limit is absent or unreadable."""
-    limit, usage = _number(group / version.limit), _number(group / version.usage)
-    if limit is None or usage is None:
-        return None
-    counts = dict(line.partition(" ")[::2] for line in _lines(group / "memory.stat"))
-    droppable = sum(int(counts[name]) for name in version.droppable if _is_number(counts, name))
-    return max(0, limit - max(0, usage - droppable))
-
-
-def _is_number(counts: dict[str, str], name: str) -> bool:
-    return counts.get(name, "").isdecimal()
-
-
-def _number(file: Path) -> int | None:
-    """The number in a file, or None if it has none ("max")."""
-    text = "".join(_lines(file)).strip()
-    return int(text) if text.isdecimal() else None
-
-
-def _lines(file: Path) -> list[str]:
-    """The lines of a file; an empty list if it is unreadable."""
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []

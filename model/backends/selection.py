@@ -1,40 +1,24 @@
-"""Select precision and backend, and build what a runner runs on."""
+"""Select precision and backend, and build what a runner runs on. PyTorch is imported only for the
+backends that need it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-import torch
-
-from model.backends.cuda_graphs import GraphedStep
-from model.backends.devices import dtype_of, has_bfloat16
-from model.backends.native import (
-    NativeNetwork,
-    NativeSearch,
-    NativeStep,
-    PackedModel,
-    has_fast_int8,
-    is_available,
-)
-from model.backends.recording import CudaRecorder
-from model.backends.torch_eager import EagerNetwork
+from model.backends.native import NativeDecoder, PackedModel, has_fast_int8, is_available
 from model.checkpoint import StoredModel
-from model.decoding.network_interface import Capacity, Network, Precision
-from model.decoding.search import Search
-from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.step import Step
+from model.decoding.decoder import Capacity, Decoder, Precision
+from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.utf8 import Utf8Tables
-from model.network.transformer import Transformer
+from model.network.config import AttentionHead
+
+if TYPE_CHECKING:
+    from model.network.transformer import Transformer
 
 Backend = Literal["native", "eager", "graphs", "compiled"]
-"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.cuda_graphs`); the same
-with operations that torch.compile fused."""
-
-
-def num_cores() -> int:
-    """Number of PyTorch's CPU threads."""
-    return torch.get_num_threads()
+"""Our C++ on the CPU; PyTorch; PyTorch with recorded steps (`model.backends.pytorch.cuda_graphs`);
+the same with operations that torch.compile fused."""
 
 
 def default_precision(device: str, instruction_set: str | None = None) -> Precision:
@@ -85,12 +69,19 @@ def resolve_backend(name: str, device: str, precision: Precision) -> Backend:
 def _check(precision: str, device: str) -> None:
     if precision == "int8" and device != "cpu":
         raise ValueError(f"precision int8 is for the CPU; on {device} use float16 or bfloat16")
-    if precision == "bfloat16" and device != "cpu" and not has_bfloat16(device):
-        raise ValueError(f"precision bfloat16 needs a newer GPU than {device}; use float16")
+    if precision == "bfloat16" and device != "cpu":
+        _require_bfloat16(device)
     if precision == "float16" and device == "cpu":
         raise ValueError("precision float16 needs a GPU; on the CPU use int8 or float32")
     if precision == "int8" and not is_available():
         raise ValueError("precision int8 needs model/backends/native, which was not compiled here")
+
+
+def _require_bfloat16(device: str) -> None:
+    from model.backends.pytorch.devices import has_bfloat16
+
+    if not has_bfloat16(device):
+        raise ValueError(f"precision bfloat16 needs a newer GPU than {device}; use float16")
 
 
 def prepare(
@@ -100,23 +91,20 @@ def prepare(
     backend: Backend | None,
     instruction_set: str | None = None,
 ) -> Transformer | PackedModel:
-    """The form of a model that several runners of a device share; arguments as for `make_step`,
+    """The form of a model that several runners of a device share; arguments as for `make_decoder`,
     and the instruction set of the native backend as of `choose_instruction_set`.
 
     Raises MemoryError if it does not fit."""
-    backend = backend or resolve_backend("auto", model.device.type, precision)
     if isinstance(model, PackedModel):
         return model
-    if backend == "native":
+    if (backend or resolve_backend("auto", _kind(model), precision)) == "native":
         return PackedModel(model, control_ids, precision == "int8", instruction_set)
-    dtype = dtype_of(precision)
-    try:
-        return model.to(dtype) if isinstance(model, Transformer) else model.load(dtype)
-    except torch.OutOfMemoryError as error:
-        raise MemoryError("the model's weights do not fit into memory") from error
+    from model.backends.pytorch.decoder import load
+
+    return load(model, precision)
 
 
-def make_step(
+def make_decoder(
     model: Transformer | StoredModel | PackedModel,
     control_ids: Sequence[int],
     capacity: Capacity,
@@ -125,42 +113,26 @@ def make_step(
     backend: Backend | None,
     byte_ids: Mapping[int, int],
     copied_ids: Mapping[int, int | None],
-) -> tuple[Network, Search, Step]:
-    """The network of a backend (None: the best one), its search, and the step that runs both.
-
-    `byte_ids`, `copied_ids`: as for `Runner`. Raises MemoryError if it does not fit.
-    """
-    backend = backend or resolve_backend("auto", model.device.type, precision)
+    heads: Sequence[AttentionHead],
+) -> Decoder:
+    """The decoder of a backend (None: the best one). `byte_ids`, `copied_ids`, `heads`: as for
+    `Runner`. Raises MemoryError if it does not fit."""
+    config = model.config
     sizes = SearchSizes(capacity.max_slots, max_beam, capacity.max_target_tokens)
-    tokens = SearchTokens(model.config.eos_id, control_ids[0], copied_ids)
+    tokens = SearchTokens(config.eos_id, control_ids[0], copied_ids)
     shared = prepare(model, control_ids, precision, backend)
     generated = {i: byte for i, byte in byte_ids.items() if i not in control_ids}
-    vocab_size, device = model.config.tgt_vocab_size, model.device
     is_free = not (generated or copied_ids)
-    utf8 = None if is_free else Utf8Tables.of(generated, vocab_size, device, list(copied_ids))
+    utf8 = None if is_free else Utf8Tables.of(generated, config.tgt_vocab_size, list(copied_ids))
     if isinstance(shared, PackedModel):
-        network = NativeNetwork(shared, capacity)
-        own_search = NativeSearch(sizes, tokens, utf8)
-        return network, own_search, NativeStep(network, own_search)
-    is_compiled = backend == "compiled"
-    is_recorded = is_compiled or backend == "graphs"
-    eager = _eager_network(shared, control_ids, capacity, is_recorded)
-    search = Search(sizes, tokens, eager.device, utf8)
-    recorder = CudaRecorder(eager.device) if eager.device.type == "cuda" else None
-    if not is_recorded:
-        return eager, search, Step(eager, search)
-    eager.record_encodings(recorder)
-    step = GraphedStep(eager, search, capacity, recorder, is_compiled=is_compiled)
-    return eager, search, step
+        return NativeDecoder(shared, capacity, sizes, tokens, utf8, heads)
+    from model.backends.pytorch.decoder import make_tensor_decoder
+
+    backend = backend or resolve_backend("auto", _kind(shared), precision)
+    own = (capacity, sizes, tokens, utf8, heads)
+    return make_tensor_decoder(shared, backend, control_ids, *own)
 
 
-def _eager_network(
-    model: Transformer,
-    control_ids: Sequence[int],
-    capacity: Capacity,
-    is_recorded: bool,
-) -> EagerNetwork:
-    try:
-        return EagerNetwork(model, control_ids, capacity, is_recorded)
-    except torch.OutOfMemoryError as error:
-        raise MemoryError("the model's weights and caches do not fit into memory") from error
+def _kind(model: Transformer | StoredModel) -> str:
+    """The kind of the model's device: "cpu" or "cuda"."""
+    return str(model.device).partition(":")[0]

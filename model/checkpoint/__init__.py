@@ -1,4 +1,5 @@
-"""Load and save a checkpoint directory.
+"""A checkpoint directory. `reference` loads its network into PyTorch, and `saving` writes it; what
+is imported here does not need PyTorch.
 
     config.json            architecture, languages, tokenizer files, decoding defaults
     model.safetensors      the weights
@@ -12,30 +13,16 @@ Loading never unpickles. Every fault becomes one CheckpointError that says how t
 
 from model.checkpoint.files import CheckpointError, verify_sums
 from model.checkpoint.info import CheckpointInfo
-from model.checkpoint.loading import (
-    Checkpoint,
-    StoredCheckpoint,
-    StoredModel,
-    load_checkpoint,
-    open_checkpoint,
-    read_info,
-)
-from model.checkpoint.saving import add_to_checkpoint, describe_again, save_checkpoint
-from model.checkpoint.weights import StoredWeights, save_weights
+from model.checkpoint.loading import StoredCheckpoint, StoredModel, open_checkpoint, read_info
+from model.checkpoint.weights import StoredWeights
 
 __all__ = [
-    "Checkpoint",
     "CheckpointError",
     "CheckpointInfo",
     "StoredCheckpoint",
     "StoredModel",
     "StoredWeights",
-    "add_to_checkpoint",
-    "describe_again",
-    "load_checkpoint",
     "open_checkpoint",
     "read_info",
-    "save_checkpoint",
-    "save_weights",
     "verify_sums",
 ]

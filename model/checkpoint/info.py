@@ -11,8 +11,7 @@ from typing import Any
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
-from model.network.attention_maps import AttentionHead
-from model.network.config import ModelConfig
+from model.network.config import AttentionHead, ModelConfig
 from model.text.languages import Languages, parse_pairs, render_pairs
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import is_name, is_whole_number, shown

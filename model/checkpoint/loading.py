@@ -1,4 +1,4 @@
-"""Check a checkpoint directory, and load it.
+"""Check a checkpoint directory, and open it.
 
 Every fault becomes one CheckpointError that says how to fix it.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
 
 from model.checkpoint.files import (
     CONFIG_FILE,
@@ -21,14 +19,9 @@ from model.checkpoint.files import (
 )
 from model.checkpoint.info import CheckpointInfo, parse_info
 from model.checkpoint.weights import StoredWeights
-from model.files import (
-    FileError,
-    is_regular,
-    read_json,
-    reason_of,
-)
+from model.files import FileError, is_regular, read_json, reason_of
 from model.network.config import ModelConfig
-from model.network.transformer import Transformer, weight_shapes
+from model.network.parameters import weight_shapes
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from model.values import shown
@@ -36,25 +29,15 @@ from model.values import shown
 
 @dataclass(frozen=True)
 class StoredModel:
-    """A network still on disk: `model.decoding.network_interface.Model`."""
+    """A network still on disk, and the device that it is for."""
 
     config: ModelConfig
     weights: StoredWeights
-    device: torch.device
+    device: str
 
     def on(self, device: str) -> StoredModel:
         """The same weights, to be loaded onto another device."""
-        return StoredModel(self.config, self.weights, torch.device(device))
-
-    def load(self, dtype: torch.dtype = torch.float32) -> Transformer:
-        """Load it onto its device, in evaluation mode. Each weight is converted before it goes to
-        the device, which needs memory for `dtype` only."""
-        with torch.device("meta"):
-            model = Transformer(self.config)
-        weights = {name: weight.to(dtype).to(self.device) for name, weight in self.weights.items()}
-        model.load_state_dict(weights, strict=False, assign=True)
-        model.share_output()
-        return model.to(self.device, dtype).eval()
+        return StoredModel(self.config, self.weights, device)
 
 
 @dataclass(frozen=True)
@@ -66,16 +49,7 @@ class StoredCheckpoint:
     tokenizer: Tokenizer
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """A loaded checkpoint: the network in evaluation mode, its tokenizer, its description."""
-
-    info: CheckpointInfo
-    model: Transformer
-    tokenizer: Tokenizer
-
-
-def open_checkpoint(directory: Path, device: torch.device | str = "cpu") -> StoredCheckpoint:
+def open_checkpoint(directory: Path, device: str = "cpu") -> StoredCheckpoint:
     """Check a checkpoint without reading its weights; raises CheckpointError."""
     _require_directory(directory)
     info = read_info(directory)
@@ -84,14 +58,8 @@ def open_checkpoint(directory: Path, device: torch.device | str = "cpu") -> Stor
     _require_listed(directory, listed, info)
     weights = StoredWeights(directory / WEIGHTS_FILE)
     _require_fit(directory / WEIGHTS_FILE, weights, info.architecture)
-    model = StoredModel(info.architecture, weights, torch.device(device))
+    model = StoredModel(info.architecture, weights, device)
     return StoredCheckpoint(info, model, tokenizer)
-
-
-def load_checkpoint(directory: Path, device: torch.device | str = "cpu") -> Checkpoint:
-    """Read a checkpoint in float32; raises CheckpointError."""
-    stored = open_checkpoint(directory, device)
-    return Checkpoint(stored.info, stored.model.load(), stored.tokenizer)
 
 
 def read_info(directory: Path) -> CheckpointInfo:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import shutil
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch import Tensor
 
 from model.checkpoint.files import (
@@ -17,10 +22,7 @@ from model.checkpoint.files import (
     write_sums,
 )
 from model.checkpoint.info import CheckpointInfo, render_info
-from model.checkpoint.weights import is_finite, save_weights
-from model.files import (
-    replacing_files,
-)
+from model.files import replacing_files
 
 
 def save_checkpoint(
@@ -62,3 +64,26 @@ def add_to_checkpoint(directory: Path, name: str, text: str) -> None:
         (scratch / name).write_text(text, encoding="utf-8")
         files = {other: directory / other for other in listed} | {name: scratch / name}
         write_sums(scratch, files)
+
+
+def save_weights(weights: dict[str, Tensor], path: Path) -> None:
+    """Write a safetensors file with the usual file permissions. Raises OSError."""
+    try:
+        path.touch()
+        mode = path.stat().st_mode
+        save_file(weights, path)  # makes it readable by its owner only
+        path.chmod(mode)
+    except SafetensorError as error:
+        number = _error_number(str(error))
+        raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def is_finite(weight: Tensor) -> bool:
+    """Whether every number is finite: infinity and NaN show in the minimum or the maximum."""
+    return weight.numel() == 0 or bool(torch.stack(weight.aminmax()).isfinite().all())
+
+
+def _error_number(text: str) -> int:
+    """The errno in a safetensors error, which keeps only the text."""
+    found = re.search(r"os error (\d+)", text)
+    return int(found[1]) if found else errno.EIO

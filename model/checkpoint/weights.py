@@ -1,28 +1,25 @@
-"""The weights of a checkpoint, in a safetensors file."""
+"""The weights of a checkpoint, in a safetensors file, as NumPy arrays."""
 
 from __future__ import annotations
 
-import errno
-import os
-import re
+import json
+import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from model.checkpoint.files import CheckpointError
-from model.files import (
-    reason_of,
-)
+from model.files import reason_of
 from model.values import shown
 
 _DTYPES = ("F64", "F32", "F16", "BF16")
+Floats = NDArray[np.float32]
 
 
-class StoredWeights(Mapping[str, Tensor]):
+class StoredWeights(Mapping[str, Floats]):
     """The weights in a safetensors file. Each is read as float32 on access, so the rest of the
     file takes no memory."""
 
@@ -31,7 +28,7 @@ class StoredWeights(Mapping[str, Tensor]):
         self._path = path
         self.shapes: dict[str, tuple[int, ...]] = {}
         try:
-            with safe_open(path, framework="pt") as file:
+            with safe_open(path, framework="np") as file:
                 for name in file.keys():  # noqa: SIM118 - the file is not iterable
                     described = file.get_slice(name)
                     self.shapes[name] = tuple(described.get_shape())
@@ -48,20 +45,23 @@ class StoredWeights(Mapping[str, Tensor]):
                 f"{', '.join(_DTYPES)}"
             )
 
-    def __getitem__(self, name: str) -> Tensor:
+    def __getitem__(self, name: str) -> Floats:
         expected = self.shapes[name]
         try:
-            with safe_open(self._path, framework="pt") as file:
-                tensor: Tensor = file.get_tensor(name).to(torch.float32, copy=True)
+            with safe_open(self._path, framework="np") as file:
+                if file.get_slice(name).get_dtype() == "BF16":
+                    weight = _read_bfloat16(self._path, name)
+                else:
+                    weight = np.asarray(file.get_tensor(name), np.float32)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
                 f"cannot read {name} of {self._path}: {reason_of(error)}"
             ) from error
-        if tuple(tensor.shape) != expected:
+        if weight.shape != expected:
             raise CheckpointError(f"{self._path} has changed since it was opened")
-        if not is_finite(tensor):
+        if not _is_finite(weight):
             raise CheckpointError(f"{self._path} holds numbers in {name!r} that are not finite")
-        return tensor
+        return weight
 
     def __contains__(self, name: object) -> bool:
         return name in self.shapes
@@ -73,24 +73,17 @@ class StoredWeights(Mapping[str, Tensor]):
         return len(self.shapes)
 
 
-def save_weights(weights: dict[str, Tensor], path: Path) -> None:
-    """Write a safetensors file with the usual file permissions. Raises OSError."""
-    try:
-        path.touch()
-        mode = path.stat().st_mode
-        save_file(weights, path)  # makes it readable by its owner only
-        path.chmod(mode)
-    except SafetensorError as error:
-        number = _error_number(str(error))
-        raise OSError(number, os.strerror(number), str(path)) from error
+def _read_bfloat16(path: Path, name: str) -> Floats:
+    """A weight of a type that NumPy lacks: the upper halves of float32 numbers."""
+    with path.open("rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        described = json.loads(file.read(size))[name]
+        start, end = described["data_offsets"]
+        file.seek(8 + size + start)
+        halves = np.frombuffer(file.read(end - start), "<u2")
+    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(described["shape"])
 
 
-def is_finite(weight: Tensor) -> bool:
+def _is_finite(weight: Floats) -> bool:
     """Whether every number is finite: infinity and NaN show in the minimum or the maximum."""
-    return weight.numel() == 0 or bool(torch.stack(weight.aminmax()).isfinite().all())
-
-
-def _error_number(text: str) -> int:
-    """The errno in a safetensors error, which keeps only the text."""
-    found = re.search(r"os error (\d+)", text)
-    return int(found[1]) if found else errno.EIO
+    return weight.size == 0 or bool(np.isfinite([weight.min(), weight.max()]).all())

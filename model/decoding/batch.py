@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from model.decoding.compact_slots import CompactSlotAllocator
-from model.decoding.network_interface import BatchRows, StepShape
+from model.decoding.decoder import BatchRows, StepShape
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import (
     BatchView,
@@ -50,12 +49,10 @@ class StepBatch(NamedTuple):
 class RunningBatch:
     """Running sentences by handle, with their slots and rows."""
 
-    def __init__(
-        self, device: torch.device, max_target_tokens: int, *, can_step_subset: bool
-    ) -> None:
+    def __init__(self, max_target_tokens: int, *, can_step_subset: bool) -> None:
         self.num_steps = 0
         """Steps taken so far."""
-        self._device, self._max_target_tokens = device, max_target_tokens
+        self._max_target_tokens = max_target_tokens
         self._slots: SlotAllocator = (
             FixedSlotAllocator() if can_step_subset else CompactSlotAllocator()
         )
@@ -164,7 +161,7 @@ class RunningBatch:
             longest_source = max(len(state.source.ids) for state in running)
         view = self._slots.view(handles)
         drawn = self._drawn(view) if features.has_sampling else []
-        return StepBatch(handles, BatchRows(view, drawn, self._device), features, longest_source)
+        return StepBatch(handles, BatchRows(view, drawn), features, longest_source)
 
     def _drawn(self, view: BatchView) -> list[int]:
         """Places of the rows that sample their token."""

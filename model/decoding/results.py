@@ -9,13 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from model.decoding.alignment import Aligner, EndedSentence
+from model.decoding.alignment import AlignedHypotheses
 from model.decoding.batch import RunningBatch, StepBatch
-from model.decoding.search import Search
-from model.decoding.search_state import Status
-from model.decoding.sentence import Finished, Hypothesis, StepResult
-from model.decoding.step import Progress
-from model.decoding.transfer import Pending
+from model.decoding.decoder import Decoder, EndedSentence, Pending, Progress, Ranked
+from model.decoding.search_rules import Status
+from model.decoding.sentence import Finished, StepResult
 
 
 class _PendingStep(NamedTuple):
@@ -31,14 +29,14 @@ class _PendingResults(NamedTuple):
 
     step: int
     ended: list[tuple[int, Status]]
-    hypotheses: Pending[list[list[Hypothesis]]]
+    hypotheses: Pending[Ranked]
 
 
 class ResultReader:
     """Reads the outcomes of steps `lag` steps later, and removes sentences that ended."""
 
-    def __init__(self, batch: RunningBatch, search: Search, aligner: Aligner, lag: int) -> None:
-        self._batch, self._search, self._aligner, self._lag = batch, search, aligner, lag
+    def __init__(self, batch: RunningBatch, decoder: Decoder) -> None:
+        self._batch, self._decoder = batch, decoder
         self._steps: deque[_PendingStep] = deque()
         self._results: deque[_PendingResults] = deque()
         self._leaving: set[int] = set()
@@ -70,7 +68,7 @@ class ResultReader:
 
     def _is_due(self, step: int) -> bool:
         """Whether to read the output of the `step`-th step now."""
-        return step + self._lag <= self._batch.num_steps or not self._batch
+        return step + self._decoder.lag <= self._batch.num_steps or not self._batch
 
     def _read(self, pending: _PendingStep) -> dict[int, list[int]]:
         """Remove ended sentences -> newly settled tokens of streamed sentences, by handle."""
@@ -104,14 +102,14 @@ class ResultReader:
                 state.num_streamed = end
         return streamed
 
-    def _hypotheses(self, handles: Sequence[int]) -> Pending[list[list[Hypothesis]]]:
+    def _hypotheses(self, handles: Sequence[int]) -> Pending[Ranked]:
         slots = [self._batch.slot(handle) for handle in handles]
         running = [self._batch[handle] for handle in handles]
         limits = [state.limit for state in running]
         n_best = max(state.source.options.n_best for state in running)
-        hypotheses = self._search.results(slots, limits, n_best)
+        hypotheses = self._decoder.results(slots, limits, n_best)
         ended = list(self._aligned_among(handles))
-        return self._aligner.aligned(hypotheses, ended) if ended else hypotheses
+        return AlignedHypotheses(self._decoder, hypotheses, ended) if ended else hypotheses
 
     def _aligned_among(self, handles: Sequence[int]) -> Iterator[EndedSentence]:
         batch = self._batch

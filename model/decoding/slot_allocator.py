@@ -20,7 +20,7 @@ class Compaction(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The numbers of a `model.decoding.network_interface.RowTable`: by_slot (N, K), slots and beams
+    """The numbers of a `model.backends.pytorch.rows.RowTable`: by_slot (N, K), slots and beams
     (R,), members (N,) and rows (R,)."""
 
     by_slot: NDArray[np.int64]

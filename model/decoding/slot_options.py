@@ -1,21 +1,21 @@
-"""The options of the sentences in the slots, as tensors indexed by slot."""
+"""The options of sentences as the rows of tables, and what running sentences need."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
-
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
 from model.decoding.sentence import SourceSentence
 
 _Key = TypeVar("_Key")
-_DTYPES = (np.int64, np.float32, np.bool_)
-"""Of the tables of `SlotOptions`."""
+INTEGERS = (
+    *("beam_size", "n_best", "limit", "lookahead", "top_k", "seed", "ngram_size"),
+    "prefix_length",
+)
+NUMBERS = ("length_penalty", "temperature", "top_p", "repetition_penalty")
+FLAGS = ("is_sampling", "is_wu", "is_cut")
+"""The columns of `option_rows`."""
 
 
 class Features(NamedTuple):
@@ -82,41 +82,8 @@ class BatchNeeds:
         return Features.union(self._features), max(self._lengths)
 
 
-class SlotOptions:
-    """The options of each slot: columns (n_slots,) of three tables, which the C++ also reads."""
-
-    def __init__(self, n_slots: int, device: torch.device) -> None:
-        self.integers = torch.zeros(n_slots, 8, dtype=torch.int64, device=device)
-        self.numbers = torch.zeros(n_slots, 4, device=device)
-        self.flags = torch.zeros(n_slots, 3, dtype=torch.bool, device=device)
-        integers, numbers = self.integers.unbind(1), self.numbers.unbind(1)
-        self.beam_size, self.n_best, self.limit, self.lookahead = integers[:4]
-        self.top_k, self.seed, self.ngram_size, self.prefix_length = integers[4:]
-        self.length_penalty, self.temperature, self.top_p, self.repetition_penalty = numbers
-        self.is_sampling, self.is_wu, self.is_cut = self.flags.unbind(1)
-
-    @property
-    def tables(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The three tables, one row per slot."""
-        return self.integers, self.numbers, self.flags
-
-    def set(self, slots: Tensor, values: Sequence[Tensor]) -> None:
-        """Write `option_tables` into the rows `slots` (B,)."""
-        for table, rows in zip(self.tables, values, strict=True):
-            table.index_copy_(0, slots, rows)
-
-
-def option_tables(
-    sentences: Sequence[SourceSentence], limits: Sequence[int]
-) -> list[NDArray[np.generic]]:
-    """The sentences' rows of the tables of `SlotOptions`."""
-    pairs = zip(sentences, limits, strict=True)
-    columns = zip(*(option_rows(sentence, limit) for sentence, limit in pairs), strict=True)
-    return [np.array(values, dtype) for values, dtype in zip(columns, _DTYPES, strict=True)]
-
-
 def option_rows(sentence: SourceSentence, limit: int) -> tuple[list[int], list[float], list[bool]]:
-    """One sentence's row of each table of `SlotOptions`."""
+    """One sentence's options in the order of INTEGERS, NUMBERS and FLAGS."""
     options = sentence.options
     lookahead = limit if options.lookahead is None else options.lookahead
     integers = [

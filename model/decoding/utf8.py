@@ -10,11 +10,12 @@ Prefixes and terms are free to have them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 OTHER = 256
 """The code of tokens that are not a byte. The codes of copied pieces follow it."""
@@ -68,42 +69,38 @@ class Utf8Tables(NamedTuple):
 
     spelled (V,): the byte of each token, `OTHER`, or the code of a copied piece; is_allowed
     (S, 257): whether this byte, or `OTHER`, may come next; next_state (S, 257): the state after it,
-    even if it was not allowed; is_forbidden (S, V): which tokens may not come next, whatever the
-    source is.
+    even if it was not allowed.
     """
 
-    spelled: Tensor
-    is_allowed: Tensor
-    next_state: Tensor
-    is_forbidden: Tensor
+    spelled: NDArray[np.int64]
+    is_allowed: NDArray[np.bool_]
+    next_state: NDArray[np.int64]
 
     @classmethod
     def of(
-        cls,
-        byte_ids: Mapping[int, int],
-        vocab_size: int,
-        device: torch.device,
-        copied: Sequence[int] = (),
+        cls, byte_ids: Mapping[int, int], vocab_size: int, copied: Sequence[int] = ()
     ) -> Utf8Tables:
         """`byte_ids`: maps each byte token to its byte; `copied`: the tokens that are copied.
 
         A byte sequence that the available tokens cannot complete is never begun, so every state
         allows at least one token.
         """
-        spelled = torch.full((vocab_size,), OTHER)
-        spelled[list(byte_ids)] = torch.tensor(list(byte_ids.values()), dtype=torch.int64)
-        spelled[list(copied)] = OTHER + 1 + torch.arange(len(copied))
-        is_allowed, next_state = _tables(_states(set(byte_ids.values())))
-        is_forbidden = ~is_allowed[:, spelled.clamp_max(OTHER)]
-        tables = (spelled, is_allowed, next_state, is_forbidden)
-        return cls(*(table.contiguous().to(device) for table in tables))
+        spelled = np.full(vocab_size, OTHER)
+        spelled[list(byte_ids)] = list(byte_ids.values())
+        spelled[list(copied)] = OTHER + 1 + np.arange(len(copied))
+        return cls(spelled, *_tables(frozenset(byte_ids.values())))
 
-    def after(self, state: Tensor, token: Tensor) -> Tensor:
-        """The state after each token."""
-        return self.next_state[state, self.spelled[token].clamp_max(OTHER)]
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The column of each token in `is_allowed` and `next_state` (V,)."""
+        return np.minimum(self.spelled, OTHER)
+
+    def forbidden(self, states: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tokens may not come next in these states (R,), whatever the source is (R, V)."""
+        return ~self.is_allowed[states][:, self.codes]
 
 
-def _states(available: set[int]) -> list[_State]:
+def _states(available: frozenset[int]) -> list[_State]:
     """All states reachable with the available bytes; the one between two characters is first."""
     start = frozenset(
         _Rest(ranges, is_copied)
@@ -124,11 +121,13 @@ def _after(state: _State, byte: int) -> _State:
     return frozenset(_Rest(r.ranges[1:], r.is_copied) for r in rests if len(r.ranges) > 1)
 
 
-def _tables(states: list[_State]) -> tuple[Tensor, Tensor]:
+@functools.cache
+def _tables(available: frozenset[int]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """`is_allowed` and `next_state`. A byte that no character goes on with continues from state 0.
     A copied character that was begun, by a prefix or a term, may be completed."""
-    is_allowed = torch.zeros(len(states), OTHER + 1, dtype=torch.bool)
-    next_state = torch.zeros(len(states), OTHER + 1, dtype=torch.int64)
+    states = _states(available)
+    is_allowed = np.zeros((len(states), OTHER + 1), np.bool_)
+    next_state = np.zeros((len(states), OTHER + 1), np.int64)
     is_allowed[0, OTHER] = True
     for number, state in enumerate(states):
         free = [rest for rest in state if not rest.is_copied] or state

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.exporters.tokenizers import (
     ExportError,
     write_json,
@@ -25,7 +25,7 @@ from model.exporters.tokenizers import (
 )
 from model.importers.names import BIAS, SHARED, SOURCE, TARGET, foreign_names
 from model.network.config import Activation, ModelConfig
-from model.network.layers import sinusoids
+from model.network.parameters import sinusoids
 
 _ACTIVATIONS: dict[Activation, str] = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
 
@@ -131,7 +131,7 @@ def _foreign_weights(checkpoint: Checkpoint, name: str) -> dict[str, Tensor]:
         foreign |= {SOURCE: embeddings, TARGET: weights["tgt_embedding.tokens.weight"]}
     renamed = {f"model.{theirs}": tensor.contiguous() for theirs, tensor in foreign.items()}
     if name != "m2m_100":
-        table = sinusoids(config.max_positions, config.d_model, "halves")
+        table = torch.from_numpy(sinusoids(config.max_positions, config.d_model, "halves"))
         for side in ("encoder", "decoder"):
             renamed[f"model.{side}.embed_positions.weight"] = table.clone()
         bias = weights.get("output.bias", torch.zeros(config.tgt_vocab_size))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint
+from model.checkpoint.reference import Checkpoint
 
 _M2M_TAG, _NLLB_TAG = re.compile(r"__\w+__"), re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
 _MODEL = "sentencepiece.bpe.model"

@@ -11,10 +11,11 @@ from pathlib import Path
 import torch
 
 from model.checking import add_self_test
-from model.checkpoint import CheckpointError, CheckpointInfo, save_checkpoint
+from model.checkpoint import CheckpointError, CheckpointInfo
+from model.checkpoint.saving import save_checkpoint
 from model.files import reason_of
-from model.importers.fairseq import find_archive, import_fairseq
-from model.importers.imported import Imported, SourceError, Wanted
+from model.importers.fairseq import import_fairseq
+from model.importers.imported import Imported, SourceError, Wanted, find_archive
 from model.importers.m2m_100 import import_m2m_100
 from model.importers.marian import import_marian
 from model.importers.mbart import import_mbart

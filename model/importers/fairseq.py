@@ -30,17 +30,6 @@ _MOST_DICTIONARY_BYTES = 2**28
 _OLD_OUTPUT, _OUTPUT = "decoder.embed_out", "decoder.output_projection.weight"
 
 
-def find_archive(path: Path) -> Path | None:
-    """The .pt file at or in `path`; None if it is missing, SourceError if there are several."""
-    if path.is_file() and path.suffix == ".pt":
-        return path
-    found = sorted(path.glob("*.pt")) if path.is_dir() else []
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
-        raise SourceError(f"{path} holds several .pt files ({names}); name the one to import")
-    return found[0] if found else None
-
-
 def import_fairseq(archive: Path, wanted: Wanted) -> Imported:
     """Read the model; raises SourceError."""
     saved = read_pickle(archive, allowed=(argparse.Namespace,))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
 from model.text.languages import Pairs
 from model.text.tokenizer_config import TokenizerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class SourceError(ValueError):
@@ -39,3 +41,14 @@ class Imported:
     files: Mapping[str, Path | list[str]]
     pairs: Pairs
     decoding: DecodingOptions
+
+
+def find_archive(path: Path) -> Path | None:
+    """The .pt file at or in `path`; None if it is missing, SourceError if there are several."""
+    if path.is_file() and path.suffix == ".pt":
+        return path
+    found = sorted(path.glob("*.pt")) if path.is_dir() else []
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise SourceError(f"{path} holds several .pt files ({names}); name the one to import")
+    return found[0] if found else None

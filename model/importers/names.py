@@ -15,7 +15,7 @@ from torch import Tensor
 from model.importers.imported import SourceError
 from model.importers.weights import require_numbers
 from model.network.config import ModelConfig, SharedEmbeddings
-from model.network.transformer import weight_shapes
+from model.network.parameters import weight_shapes
 
 SHARED, SOURCE, TARGET = (
     "shared.weight",

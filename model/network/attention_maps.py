@@ -11,24 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.network.config import ModelConfig
+from model.network.config import AttentionHead
 from model.network.layers import KV
 from model.network.transformer import Transformer
-
-AttentionHead = tuple[int, int]
-"""A head of the decoder's attention to the memory: its layer and its number, from 0."""
-_LEAST_DEEP_LAYERS = 4
-
-
-def default_heads(config: ModelConfig) -> tuple[AttentionHead, ...]:
-    """The heads whose mean aligns words if none were chosen on data: all heads of one layer.
-
-    A deep decoder's penultimate layer aligns best (Garg et al. 2019); of two layers the last one
-    does (docs/details.md).
-    """
-    layers = config.n_decoder_layers
-    layer = layers - 2 if layers >= _LEAST_DEEP_LAYERS else layers - 1
-    return tuple((layer, head) for head in range(config.n_heads))
 
 
 def memory_attention(

@@ -16,6 +16,8 @@ Positions = Literal["sinusoidal", "learned", "alibi"]
 Sinusoids = Literal["interleaved", "halves", "tensor2tensor"]
 Activation = Literal["relu", "gelu", "silu"]
 SharedEmbeddings = Literal["all", "target", "none"]
+AttentionHead = tuple[int, int]
+"""A head of the decoder's attention to the memory: its layer and its number, from 0."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "norm": get_args(Norm),
@@ -39,6 +41,7 @@ _MOST = {
 """Upper limits, several times the largest translation models (NLLB-200 3.3B: 256,206 pieces,
 24 layers of 2,048 and 8,192). A wrong number is refused before anything is allocated."""
 _MOST_POSITION_NUMBERS = 2**26
+_LEAST_DEEP_LAYERS = 4
 
 
 class ConfigError(ValueError):
@@ -171,3 +174,14 @@ class ModelConfig:
                     f"{name} must be a target token, 0 to {self.tgt_vocab_size - 1}, "
                     f"got {shown(value)}"
                 )
+
+
+def default_heads(config: ModelConfig) -> tuple[AttentionHead, ...]:
+    """The heads whose mean aligns words if none were chosen on data: all heads of one layer.
+
+    A deep decoder's penultimate layer aligns best (Garg et al. 2019); of two layers the last one
+    does (docs/details.md).
+    """
+    layers = config.n_decoder_layers
+    layer = layers - 2 if layers >= _LEAST_DEEP_LAYERS else layers - 1
+    return tuple((layer, head) for head in range(config.n_heads))

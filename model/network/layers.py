@@ -16,7 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.network.config import Activation, ModelConfig, Sinusoids
+from model.network.config import Activation, ModelConfig
+from model.network.parameters import sinusoids
 
 _FLOAT16_BOUND = torch.finfo(torch.float16).max - 1000
 _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
@@ -227,9 +228,10 @@ class Embedding(nn.Module):
         if config.positions == "learned":
             self.learned = random_table(config.max_positions, config.d_model)
         if config.positions == "sinusoidal":
-            table = sinusoids(
+            numbers = sinusoids(
                 config.max_positions, config.d_model, config.sinusoids, config.position_offset
             )
+            table = torch.from_numpy(numbers)
         else:
             table = torch.empty(0, device="cpu")
         self.table: Tensor
@@ -261,38 +263,6 @@ def random_table(size: int, d_model: int) -> nn.Embedding:
     bound = d_model**-0.5
     weight = torch.empty(size, d_model).uniform_(-bound, bound)
     return nn.Embedding.from_pretrained(weight, freeze=False)
-
-
-def sinusoids(
-    n_positions: int, d_model: int, form: Sinusoids = "interleaved", first: int = 0
-) -> Tensor:
-    """Sinusoidal positions (section 3.5) first, first + 1, ... -> (n_positions, D).
-
-    "interleaved": PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)).
-    "halves" puts the sines in the first D/2 dimensions and the cosines in the rest.
-    "tensor2tensor" also uses halves, with the exponent i / (D/2 - 1), as in the authors' code and
-    fairseq.
-    """
-    half = d_model // 2
-    steps = max(half - 1, 1) if form == "tensor2tensor" else half
-    positions = torch.arange(first, first + n_positions, dtype=torch.float64, device="cpu")
-    exponents = torch.arange(half, dtype=torch.float64, device="cpu") / steps
-    angles = positions[:, None] / 10000.0**exponents
-    if form == "interleaved":
-        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
-    return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
-
-
-def alibi_slopes(n_heads: int) -> Tensor:
-    """One slope per head (Press et al. 2022, section 3) -> (H,).
-
-    For a power of two: 2^(-8/H), 2^(-16/H), ...; otherwise the slopes of the next lower power of
-    two, then every second slope of the next higher one, as in the authors' code.
-    """
-    power = 2 ** math.floor(math.log2(n_heads))
-    slopes = [2.0 ** (-8.0 * (i + 1) / power) for i in range(power)]
-    slopes += [2.0 ** (-4.0 * (2 * i + 1) / power) for i in range(n_heads - power)]
-    return torch.tensor(slopes, device="cpu")
 
 
 def alibi_bias(slopes: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:

@@ -6,7 +6,6 @@ cached decoding.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Literal, Protocol
 
@@ -21,13 +20,13 @@ from model.network.layers import (
     Embedding,
     EncoderLayer,
     alibi_bias,
-    alibi_slopes,
     random_table,
 )
+from model.network.parameters import alibi_slopes
 
 
 class StepContext(Protocol):
-    """The history one decoding step attends to; `model.backends.torch_cache` implements it."""
+    """The history one decoding step attends to; `model.backends.pytorch.cache` implements it."""
 
     positions: Tensor
     """(B,): the position of each row's new token."""
@@ -62,7 +61,9 @@ class Transformer(nn.Module):
         self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
         self.share_output()
         n_slopes = config.n_heads if config.positions == "alibi" else 0
-        slopes = alibi_slopes(n_slopes) if n_slopes else torch.empty(0, device="cpu")
+        slopes = (
+            torch.from_numpy(alibi_slopes(n_slopes)) if n_slopes else torch.empty(0, device="cpu")
+        )
         self.slopes: Tensor
         self.register_buffer("slopes", slopes, persistent=False)
 
@@ -150,15 +151,6 @@ class Transformer(nn.Module):
     def decoder_layers(self) -> list[DecoderLayer]:
         """The decoder's layers, first to last."""
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
-
-
-def weight_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """The shape of each weight by name, without allocating any."""
-    if config.positions == "sinusoidal":  # a table, not a weight
-        config = dataclasses.replace(config, max_positions=1)
-    with torch.device("meta"):
-        model = Transformer(config)
-    return {name: tuple(weight.shape) for name, weight in model.weights.items()}
 
 
 def initialise(model: Transformer, scheme: Literal["xavier", "kaiming"]) -> None:

@@ -11,13 +11,9 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from model.checking import add_self_test
-from model.checkpoint import (
-    CheckpointError,
-    CheckpointInfo,
-    open_checkpoint,
-    save_checkpoint,
-)
+from model.checkpoint import CheckpointError, CheckpointInfo, open_checkpoint
 from model.checkpoint.files import WEIGHTS_FILE
+from model.checkpoint.saving import save_checkpoint
 from model.files import reason_of
 
 

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.chrf import CHRF
 
-from model.checkpoint import Checkpoint, describe_again, load_checkpoint
+from model.checkpoint.reference import Checkpoint, load_checkpoint
+from model.checkpoint.saving import describe_again
 from model.confidence import Calibration, log_probs_inside, sentence_features, word_features
 from model.decoding.sentence import Hypothesis, SourceSentence
-from model.network.attention_maps import AttentionHead, attention_maps, default_heads
+from model.network.attention_maps import attention_maps
+from model.network.config import AttentionHead, default_heads
 from model.offline import translate_all
 from model.runner import Runner
 from model.text.spans import Span

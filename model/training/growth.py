@@ -13,7 +13,7 @@ from dataclasses import asdict
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
+from model.checkpoint.reference import Checkpoint
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer
 from model.text.reserved import reserved_pieces

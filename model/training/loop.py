@@ -17,14 +17,14 @@ from typing import Any, NoReturn
 import torch
 from tqdm import tqdm
 
-from model.backends.devices import configure_cuda
+from model.backends.pytorch.devices import configure_cuda
 from model.checking import add_self_test
-from model.checkpoint import CheckpointInfo, save_checkpoint
+from model.checkpoint import CheckpointInfo
 from model.checkpoint.files import SELF_TEST_FILE
-from model.checkpoint.weights import is_finite
+from model.checkpoint.saving import is_finite, save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.files import reason_of
-from model.network.transformer import weight_shapes
+from model.network.parameters import weight_shapes
 from model.training.averaging import average_checkpoints, average_weights
 from model.training.data import Examples
 from model.training.evaluation import dev_bleu, dev_loss

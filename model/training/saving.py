@@ -12,7 +12,8 @@ import torch
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from model.checkpoint import StoredWeights, save_weights
+from model.checkpoint import StoredWeights
+from model.checkpoint.saving import save_weights
 from model.files import is_regular, reason_of, replacing
 
 LOCK_FILE = ".lock"

@@ -12,9 +12,11 @@ import sentencepiece
 import torch
 
 from model.backends.memory import free_bytes, full_bytes
-from model.checkpoint import load_checkpoint, open_checkpoint
-from model.decoding.network_interface import Capacity
-from model.network.transformer import Transformer, initialise, weight_shapes
+from model.checkpoint import open_checkpoint
+from model.checkpoint.reference import load_checkpoint
+from model.decoding.decoder import Capacity
+from model.network.parameters import weight_shapes
+from model.network.transformer import Transformer, initialise
 from model.text.normalisation import normalise
 from model.text.reserved import reserved_pieces
 from model.text.tokenizer import Tokenizer

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.documents.formats import parse_file
+from service.translation.documents.formats import MODULES, parse_file
 from service.translation.documents.segments import FileOptions, Segment
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _start(
 ) -> None:
     """Start a process that answers over the connection."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", __name__])
+    context.set_forkserver_preload(["__main__", __name__, *MODULES])
     with connection:
         try:
             arguments = connection, document, translations

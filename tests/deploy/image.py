@@ -97,11 +97,8 @@ def _build_arguments() -> list[str]:
     base = os.environ.get("BASE")
     if base is None and podman("pull", _official_base()).returncode:
         _make_local_base()
-        return [f"BASE={_LOCAL_BASE}", "TORCH_INDEX="]
-    arguments = [f"BASE={base}"] if base else []
-    if "TORCH_INDEX" in os.environ:
-        arguments.append(f"TORCH_INDEX={os.environ['TORCH_INDEX']}")
-    return arguments
+        return [f"BASE={_LOCAL_BASE}"]
+    return [f"BASE={base}"] if base else []
 
 
 def _official_base() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from model.backends.native import PackedModel
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all

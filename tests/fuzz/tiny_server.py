@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from model.checkpoint import CheckpointInfo, save_checkpoint
+from model.checkpoint import CheckpointInfo
+from model.checkpoint.saving import save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from model.bundled import BUNDLED_NAMES
 from model.checking import TOLERANCE, add_self_test, check_checkpoint
-from model.checkpoint import CheckpointError, load_checkpoint, open_checkpoint
+from model.checkpoint import CheckpointError, open_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.network.config import ModelConfig
 from tests.model.test_checkpoint import (
     edit_config,

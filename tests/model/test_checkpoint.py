@@ -17,14 +17,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model.backends.selection import Backend
-from model.checkpoint import (
-    CheckpointError,
-    CheckpointInfo,
-    describe_again,
-    load_checkpoint,
-    open_checkpoint,
-    save_checkpoint,
-)
+from model.checkpoint import CheckpointError, CheckpointInfo, StoredWeights, open_checkpoint
+from model.checkpoint.reference import load_checkpoint
+from model.checkpoint.saving import describe_again, save_checkpoint
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
@@ -161,6 +156,16 @@ def test_a_file_that_was_replaced_since_is_not_read(
     save_checkpoint(saved, info_for(wider), weights, [tiny_tokenizer_file], torch.float32)
     with pytest.raises(CheckpointError, match="has changed"):
         tiny_runner(stored.model)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_weights_of_every_type_are_read_as_float32(dtype: torch.dtype, tmp_path: Path) -> None:
+    weights = {"one": torch.randn(3, 5).to(dtype), "two": torch.tensor([2.0**-30, -1.5]).to(dtype)}
+    save_file(weights, tmp_path / "weights")
+    found = StoredWeights(tmp_path / "weights")
+    for name, weight in weights.items():
+        assert found.shapes[name] == weight.shape
+        assert torch.equal(torch.from_numpy(found[name].copy()), weight.float())
 
 
 def test_the_sums_are_those_of_sha256sum(saved: Path) -> None:

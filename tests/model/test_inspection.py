@@ -7,7 +7,8 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint import load_checkpoint, open_checkpoint
+from model.checkpoint import open_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.inspection import attention_tables
 from model.network.attention_maps import attention_maps
 

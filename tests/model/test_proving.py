@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from model.backends.selection import Backend
-from model.decoding.network_interface import Precision
+from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished
 from model.device_lost import DeviceLost

@@ -11,9 +11,9 @@ from types import FrameType
 import pytest
 import torch
 
+from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
 from model.backends.selection import Backend
-from model.backends.torch_cache import MemoryCache, RowCache, StepRows
-from model.decoding.network_interface import Precision, StepShape
+from model.decoding.decoder import Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.network.layers import KV

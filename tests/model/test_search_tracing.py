@@ -9,7 +9,7 @@ import pytest
 from model.backends.native import is_available
 from model.backends.selection import prepare
 from model.checkpoint import open_checkpoint
-from model.decoding.network_interface import Precision
+from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
 from model.decoding.search_trace import Fate, SearchTrace
 from model.decoding.sentence import SourceSentence

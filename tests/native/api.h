@@ -26,7 +26,7 @@ int32_t dragoman_attention(Network *, int32_t rows, const int64_t *tokens, const
                            const int32_t *row, const int32_t *slot, const int32_t *order,
                            int32_t num_heads, const int32_t *heads, float *values, int32_t stride);
 int32_t dragoman_decode(Network *, const SearchState *, const StepTable *, int32_t count,
-                        int32_t length);
+                        int32_t length, const DecodeRecord *record);
 int32_t dragoman_logits(Network *, float *logits);
 int32_t dragoman_rank(Network *, int32_t count, float *log_probs, int64_t *tokens);
 int32_t dragoman_reorder(Network *, int32_t rows, const int32_t *row, const int64_t *sources,

@@ -307,7 +307,7 @@ class Run {
             StepTable table{int32_t(members.size()), int32_t(rows.size()), members.data(), rows.data()};
             int32_t count = std::min(2 * searches.beams, model_.shape.tgt_vocab_size);
             int32_t ended = counted(
-                [&] { return dragoman_decode(network, &searches.state, &table, count, length); });
+                [&] { return dragoman_decode(network, &searches.state, &table, count, length, nullptr); });
             if (ended < 0) return ended;
             int32_t result = counted([&] {
                 return dragoman_stable_lengths(&searches.state, members.data(),

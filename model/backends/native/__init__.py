@@ -6,6 +6,7 @@ all layers of a Transformer, `network` its computation and caches, `search` one 
 searches, `decode` one step of both, `api` the functions that Python calls.
 """
 
+from model.backends.native.decoder import NativeDecoder
 from model.backends.native.library import (
     NOT_COMPILED,
     choose_instruction_set,
@@ -16,13 +17,12 @@ from model.backends.native.library import (
 from model.backends.native.network import NativeNetwork
 from model.backends.native.packed import PackedModel
 from model.backends.native.search import NativeSearch
-from model.backends.native.step import NativeStep
 
 __all__ = [
     "NOT_COMPILED",
+    "NativeDecoder",
     "NativeNetwork",
     "NativeSearch",
-    "NativeStep",
     "PackedModel",
     "choose_instruction_set",
     "has_fast_int8",

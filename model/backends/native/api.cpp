@@ -97,6 +97,10 @@ constexpr Field kFields[] = {
     FIELD(StepTable, rows),
     FIELD(StepTable, members),
     FIELD(StepTable, row),
+    STRUCT(DecodeRecord),
+    FIELD(DecodeRecord, log_probs),
+    FIELD(DecodeRecord, tokens),
+    FIELD(DecodeRecord, sources),
     STRUCT(Hypotheses),
     FIELD(Hypotheses, tokens),
     FIELD(Hypotheses, log_probs),
@@ -254,11 +258,11 @@ int32_t dragoman_attention(Network *network, int32_t rows, const int64_t *tokens
 
 // How many of the searches have ended.
 int32_t dragoman_decode(Network *network, const SearchState *state, const StepTable *table,
-                        int32_t count, int32_t length) {
+                        int32_t count, int32_t length, const DecodeRecord *record) {
     return guarded([&] {
         require(network && state && table);
         network->bounds().require_decode(*state, *table, count, length);
-        return decode(*network, *state, *table, count, length);
+        return decode(*network, *state, *table, count, length, record);
     });
 }
 

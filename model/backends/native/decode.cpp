@@ -207,8 +207,8 @@ void follow(const SearchState &state, const StepTable &table, const FrontierNumb
 
 }  // namespace
 
-int decode(Network &network, const SearchState &state, const StepTable &table, int count,
-           int length) {
+int decode(Network &network, const SearchState &state, const StepTable &table, int count, int length,
+           const DecodeRecord *record) {
     int rows = table.rows;
     FrontierNumbers last = frontier(state, table);
     network.step(rows, {last.tokens.data(), last.positions.data(), table.row, last.slot.data(),
@@ -225,6 +225,11 @@ int decode(Network &network, const SearchState &state, const StepTable &table, i
                   likeliest.is_failed.get(), likeliest.needed.data()};
     advance(state, table.members, table.slots, state.max_beam, last.by_slot.data(), offers,
             sources.data());
+    if (record) {
+        std::copy(likeliest.log_probs.begin(), likeliest.log_probs.end(), record->log_probs);
+        std::copy(likeliest.tokens.begin(), likeliest.tokens.end(), record->tokens);
+        std::copy(sources.begin(), sources.end(), record->sources);
+    }
     if (has_terms) follow(state, table, last, sources);
     if (rows > table.slots) network.reorder(rows, table.row, sources.data(), length);
     return static_cast<int>(

@@ -1,5 +1,5 @@
 // One whole decoding step without leaving the library: the frontier, the network, the vocabulary's
-// likeliest, the searches and the reordering, as in model.decoding.step.Step.
+// likeliest, the searches and the reordering, as in model.backends.pytorch.step.Step.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,14 @@ struct StepTable {
     const int32_t *row;
 };
 
+// What a step offered, log_probs and tokens (rows, count, or twice as many if a sentence has terms), and
+// the row that each row then goes on from: sources (rows).
+struct DecodeRecord {
+    float *log_probs;
+    int64_t *tokens, *sources;
+};
+
 // Each row offers its `count` likeliest tokens; length: the longest history, the new token included.
-// Returns how many of the searches have ended.
-int decode(Network &network, const SearchState &state, const StepTable &table, int count, int length);
+// Returns how many of the searches have ended; `record`, if not null, is filled.
+int decode(Network &network, const SearchState &state, const StepTable &table, int count, int length,
+           const DecodeRecord *record = nullptr);

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 _MODULE = "model.backends.native._library"
 _pointer = ctypes.c_void_p
@@ -32,7 +31,7 @@ _ARGUMENTS: dict[str, list[object]] = {
     "dragoman_encode": [_pointer, _int, *[_pointer] * 4],
     "dragoman_step": [_pointer, _int, *[_pointer] * 5],
     "dragoman_attention": [_pointer, _int, *[_pointer] * 5, _int, _pointer, _pointer, _int],
-    "dragoman_decode": [_pointer, _pointer, _pointer, _int, _int],
+    "dragoman_decode": [_pointer, _pointer, _pointer, _int, _int, _pointer],
     "dragoman_logits": [_pointer, _pointer],
     "dragoman_rank": [_pointer, _int, _pointer, _pointer],
     "dragoman_reorder": [_pointer, _int, _pointer, _pointer, _int],
@@ -190,12 +189,9 @@ def _kernel_name(library: ctypes.CDLL, index: int) -> bytes | None:
     return name.value
 
 
-def address(numbers: Tensor | NDArray[np.generic] | None) -> int | None:
-    """The data address of a contiguous tensor or array; None (the null pointer) for None."""
+def address(numbers: NDArray[np.generic] | None) -> int | None:
+    """The data address of a contiguous array; None (the null pointer) for None."""
     if numbers is None:
         return None
-    if isinstance(numbers, Tensor):
-        assert numbers.is_contiguous()
-        return numbers.data_ptr()
     assert numbers.flags.c_contiguous
     return numbers.ctypes.data

@@ -1,4 +1,4 @@
-"""`model.decoding.network_interface.Network` in our C++ for CPUs.
+"""The network in our C++ for CPUs: it encodes whole sentences, then takes cached steps.
 
 Keys and values never move between rows: a hypothesis that continues another one copies only the
 list that maps each position to its row.
@@ -9,24 +9,20 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
+from model.backends.cores import num_cores
 from model.backends.native.library import Mirrored, address, free_with, required_library
 from model.backends.native.packed import PackedModel
-from model.decoding.network_interface import (
-    Capacity,
-    RowCandidates,
-    RowTable,
-    StepShape,
-    WholeHypotheses,
-)
-from model.decoding.slot_allocator import BatchView, Compaction
-from model.decoding.transfer import Transfer
-from model.network.attention_maps import AttentionHead
+from model.decoding.decoder import Capacity, WholeHypotheses
+from model.decoding.slot_allocator import BatchView
+from model.network.config import AttentionHead
 
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
 _BATCH_TOKENS = 1024
 
 
@@ -58,15 +54,32 @@ class CompiledPart:
         self.slots = np.array(view.slots, dtype=np.int64)
         self._rows = np.array(view.rows, dtype=np.int32)
         self.width = max(map(len, view.groups))
+        self.num_rows = len(self._rows)
         sizes = (len(self.slots), len(self._rows))
         self._table = _StepTable(*sizes, address(self.slots), address(self._rows))
         self.table = ctypes.byref(self._table)
 
 
+class _DecodeRecord(Mirrored):
+    """`DecodeRecord` of decode.h."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("log_probs", "tokens", "sources"))
+
+
+class DecodeRecord:
+    """What a step of R rows offered, log_probs and tokens (R, C), and the row that each row then
+    continues, sources (R,). With terms C is twice the number that is offered without."""
+
+    def __init__(self, num_rows: int, num_offered: int) -> None:
+        self.log_probs = np.empty((num_rows, num_offered), np.float32)
+        self.tokens = np.empty((num_rows, num_offered), np.int64)
+        self.sources = np.empty(num_rows, np.int64)
+        arrays: list[NDArray[Any]] = [self.log_probs, self.tokens, self.sources]
+        self.pointers = _DecodeRecord(*map(address, arrays))
+
+
 class NativeNetwork:
     """Computes with the weights of a packed model; owns the caches of keys and values."""
-
-    can_step_subset = True
 
     def __init__(self, packed: PackedModel, capacity: Capacity) -> None:
         """Raises MemoryError if the caches do not fit, OSError if threads cannot start."""
@@ -87,12 +100,13 @@ class NativeNetwork:
         except MemoryError as error:
             raise MemoryError("the caches do not fit into memory") from error
         free_with(self, library.dragoman_delete, self._network)
-        self._stepped_rows = torch.empty(0, dtype=torch.int32)
+        self._stepped_rows = 0
         self._num_threads = 1
         self.share_cores(1)
 
     def share_cores(self, sharers: int) -> None:
-        self.use_threads(max(1, torch.get_num_threads() // sharers))
+        """Use 1 / `sharers` of the cores."""
+        self.use_threads(max(1, num_cores() // sharers))
 
     def use_threads(self, num_threads: int) -> None:
         """Set the number of threads."""
@@ -100,16 +114,9 @@ class NativeNetwork:
             self._library.dragoman_use_threads(self._network, num_threads)
             self._num_threads = num_threads
 
-    def warm_up(self) -> None:
-        """Do nothing: no step is slow the first time."""
-
-    def clear(self, slots: Sequence[int], rows: Sequence[int], transfer: Transfer) -> None:
-        """Do nothing: a step reads only what its own sentences wrote."""
-
-    def encode(
-        self, slots: Sequence[int], sources: Sequence[Sequence[int]], transfer: Transfer
-    ) -> None:
-        """Encode at once, in batches that fit the compiled network's buffers, without padding."""
+    def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """Encode sources and keep the decoder's memory in their slots, in
+        batches that fit the compiled network's buffers, without padding."""
         start, num_tokens = 0, 0
         for end, source in enumerate(sources):
             if num_tokens + len(source) > self._batch_tokens:
@@ -118,10 +125,10 @@ class NativeNetwork:
             num_tokens += len(source)
         self._encode(slots[start:], sources[start:])
 
-    def encoded(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> Tensor:
+    def encoded(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> Floats:
         """Encode as one batch -> the encoder's output (all tokens, D)."""
         num_tokens = sum(map(len, sources))
-        memory = torch.empty(num_tokens, self._config.d_model)
+        memory = np.empty((num_tokens, self._config.d_model), np.float32)
         self._encode(slots, sources, memory)
         return memory
 
@@ -129,7 +136,7 @@ class NativeNetwork:
         self,
         slots: Sequence[int],
         sources: Sequence[Sequence[int]],
-        memory: Tensor | None = None,
+        memory: Floats | None = None,
     ) -> None:
         ids = np.array(list(chain.from_iterable(sources)), dtype=np.int64)
         lengths = np.array([len(source) for source in sources], dtype=np.int32)
@@ -137,36 +144,33 @@ class NativeNetwork:
         arguments = (address(ids), address(lengths), address(where), address(memory))
         self._library.dragoman_encode(self._network, len(sources), *arguments)
 
-    def step(
-        self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
-    ) -> None:
-        rows, slots, order = table.rows.int(), table.slots.int(), table.slots.argsort().int()
-        addresses = [address(tensor) for tensor in (tokens, positions, rows, slots, order)]
-        self._library.dragoman_step(self._network, len(rows), *addresses)
-        self._stepped_rows = rows
-
-    def decode(self, search: object, view: CompiledPart, length: int) -> int:
+    def decode(
+        self, search: object, view: CompiledPart, length: int, record: DecodeRecord | None = None
+    ) -> int:
         """Run a whole step, including the searches of `NativeSearch.state` -> the number that
-        ended."""
-        count = min(2 * view.width, self._config.tgt_vocab_size)
-        return self._library.dragoman_decode(self._network, search, view.table, count, length)
+        ended. A `record` gets what the step offered and chose."""
+        self._stepped_rows = view.num_rows
+        return self._library.dragoman_decode(
+            *(self._network, search, view.table, self.num_offered(view), length),
+            None if record is None else ctypes.byref(record.pointers),
+        )
 
-    def logits(self) -> Tensor:
-        logits = torch.empty(len(self._stepped_rows), self._config.tgt_vocab_size)
+    def num_offered(self, view: CompiledPart) -> int:
+        """The likeliest tokens that a step looks at in each row."""
+        return min(2 * view.width, self._config.tgt_vocab_size)
+
+    def logits(self) -> NDArray[np.float32]:
+        """The last step's logits (R, V) before any option, control ids at -inf."""
+        logits = np.empty((self._stepped_rows, self._config.tgt_vocab_size), np.float32)
         self._library.dragoman_logits(self._network, address(logits))
         return logits
 
-    def rank(self, count: int) -> RowCandidates:
-        count = min(count, self._config.tgt_vocab_size)
-        log_probs = torch.empty(len(self._stepped_rows), count)
-        tokens = torch.empty(len(self._stepped_rows), count, dtype=torch.int64)
-        self._library.dragoman_rank(self._network, count, address(log_probs), address(tokens))
-        return RowCandidates(log_probs, tokens, log_probs[:, 0].isnan())
-
-    def attention(self, hypotheses: WholeHypotheses, heads: Sequence[AttentionHead]) -> Tensor:
-        """Compute in batches that fit the compiled network's buffers, without padding."""
+    def attention(self, hypotheses: WholeHypotheses[Ids], heads: Sequence[AttentionHead]) -> Floats:
+        """The mean attention of `heads` to the memory when each token of the hypotheses is
+        predicted -> (N, T, S), in batches that fit the compiled network's buffers, without
+        padding."""
         lengths = hypotheses.lengths.tolist()
-        found = torch.zeros(*hypotheses.tokens.shape, hypotheses.longest_source)
+        found = np.zeros((*hypotheses.tokens.shape, hypotheses.longest_source), np.float32)
         start, num_tokens = 0, 0
         for end, length in enumerate(lengths):
             if num_tokens + length > self._batch_tokens:
@@ -179,10 +183,10 @@ class NativeNetwork:
     def _record(
         self,
         places: range,
-        hypotheses: WholeHypotheses,
+        hypotheses: WholeHypotheses[Ids],
         lengths: Sequence[int],
         heads: Sequence[AttentionHead],
-        found: Tensor,
+        found: Floats,
     ) -> None:
         """Write the attention of the hypotheses at `places` to `found` (N, T, S)."""
         counts = np.array([lengths[place] for place in places])
@@ -194,12 +198,12 @@ class NativeNetwork:
             return
         positions = [np.arange(count) for count in counts]
         tokens = [
-            np.insert(hypotheses.tokens[place, : count - 1].numpy(), 0, self._config.bos_id)
+            np.insert(hypotheses.tokens[place, : count - 1], 0, self._config.bos_id)
             for place, count in zip(places, counts, strict=True)
             if count
         ]
         numbers = np.array([layer * self._config.n_heads + head for layer, head in heads], np.int32)
-        values = torch.zeros(len(rows), hypotheses.longest_source)
+        values = np.zeros((len(rows), hypotheses.longest_source), np.float32)
         order = np.arange(len(rows), dtype=np.int32)
         arrays = (np.concatenate(tokens), np.concatenate(positions), rows, slots, order)
         self._library.dragoman_attention(
@@ -209,14 +213,7 @@ class NativeNetwork:
             len(numbers),
             address(numbers),
             address(values),
-            values.size(1),
+            values.shape[1],
         )
-        for place, part in zip(places, values.split(counts.tolist()), strict=True):
+        for place, part in zip(places, np.split(values, counts.cumsum()[:-1]), strict=True):
             found[place, : len(part)] = part
-
-    def reorder(self, sources: Tensor, length: int) -> None:
-        addresses = (address(self._stepped_rows), address(sources))
-        self._library.dragoman_reorder(self._network, len(sources), *addresses, length)
-
-    def move(self, moves: Compaction) -> None:
-        """Do nothing: `FixedSlotAllocator` needs no compaction."""

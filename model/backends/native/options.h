@@ -1,5 +1,5 @@
 // What the options of a sentence make of the logits of its next token: the rules of
-// model.decoding.logits_processors and model.decoding.sampling for one hypothesis.
+// model.backends.pytorch.logits_processors and model.backends.pytorch.sampling for one hypothesis.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ from model.backends.native.library import (
     required_library,
 )
 from model.backends.native.weights import Tables, WeightSupply, packed_weights, tables_of
-from model.decoding.network_interface import Model
+from model.decoding.decoder import Model
 from model.network.config import Activation, ModelConfig
 
 ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
@@ -58,7 +58,7 @@ class PackedModel:
         """`instruction_set`: as of `choose_instruction_set`. Raises ValueError if the CPU lacks it,
         MemoryError if the copy does not fit, WeightError for a bad weight, and any error of reading
         a weight."""
-        self.config, self.device = model.config, model.device
+        self.config = model.config
         kernels = kernel_names().index(choose_instruction_set(instruction_set))
         shape = _shape(model.config, is_quantised, kernels)
         try:
@@ -66,10 +66,8 @@ class PackedModel:
             weights = packed_weights(model.config, model.weights, self._tables, control_ids)
             self.handle = _pack(shape, self._tables, WeightSupply(weights))
             """The library's pointer to the packed weights."""
-        except (MemoryError, RuntimeError) as error:
-            if _is_out_of_memory(error):
-                raise MemoryError("the model's weights do not fit into memory") from error
-            raise
+        except MemoryError as error:
+            raise MemoryError("the model's weights do not fit into memory") from error
         free_with(self, required_library().dragoman_let_go, self.handle)
 
 
@@ -83,11 +81,6 @@ def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_
             raise supply.error from None
         raise
     return packed
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """PyTorch raises a plain RuntimeError when CPU memory runs out."""
-    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
 def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:

@@ -1,4 +1,4 @@
-// One step of all running searches on the CPU. The state is that of model.decoding.search.Search, and so is
+// One step of all running searches on the CPU. The state is that of model.backends.pytorch.search.Search, and so is
 // every rule; there it is told in tensors and here in loops, which for a few rows take a tenth of
 // the time.
 #pragma once
@@ -25,7 +25,7 @@ struct Hypotheses {
     int64_t *length;
 };
 
-// model.decoding.search.Status.
+// model.backends.pytorch.search.Status.
 enum Status { kRunning, kDone, kFailed };
 
 // model.decoding.utf8.Utf8Tables, whose columns are the bytes and kNoByte, and what the sources hold of the

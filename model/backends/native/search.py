@@ -1,4 +1,7 @@
-"""`model.decoding.search.Search` with steps in our C++ for CPUs."""
+"""The searches of all slots on the CPU: their state as arrays, which our C++ extends step by step.
+
+`model.backends.pytorch.search` has the same state and rules in tensors.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,44 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from model.backends.native.library import Mirrored, address, required_library
-from model.decoding.beam_allocation import NEEDED_TOKEN_COST
-from model.decoding.hypotheses import Hypotheses, spelled_out
-from model.decoding.logits_processors import LONGEST_LOOP, LOOP_SPAN
-from model.decoding.network_interface import RowCandidates, RowTable
-from model.decoding.search import Search
-from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.search_state import Status
+from model.decoding.search_rules import (
+    EARLY_END_COST,
+    LONGEST_LOOP,
+    LOOP_SPAN,
+    NEEDED_TOKEN_COST,
+    SearchSizes,
+    SearchTokens,
+    Status,
+    spelled_out,
+)
 from model.decoding.sentence import Hypothesis, SourceSentence
-from model.decoding.slot_options import option_rows
-from model.decoding.terms import EARLY_END_COST
-from model.decoding.transfer import Pending, Ready, Transfer
+from model.decoding.slot_options import FLAGS, INTEGERS, NUMBERS, option_rows
+from model.decoding.terms import term_columns, term_uses
 from model.decoding.utf8 import Utf8Tables
 
 Array = NDArray[Any]
+_NEVER = float("-inf")
+
+
+class _SlotIntegers(Mirrored):
+    """`SlotIntegers` of search.h."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in INTEGERS)
+
+
+class _SlotNumbers(Mirrored):
+    """`SlotNumbers` of search.h."""
+
+    _fields_ = tuple((name, ctypes.c_float) for name in NUMBERS)
+
+
+class _SlotFlags(Mirrored):
+    """`SlotFlags` of search.h."""
+
+    _fields_ = tuple((name, ctypes.c_bool) for name in FLAGS)
 
 
 class _Hypotheses(Mirrored):
@@ -75,36 +97,95 @@ class _SearchState(Mirrored):
     )
 
 
-class NativeSearch(Search):
-    """The same state and rules, only for the CPU. `advance` takes any subset of slots.
+class _Tables(NamedTuple):
+    """Ranked hypotheses of each slot: tokens and log_probs (n_slots, K, max_length), score
+    (n_slots, K), -inf for an empty entry, and length (n_slots, K)."""
 
-    Small reads and writes use NumPy views of the tables, which are faster.
-    """
+    tokens: Array
+    log_probs: Array
+    score: Array
+    length: Array
+
+    @classmethod
+    def empty(cls, sizes: SearchSizes) -> _Tables:
+        shape = (sizes.n_slots, sizes.max_beam, sizes.max_length)
+        return cls(
+            np.zeros(shape, np.int64),
+            np.zeros(shape, np.float32),
+            np.full(shape[:2], _NEVER, np.float32),
+            np.zeros(shape[:2], np.int64),
+        )
+
+
+class _Terms:
+    """The terms of each slot, and which of them each hypothesis has produced; F: the most tokens of
+    all forms of a sentence's terms."""
+
+    def __init__(self, sizes: SearchSizes) -> None:
+        n_slots, self._most = sizes.n_slots, 2 * sizes.max_length
+        self._numbers = np.zeros((3, n_slots, self._most), np.int64)
+        self._flags = np.zeros((4, n_slots, self._most), np.bool_)
+        self._uses = np.zeros((2, n_slots, sizes.max_length), np.int64)
+        self._start, self.num_terms = np.zeros((2, n_slots), np.int64)
+        self._matched = np.zeros((n_slots, sizes.max_beam, self._most), np.bool_)
+        self._produced = np.zeros((n_slots, sizes.max_beam, sizes.max_length), np.int64)
+
+    @property
+    def tables(self) -> list[Array]:
+        """In the order of `TermTables` of search.h."""
+        rest = (self._start, self._matched, self._produced)
+        return [*self._numbers, *self._flags, *self._uses, *rest]
+
+    def begin(self, slot: int, sentence: SourceSentence) -> None:
+        """Of the terms' forms, the last that do not fit are left out."""
+        self.num_terms[slot] = len(sentence.terms)
+        if not sentence.terms:
+            return
+        columns = term_columns(sentence.terms, self._most)
+        width = len(columns[0])
+        for tables in (self._numbers, self._flags, self._uses):
+            tables[:, slot] = 0
+        self._numbers[0, slot] = -1
+        self._numbers[:, slot, :width] = columns[:3]
+        self._flags[:, slot, :width] = columns[3:]
+        self._uses[:, slot, : len(sentence.terms)] = term_uses(sentence.terms)
+        self._start[slot] = len(sentence.prefix)
+        self._produced[slot] = 0
+        self._matched[slot] = self._flags[0, slot]
+
+
+class NativeSearch:
+    """The state of every search; a step takes any subset of slots."""
 
     def __init__(
         self, sizes: SearchSizes, tokens: SearchTokens, utf8: Utf8Tables | None = None
     ) -> None:
-        super().__init__(sizes, tokens, torch.device("cpu"), utf8)
-        self._library = required_library()
-        options = (address(table) for table in self.options.tables)
-        hypotheses = (_addresses(self.live), _addresses(self.finished))
-        others = (self.last, self.spelling, self.length, self.status, self.is_stuck)
-        numbers = (*dataclasses.astuple(sizes), LOOP_SPAN, LONGEST_LOOP)
-        costs = (NEEDED_TOKEN_COST, EARLY_END_COST)
-        tables = (address(table) for table in (*others, self.terms.num_terms, self.prefix))
-        terms = _TermTables(*(address(table) for table in self.terms.matching_tables))
+        """`utf8`: None if the vocabulary has neither byte tokens nor copied ones."""
+        self._library, self._eos_id, self._utf8 = required_library(), tokens.eos_id, utf8
+        n_slots, copied = sizes.n_slots, tokens.copied_ids
+        self.options = [
+            np.zeros(n_slots, np.dtype(kind)) for kind in (_SlotIntegers, _SlotNumbers, _SlotFlags)
+        ]
+        self.live, self.finished = _Tables.empty(sizes), _Tables.empty(sizes)
+        self.last, self._spelling = np.zeros((2, n_slots, sizes.max_beam), np.int64)
+        self.length, self.status = np.zeros((2, n_slots), np.int64)
+        self.is_stuck = np.zeros(n_slots, np.bool_)
+        self.terms = _Terms(sizes)
+        self.prefix = np.full((n_slots, sizes.max_length), tokens.filler_id)
+        self._copied = list(copied)
+        self._columns = {token: column for column, token in enumerate(copied.values())}
+        self._is_held = np.zeros((n_slots, len(copied)), np.bool_)
         self._state = _SearchState(
-            *(*numbers, *costs, tokens.eos_id, *options, *hypotheses, *tables, terms)
+            *(*dataclasses.astuple(sizes), LOOP_SPAN, LONGEST_LOOP),
+            *(NEEDED_TOKEN_COST, EARLY_END_COST, tokens.eos_id, *map(address, self.options)),
+            *(_Hypotheses(*map(address, tables)) for tables in (self.live, self.finished)),
+            *map(address, (self.last, self._spelling, self.length, self.status, self.is_stuck)),
+            *map(address, (self.terms.num_terms, self.prefix)),
+            _TermTables(*map(address, self.terms.tables)),
+            _Utf8() if utf8 is None else _mirrored(utf8, self._is_held),
         )
-        self._state.utf8 = _utf8(utf8, self.is_held)
         self.state = ctypes.byref(self._state)
         """The `SearchState` of the compiled library, by reference."""
-        self._option_tables = [table.numpy() for table in self.options.tables]
-        self._prefix, self._is_held = self.prefix.numpy(), self.is_held.numpy()
-        self._live, self._finished = _arrays(self.live), _arrays(self.finished)
-        self._last, self._spelling, self._length, self._status, self._is_stuck = (
-            table.numpy() for table in others
-        )
 
     def admit(
         self,
@@ -112,88 +193,65 @@ class NativeSearch(Search):
         sentences: Sequence[SourceSentence],
         limits: Sequence[int],
         start: int,
-        transfer: Transfer,
     ) -> None:
-        """All but the terms begins at once."""
-        self.terms.admit(slots, sentences, transfer)
-        self._is_held[slots] = self._held(sentences)
+        """Start searches in `slots` from the token `start`, with at most `limits` tokens each."""
         for slot, sentence, limit in zip(slots, sentences, limits, strict=True):
-            rows = option_rows(sentence, limit)
-            for table, row in zip(self._option_tables, rows, strict=True):
-                table[slot] = row
-            self._prefix[slot, : len(sentence.prefix)] = sentence.prefix
+            rows: tuple[Sequence[float], ...] = option_rows(sentence, limit)
+            for table, row in zip(self.options, rows, strict=True):
+                table[slot] = tuple(row)
+            held = self._columns.keys() & set(sentence.ids) if self._columns else ()
+            self._is_held[slot] = False
+            self._is_held[slot, [self._columns[token] for token in held]] = True
+            self.prefix[slot, : len(sentence.prefix)] = sentence.prefix
+            self.terms.begin(slot, sentence)
             self._begin(slot, start)
 
     def _begin(self, slot: int, start: int) -> None:
-        self._live.score[slot] = self._finished.score[slot] = float("-inf")
-        self._live.score[slot, 0] = 0.0
-        self._last[slot] = start
+        self.live.score[slot] = self.finished.score[slot] = _NEVER
+        self.live.score[slot, 0] = 0.0
+        self.last[slot] = start
         self._spelling[slot] = 0
-        self._length[slot] = 0
-        self._status[slot] = Status.RUNNING
-        self._is_stuck[slot] = False
+        self.length[slot] = 0
+        self.status[slot] = Status.RUNNING
+        self.is_stuck[slot] = False
 
     def ended(self, slots: Array) -> list[tuple[int, Status]]:
         """The index within `slots` (N,) and the status of each ended slot."""
-        codes = enumerate(self._status[slots].tolist())
+        codes = enumerate(self.status[slots].tolist())
         return [(place, Status(code)) for place, code in codes if code != Status.RUNNING]
 
     def settled(self, slots: Array, length: int) -> tuple[list[int], Array]:
-        """`stable_lengths` of slots (N,), and the tokens (N, length) of their best hypotheses."""
+        """How many tokens all hypotheses of each of `slots` (N,) share, and the tokens (N, length)
+        of their best ones."""
         lengths = np.empty(len(slots), dtype=np.int64)
         arguments = (address(slots), len(slots), address(lengths))
         self._library.dragoman_stable_lengths(self.state, *arguments)
-        return lengths.tolist(), self._live.tokens[slots, 0, :length]
+        return lengths.tolist(), self.live.tokens[slots, 0, :length]
 
-    def results(
-        self, slots: Sequence[int], limits: Sequence[int], n_best: int
-    ) -> Pending[list[list[Hypothesis]]]:
+    def results(self, slots: Sequence[int], limits: Sequence[int]) -> list[list[Hypothesis]]:
+        """Each slot's finished hypotheses, best first, of at most `limits` tokens."""
         pairs = zip(slots, limits, strict=True)
-        found = self._finished
-        return Ready([list(spelled_out(found, slot, limit, self.eos_id)) for slot, limit in pairs])
+        found = self.finished
+        return [list(spelled_out(found, slot, limit, self._eos_id)) for slot, limit in pairs]
 
-    def advance(self, row_candidates: RowCandidates, rows: RowTable, max_length: int) -> Tensor:
-        n_slots, width = rows.by_slot.shape
-        log_probs, tokens, is_failed, needed = row_candidates
-        sources = torch.empty(len(rows.slots), dtype=torch.int64)
-        self._library.dragoman_advance(
-            self.state,
-            address(rows.members),
-            n_slots,
-            width,
-            address(rows.by_slot),
-            *log_probs.shape,
-            *(address(log_probs), address(tokens), address(is_failed), address(needed)),
-            address(sources),
-        )
-        return sources
+    def best(self, slots: Sequence[int], most: int) -> tuple[Array, Array]:
+        """Each slot's best finished hypothesis: its first `most` tokens (N, most), any ids behind
+        its end, and their number (N,)."""
+        found = self.finished
+        return found.tokens[slots, 0, :most], np.minimum(found.length[slots, 0], most)
 
-    def stable_lengths(self, rows: RowTable, max_length: int) -> Tensor:
-        lengths = torch.empty(len(rows.members), dtype=torch.int64)
-        members = (address(rows.members), len(lengths))
-        self._library.dragoman_stable_lengths(self.state, *members, address(lengths))
-        return lengths
+    def forbidden(self, slot: int, width: int) -> NDArray[np.bool_] | None:
+        """Which tokens (V,) may not come next in the slot's `width` hypotheses, because they would
+        make invalid UTF-8 or because its source lacks them; a prefix may force them."""
+        if self._utf8 is None:
+            return None
+        is_forbidden = self._utf8.forbidden(self._spelling[slot, :width])
+        is_forbidden[:, self._copied] |= ~self._is_held[slot]
+        if self.length[slot] < self.options[0]["prefix_length"][slot]:
+            is_forbidden[:] = False
+        return is_forbidden
 
 
-class _Arrays(NamedTuple):
-    """`Hypotheses.tables` as NumPy arrays."""
-
-    tokens: Array
-    log_probs: Array
-    score: Array
-    length: Array
-
-
-def _arrays(hypotheses: Hypotheses) -> _Arrays:
-    return _Arrays(*(table.numpy() for table in hypotheses.tables))
-
-
-def _utf8(tables: Utf8Tables | None, is_held: Tensor) -> _Utf8:
-    if tables is None:
-        return _Utf8()
-    own = map(address, (tables.spelled, tables.is_allowed, tables.next_state, is_held))
-    return _Utf8(*own, len(tables.next_state), len(tables.spelled), is_held.size(1))
-
-
-def _addresses(hypotheses: Hypotheses) -> _Hypotheses:
-    return _Hypotheses(*(address(table) for table in hypotheses.tables))
+def _mirrored(tables: Utf8Tables, is_held: Array) -> _Utf8:
+    own = map(address, (*tables, is_held))
+    return _Utf8(*own, len(tables.next_state), len(tables.spelled), is_held.shape[1])

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from model.backends.native.library import address
 from model.network.config import ModelConfig
-from model.network.layers import alibi_slopes, sinusoids
+from model.network.parameters import alibi_slopes, sinusoids
 
 _SOURCE_TOKENS, _TARGET_TOKENS = "src_embedding.tokens.weight", "tgt_embedding.tokens.weight"
-Weights = Mapping[str, Tensor]
+Weights = Mapping[str, Any]
+"""Arrays, or tensors on the CPU, by name."""
+Floats = NDArray[np.float32]
 
 
 class WeightError(ValueError):
@@ -28,11 +30,11 @@ class WeightError(ValueError):
 class Tables(NamedTuple):
     """`Tables` of weights.h, read without a copy: tokens (V, D), positions (P, D), slopes (H,)."""
 
-    source: Tensor
-    source_positions: Tensor | None
-    target: Tensor
-    target_positions: Tensor | None
-    slopes: Tensor | None
+    source: Floats
+    source_positions: Floats | None
+    target: Floats
+    target_positions: Floats | None
+    slopes: Floats | None
 
 
 def tables_of(config: ModelConfig, weights: Weights) -> Tables:
@@ -41,7 +43,7 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
     source = target = _read(weights, _SOURCE_TOKENS, config.src_vocab_size, width)
     if config.shared_embeddings != "all":
         target = _read(weights, _TARGET_TOKENS, config.tgt_vocab_size, width)
-    positions: tuple[Tensor | None, Tensor | None] = (None, None)
+    positions: tuple[Floats | None, Floats | None] = (None, None)
     if config.positions == "sinusoidal":
         table = sinusoids(config.max_positions, width, config.sinusoids, config.position_offset)
         positions = (table, table)
@@ -61,9 +63,9 @@ class WeightSupply:
     It keeps the last two weights alive. On a failure it sets `error` and returns None.
     """
 
-    def __init__(self, weights: Iterator[Tensor]) -> None:
+    def __init__(self, weights: Iterator[Floats]) -> None:
         self._weights = weights
-        self._held: deque[Tensor] = deque(maxlen=2)
+        self._held: deque[Floats] = deque(maxlen=2)
         self.error: BaseException | None = None
 
     def __call__(self, rows: int, columns: int) -> int | None:
@@ -73,9 +75,9 @@ class WeightSupply:
             self.error = error
             return None
 
-    def _next(self, rows: int, columns: int) -> Tensor:
+    def _next(self, rows: int, columns: int) -> Floats:
         weight = next(self._weights, None)
-        size = 0 if weight is None else weight.numel()
+        size = 0 if weight is None else weight.size
         if weight is None or size != rows * columns:
             raise WeightError(f"a weight of {rows} x {columns} numbers is packed next, got {size}")
         self._held.append(weight)
@@ -84,7 +86,7 @@ class WeightSupply:
 
 def packed_weights(
     config: ModelConfig, weights: Weights, tables: Tables, control_ids: Sequence[int]
-) -> Iterator[Tensor]:
+) -> Iterator[Floats]:
     """Weights in weights.cpp's packing order. Raises WeightError, or any error of `weights`."""
     stack = _Stack(config, weights)
     if config.embedding_norm:
@@ -110,12 +112,12 @@ class _Stack:
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
         self._weights, self._width, self._hidden = weights, config.d_model, config.d_ff
 
-    def encoder_layer(self, layer: str) -> Iterator[Tensor]:
+    def encoder_layer(self, layer: str) -> Iterator[Floats]:
         yield from self.norm(f"{layer}.self_attention_residual.norm")
         yield from self._self_attention(f"{layer}.self_attention")
         yield from self._feed_forward(layer)
 
-    def decoder_layer(self, layer: str) -> Iterator[Tensor]:
+    def decoder_layer(self, layer: str) -> Iterator[Floats]:
         memory = f"{layer}.memory_attention"
         yield from self.norm(f"{layer}.self_attention_residual.norm")
         yield from self._self_attention(f"{layer}.self_attention")
@@ -125,46 +127,46 @@ class _Stack:
         yield from self._projections(f"{memory}.out_proj")
         yield from self._feed_forward(layer)
 
-    def norm(self, name: str) -> Iterator[Tensor]:
+    def norm(self, name: str) -> Iterator[Floats]:
         for kind in ("weight", "bias"):
             yield _read(self._weights, f"{name}.{kind}", self._width)
 
-    def _feed_forward(self, layer: str) -> Iterator[Tensor]:
+    def _feed_forward(self, layer: str) -> Iterator[Floats]:
         yield from self.norm(f"{layer}.feed_forward_residual.norm")
         yield from self._joined([f"{layer}.feed_forward.expand"], self._hidden, self._width)
         yield from self._joined([f"{layer}.feed_forward.contract"], self._width, self._hidden)
 
-    def _self_attention(self, attention: str) -> Iterator[Tensor]:
+    def _self_attention(self, attention: str) -> Iterator[Floats]:
         yield from self._projections(*(f"{attention}.{side}_proj" for side in "qkv"))
         yield from self._projections(f"{attention}.out_proj")
 
-    def _projections(self, *layers: str) -> Iterator[Tensor]:
+    def _projections(self, *layers: str) -> Iterator[Floats]:
         yield from self._joined(layers, self._width, self._width)
 
-    def _joined(self, layers: Sequence[str], outputs: int, inputs: int) -> Iterator[Tensor]:
+    def _joined(self, layers: Sequence[str], outputs: int, inputs: int) -> Iterator[Floats]:
         """Join layers that share an input into one."""
         for kind, shape in (("weight", (outputs, inputs)), ("bias", (outputs,))):
             parts = [_read(self._weights, f"{layer}.{kind}", *shape) for layer in layers]
-            yield parts[0] if len(parts) == 1 else torch.cat(parts)
+            yield parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _output_bias(config: ModelConfig, weights: Weights, control_ids: Sequence[int]) -> Tensor:
+def _output_bias(config: ModelConfig, weights: Weights, control_ids: Sequence[int]) -> Floats:
     """The output bias, -inf for control ids so that they are never chosen."""
-    bias = torch.zeros(config.tgt_vocab_size)
+    bias = np.zeros(config.tgt_vocab_size, np.float32)
     if config.output_bias:
         bias += _read(weights, "output.bias", config.tgt_vocab_size)
     bias[list(control_ids)] = float("-inf")
     return bias
 
 
-def _read(weights: Weights, name: str, *shape: int) -> Tensor:
+def _read(weights: Weights, name: str, *shape: int) -> Floats:
     """One weight in float32. Raises WeightError."""
     try:
-        weight = weights[name]
+        weight = np.asarray(weights[name])
     except KeyError as error:
         raise WeightError(f"the model lacks the weight {name}") from error
-    if tuple(weight.shape) != shape:
-        raise WeightError(f"the weight {name} has shape {tuple(weight.shape)}, expected {shape}")
-    if not weight.is_floating_point():
+    if weight.shape != shape:
+        raise WeightError(f"the weight {name} has shape {weight.shape}, expected {shape}")
+    if not np.issubdtype(weight.dtype, np.floating):
         raise WeightError(f"the weight {name} holds {weight.dtype}, expected floating point")
-    return weight.detach().to(torch.float32).contiguous()
+    return np.ascontiguousarray(weight, np.float32)

@@ -69,7 +69,6 @@ class _BrowserFile:
     """A file as it is sent: plain, and compressed for the browsers that take it so."""
 
     content: bytes
-    compressed: bytes
     media_type: str
     etag: str
 
@@ -77,7 +76,12 @@ class _BrowserFile:
     def of(cls, content: bytes, suffix: str) -> _BrowserFile:
         """`suffix`: one of _MEDIA_TYPES."""
         etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
-        return cls(content, gzip.compress(content, mtime=0), _MEDIA_TYPES[suffix], etag)
+        return cls(content, _MEDIA_TYPES[suffix], etag)
+
+    @functools.cached_property
+    def compressed(self) -> bytes:
+        """Made on first use: for all files together it takes a tenth of a second."""
+        return gzip.compress(self.content, mtime=0)
 
     def answer_with(self, policy: str) -> Callable[[Request], Awaitable[Response]]:
         """The endpoint that sends the file under a content policy."""
@@ -197,7 +201,7 @@ def _walk(directory: Traversable, prefix: str = "") -> Iterator[tuple[str, Trave
 
 @functools.cache
 def _read_reference() -> Mapping[str, _BrowserFile]:
-    """The files by their paths; cached because compressing them takes a tenth of a second."""
+    """The files by their paths, cached with what is compressed of them."""
     ours, swagger_ui = files("service") / "api_reference", files("fastapi_offline") / "static"
     found = {
         REFERENCE: ours / _INDEX,

@@ -1,64 +1,77 @@
-"""The formats of files that are translated, by the endings of their names."""
+"""The formats of files that are translated, by the endings of their names.
+
+Their modules are imported where files are parsed: a server does that in processes of their own.
+"""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from service.errors import InvalidDocument, UnsupportedFile, shown
-from service.translation.documents import (
-    catalogues,
-    markdown,
-    office,
-    pages,
-    plain,
-    subtitles,
-    tables,
-    xml_catalogues,
-)
-from service.translation.documents.segments import FileOptions, Parse, ParsedFile
+from service.translation.documents.segments import FileOptions, ParsedFile
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
+
+
+class Parser(NamedTuple):
+    """A function of a module, which is imported when it is called."""
+
+    module: str
+    function: str
+
+    def __call__(self, content: bytes, options: FileOptions) -> ParsedFile:
+        parse = getattr(importlib.import_module(self.module), self.function)
+        parsed: ParsedFile = parse(content, options)
+        return parsed
 
 
 class FileFormat(NamedTuple):
     """How files are parsed, the media type of a translation, and the ending of its name."""
 
-    parse: Parse
+    parse: Parser
     media_type: str
     suffix: str
 
 
 def _formats() -> dict[str, FileFormat]:
-    known: list[tuple[tuple[str, ...], Parse, str]] = [
-        ((".txt",), plain.parse_text, "text/plain"),
-        ((".md", ".markdown"), markdown.parse, "text/markdown"),
-        ((".html", ".htm", ".xhtml"), pages.parse_html, "text/html"),
-        ((".srt",), subtitles.parse_srt, "application/x-subrip"),
-        ((".vtt",), subtitles.parse_vtt, "text/vtt"),
-        ((".po", ".pot"), catalogues.parse_po, "text/x-gettext-translation"),
-        ((".xlf", ".xliff"), xml_catalogues.parse_xliff, "application/xliff+xml"),
-        ((".ts",), xml_catalogues.parse_qt, "application/x-linguist"),
-        ((".json",), catalogues.parse_json, "application/json"),
-        ((".properties",), catalogues.parse_properties, "text/plain"),
-        ((".csv",), tables.parse_csv, "text/csv"),
-        ((".tsv",), tables.parse_tsv, "text/tab-separated-values"),
-        ((".docx",), office.parse_word, f"{_OFFICE}.wordprocessingml.document"),
-        ((".pptx",), office.parse_slides, f"{_OFFICE}.presentationml.presentation"),
-        ((".xlsx",), tables.parse_workbook, f"{_OFFICE}.spreadsheetml.sheet"),
-        ((".odt",), office.parse_open_text, "application/vnd.oasis.opendocument.text"),
-        ((".odp",), office.parse_open_slides, "application/vnd.oasis.opendocument.presentation"),
-        ((".epub",), pages.parse_epub, "application/epub+zip"),
+    known: list[tuple[tuple[str, ...], str, str]] = [
+        ((".txt",), "plain.parse_text", "text/plain"),
+        ((".md", ".markdown"), "markdown.parse", "text/markdown"),
+        ((".html", ".htm", ".xhtml"), "pages.parse_html", "text/html"),
+        ((".srt",), "subtitles.parse_srt", "application/x-subrip"),
+        ((".vtt",), "subtitles.parse_vtt", "text/vtt"),
+        ((".po", ".pot"), "catalogues.parse_po", "text/x-gettext-translation"),
+        ((".xlf", ".xliff"), "xml_catalogues.parse_xliff", "application/xliff+xml"),
+        ((".ts",), "xml_catalogues.parse_qt", "application/x-linguist"),
+        ((".json",), "catalogues.parse_json", "application/json"),
+        ((".properties",), "catalogues.parse_properties", "text/plain"),
+        ((".csv",), "tables.parse_csv", "text/csv"),
+        ((".tsv",), "tables.parse_tsv", "text/tab-separated-values"),
+        ((".docx",), "office.parse_word", f"{_OFFICE}.wordprocessingml.document"),
+        ((".pptx",), "office.parse_slides", f"{_OFFICE}.presentationml.presentation"),
+        ((".xlsx",), "tables.parse_workbook", f"{_OFFICE}.spreadsheetml.sheet"),
+        ((".odt",), "office.parse_open_text", "application/vnd.oasis.opendocument.text"),
+        ((".odp",), "office.parse_open_slides", "application/vnd.oasis.opendocument.presentation"),
+        ((".epub",), "pages.parse_epub", "application/epub+zip"),
     ]
     formats = {
-        suffix: FileFormat(parse, media_type, suffix)
+        suffix: FileFormat(_parser(parse), media_type, suffix)
         for suffixes, parse, media_type in known
         for suffix in suffixes
     }
-    return {**formats, ".pdf": FileFormat(plain.parse_pdf, "text/plain", ".txt")}
+    return {**formats, ".pdf": FileFormat(_parser("plain.parse_pdf"), "text/plain", ".txt")}
+
+
+def _parser(name: str) -> Parser:
+    module, _, function = name.partition(".")
+    return Parser(f"{__package__}.{module}", function)
 
 
 FORMATS: Mapping[str, FileFormat] = _formats()
+MODULES = sorted({known.parse.module for known in FORMATS.values()})
+"""The modules of all formats."""
 SAVE_AS: Mapping[str, str] = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wps"), ".docx"),
     **dict.fromkeys((".ppt", ".key"), ".pptx"),

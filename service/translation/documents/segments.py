@@ -61,9 +61,6 @@ class ParsedFile(Protocol):
         ...
 
 
-Parse = Callable[[bytes, FileOptions], ParsedFile]
-
-
 class Edit(NamedTuple):
     """source[start:end] becomes `text` if anything is translated."""
 

@@ -41,8 +41,8 @@ const PLACES = {
   encoder: { section: "3.2.2, 3.2.3", file: "model/network/layers.py" },
   decoder: { section: "3.2.3", file: "model/network/layers.py" },
   memory: { section: "3.2.3", file: "model/network/attention_maps.py" },
-  beam: { section: "6.1", file: "model/decoding/search.py" },
-  likeliest: { section: "3.4", file: "model/decoding/network_interface.py" },
+  beam: { section: "6.1", file: "model/backends/pytorch/search.py" },
+  likeliest: { section: "3.4", file: "model/backends/pytorch/rows.py" },
 };
 
 /**

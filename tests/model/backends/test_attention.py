@@ -9,11 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.backends.native import NativeNetwork, PackedModel, kernel_names
-from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Capacity, Network, WholeHypotheses
-from model.network.attention_maps import AttentionHead, attention_maps, default_heads
+from model.backends.native import PackedModel, kernel_names
+from model.backends.pytorch.eager import EagerNetwork
+from model.decoding.decoder import Capacity, WholeHypotheses
+from model.network.attention_maps import attention_maps
+from model.network.config import AttentionHead, default_heads
 from model.network.transformer import Transformer
+from tests.model.backends.native.stepped import SteppedNetwork
 from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, tiny_model
 
 ROOM = Capacity(max_slots=4, max_rows=8, max_source_tokens=40, max_target_tokens=1100)
@@ -44,7 +46,9 @@ def hypotheses(targets: Sequence[Sequence[int]] = TARGETS) -> WholeHypotheses:
 
 
 def computed(
-    network: Network, heads: Sequence[AttentionHead], targets: Sequence[Sequence[int]] = TARGETS
+    network: EagerNetwork | SteppedNetwork,
+    heads: Sequence[AttentionHead],
+    targets: Sequence[Sequence[int]] = TARGETS,
 ) -> list[Tensor]:
     """The attention of each hypothesis without what lies beyond it and its source."""
     encode(network, SLOTS, SOURCES)
@@ -84,7 +88,7 @@ def test_our_code_attends_as_the_reference(variant: dict[str, object], kernels: 
         for is_quantised, tolerance in ((False, 2e-5), (True, 0.05)):
             packed = PackedModel(model, CONTROL_IDS, is_quantised, kernels)
             for ours, theirs in zip(
-                computed(NativeNetwork(packed, ROOM), heads), expected, strict=True
+                computed(SteppedNetwork(packed, ROOM), heads), expected, strict=True
             ):
                 torch.testing.assert_close(ours, theirs, atol=tolerance, rtol=1e-4)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from model.backends.memory import free_in_control_groups
+from model.backends.control_groups import free_in_control_groups
 
 
 class Machine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.backends.devices import configure_cuda, require_alive
+from model.backends.pytorch.devices import configure_cuda, require_alive
 from model.device_lost import DeviceLost
 
 GPU = torch.device("cuda", 0)

@@ -8,14 +8,16 @@ import torch
 from torch._subclasses import FakeTensorMode
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
-from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Capacity, RowTable, StepShape
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.rows import RowTable
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.search_state import Utf8Tensors
+from model.backends.pytorch.step import Step
+from model.decoding.decoder import Capacity, StepShape
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search
-from model.decoding.search_sizes import SearchSizes, SearchTokens
+from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
-from model.decoding.step import Step
 from model.decoding.utf8 import Utf8Tables
 from tests.model.network.reference import CONTROL_IDS, EOS, tiny_model, tiny_runner
 
@@ -33,11 +35,12 @@ EVERYTHING = Features(
 def step_without_numbers(is_recorded: bool) -> None:
     """On tensors that have shapes only: what needs to know a number fails."""
     capacity = Capacity(max_slots=8, max_rows=32, max_source_tokens=32, max_target_tokens=48)
-    utf8 = Utf8Tables.of({5: 0x41, 6: 0xC3, 7: 0xA9}, 13, torch.device("cpu"))
+    cpu = torch.device("cpu")
+    utf8 = Utf8Tensors.of(Utf8Tables.of({5: 0x41, 6: 0xC3, 7: 0xA9}, 13), cpu)
     with torch.no_grad(), FakeTensorMode() as mode:
-        utf8 = Utf8Tables(*map(mode.from_tensor, utf8))
         network = EagerNetwork(tiny_model(), CONTROL_IDS, capacity, is_recorded)
-        search = Search(SearchSizes(8, 16, 48), SearchTokens(EOS, 0), torch.device("cpu"), utf8)
+        search = Search(SearchSizes(8, 16, 48), SearchTokens(EOS, 0), cpu)
+        search.utf8 = Utf8Tensors(*map(mode.from_tensor, utf8))
         places = torch.arange(16)
         table = RowTable(places.view(4, 4), places, places, places[:4], places, places[:2])
         Step(network, search).run(table, StepShape(32, 32), EVERYTHING)

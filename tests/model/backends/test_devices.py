@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from model.backends import devices
 from model.backends.devices import resolve_devices
 
 
@@ -12,6 +15,7 @@ def install_cards(
     monkeypatch: pytest.MonkeyPatch, *capabilities: tuple[int, int], built: str = "sm_75 sm_90a"
 ) -> None:
     """Cards of these compute capabilities, and a torch with code for `built`."""
+    monkeypatch.setattr(devices, "GPU_DRIVERS", (Path(__file__),))
     cuda = torch.cuda
     monkeypatch.setattr(cuda, "is_available", lambda: bool(capabilities))
     monkeypatch.setattr(cuda, "device_count", lambda: len(capabilities))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from model.backends.selection import Backend
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all

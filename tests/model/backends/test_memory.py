@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 import torch
+from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 from model.backends.memory import full_bytes, step_bytes, weight_bytes
-from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Capacity, RowTable, StepShape
-from model.decoding.search import Search
-from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.step import Step
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.rows import RowTable
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.step import Step
+from model.decoding.decoder import Capacity, StepShape
+from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.network.transformer import Transformer
-from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved
 
 _MIB = 2**20
 _MAX_BEAM = 16

@@ -9,18 +9,19 @@ import torch
 from torch import Tensor
 
 from model.backends.native import (
-    NativeNetwork,
     PackedModel,
     choose_instruction_set,
     has_fast_int8,
     kernel_names,
     library,
 )
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.rows import RowTable
 from model.backends.selection import resolve_backend, resolve_precision
-from model.backends.torch_eager import EagerNetwork
-from model.decoding.network_interface import Capacity, Network, RowTable, StepShape
+from model.decoding.decoder import BatchRows, Capacity, StepShape
 from model.decoding.slot_allocator import BatchView
 from model.network.transformer import Transformer
+from tests.model.backends.native.stepped import SteppedNetwork
 from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, tiny_model
 
 ROOM = Capacity(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
@@ -45,11 +46,13 @@ VARIANTS: list[dict[str, object]] = [
 
 def native(
     model: Transformer, capacity: Capacity, is_quantised: bool, kernels: str | None = None
-) -> NativeNetwork:
-    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), capacity)
+) -> SteppedNetwork:
+    return SteppedNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), capacity)
 
 
-def steps(network: Network, num_steps: int, reorder_at: int = -1) -> list[Tensor]:
+def steps(
+    network: EagerNetwork | SteppedNetwork, num_steps: int, reorder_at: int = -1
+) -> list[Tensor]:
     """Two sentences with three hypotheses: the logits of each step."""
     encode(network, [0, 1], SOURCES)
     logits = []
@@ -98,7 +101,7 @@ def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> No
     capacity = Capacity(max_slots=16, max_rows=64, max_source_tokens=40, max_target_tokens=40)
     rows = rng.sample(range(64), 64)
     part = BatchView(range(16), [sorted(rows[4 * slot : 4 * slot + 4]) for slot in range(16)])
-    table = RowTable.of(part, [], torch.device("cpu"))
+    table = RowTable.of(BatchRows(part, []), torch.device("cpu"))
     sources = [[rng.randrange(4, 500) for _ in range(rng.randint(1, 39))] for _ in part.slots]
     networks = [native(model, capacity, is_quantised) for _ in range(3)]
     found = []
@@ -143,7 +146,7 @@ def test_a_row_scores_the_same_among_any_number_of_others(is_quantised: bool, ke
         torch.testing.assert_close(found, alone.expand_as(found), atol=0, rtol=0)
 
 
-def _first_logits(network: Network, num_rows: int = 2) -> Tensor:
+def _first_logits(network: EagerNetwork | SteppedNetwork, num_rows: int = 2) -> Tensor:
     """Of hypotheses that are all the same."""
     rows, one = torch.arange(num_rows), torch.zeros(1, dtype=torch.int64)
     table = RowTable(rows[None], slots=rows * 0, beams=rows, members=one, rows=rows, drawn=one[:0])

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import torch
 
-from model.backends.recording import Recorded
-from model.backends.source_encoder import (
+from model.backends.pytorch.cache import MemoryCache
+from model.backends.pytorch.recording import Recorded
+from model.backends.pytorch.source_encoder import (
     RecordedEncoder,
     source_table,
 )
-from model.backends.torch_cache import MemoryCache
-from model.decoding.network_interface import Capacity
+from model.decoding.decoder import Capacity
 from model.device_lost import DeviceLost
 from tests.model.network.reference import EOS, PAD, tiny_model
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.backends.source_encoder import EncodedShape, SourceEncoder, source_table
-from model.backends.torch_cache import MemoryCache
+from model.backends.pytorch.cache import MemoryCache
+from model.backends.pytorch.source_encoder import EncodedShape, SourceEncoder, source_table
 from model.network.transformer import Transformer
 from tests.model.network.reference import EOS, PAD, tiny_model
 from tests.model.test_runner import VARIANTS

@@ -11,7 +11,8 @@ import torch
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
-from model.network.attention_maps import attention_maps, default_heads
+from model.network.attention_maps import attention_maps
+from model.network.config import default_heads
 from model.network.transformer import Transformer
 from model.runner import Runner
 from tests.model.network.reference import (

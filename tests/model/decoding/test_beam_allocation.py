@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from model.decoding.beam_allocation import allot
+from model.backends.pytorch.beam_allocation import allot
 
 
 def test_each_bank_gets_its_best_before_any_gets_its_second() -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 import torch
 
-from model.decoding.logits_processors import forbid_repeated_ngrams, is_looping
+from model.backends.pytorch.logits_processors import forbid_repeated_ngrams, is_looping
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from tests.model.network.reference import (

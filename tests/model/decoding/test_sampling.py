@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from model.backends.pytorch.sampling import gumbel_at, sample
 from model.decoding.options import DecodingOptions
-from model.decoding.sampling import gumbel_at, sample
 from model.decoding.sentence import SourceSentence
 from tests.model.network.reference import EOS, greedy, run_to_end, tiny_model, tiny_runner
 

@@ -8,7 +8,6 @@ import random
 from collections.abc import Mapping, Sequence
 
 import pytest
-import torch
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
@@ -142,7 +141,7 @@ def test_a_vocabulary_that_lacks_bytes_never_gets_stuck_within_a_character(
 
 
 def tables(byte_ids: Mapping[int, int] = BYTE_IDS) -> Utf8Tables:
-    return Utf8Tables.of(byte_ids, WORDS.stop, torch.device("cpu"))
+    return Utf8Tables.of(byte_ids, WORDS.stop)
 
 
 def accepts(found: Utf8Tables, data: bytes) -> bool:

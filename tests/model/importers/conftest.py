@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.importers.imported import Wanted
 from model.importers.resolve import import_source
 from tests.model.importers.originals import (

@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import (
-    Checkpoint,
-    CheckpointInfo,
-    load_checkpoint,
-    save_checkpoint,
-)
+from model.checkpoint import CheckpointInfo
+from model.checkpoint.reference import Checkpoint, load_checkpoint
+from model.checkpoint.saving import save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.exporters.huggingface import export_checkpoint

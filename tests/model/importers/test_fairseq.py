@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import import_source
 from tests.model.importers.originals import Corpus, Original

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from model.checking import check_checkpoint
-from model.checkpoint import Checkpoint
+from model.checkpoint.reference import Checkpoint
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.offline import translate_all

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import import_source
 from service.commands.group import dragoman

@@ -14,10 +14,12 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from model.checkpoint import CheckpointInfo, load_checkpoint, save_checkpoint
+from model.checkpoint import CheckpointInfo
+from model.checkpoint.reference import load_checkpoint
+from model.checkpoint.saving import save_checkpoint
 from model.importers.imported import Imported, Wanted
 from model.importers.source import SourceDirectory
-from model.network.layers import sinusoids
+from model.network.parameters import sinusoids
 
 PAGE = Path(__file__).parents[3] / "docs" / "importing.md"
 SIZES: dict[str, Any] = {
@@ -45,7 +47,7 @@ class Theirs(nn.Module):
 
     def _embedded(self, ids: Tensor) -> Tensor:
         scaled: Tensor = self.embedding(ids) * math.sqrt(SIZES["d_model"])
-        return scaled + sinusoids(ids.shape[1], SIZES["d_model"])
+        return scaled + torch.from_numpy(sinusoids(ids.shape[1], SIZES["d_model"]))
 
 
 def import_by_the_page(directory: Path) -> Imported:

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 
 import torch
 
+from model.backends.native import NativeNetwork, NativeSearch
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.transfer import Transfer
 from model.backends.selection import Backend
 from model.checkpoint import StoredModel
-from model.decoding.network_interface import Network, Precision
+from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search
 from model.decoding.sentence import Finished, SourceSentence
-from model.decoding.transfer import Transfer
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.runner import Runner
@@ -64,19 +66,27 @@ def tiny_runner(
     )
 
 
-def encode(network: Network, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+def encode(
+    network: EagerNetwork | NativeNetwork, slots: Sequence[int], sources: Sequence[Sequence[int]]
+) -> None:
     """Encode sources on the CPU, as a runner does when it admits sentences."""
+    if isinstance(network, NativeNetwork):
+        network.encode(slots, sources)
+        return
     transfer = Transfer(torch.device("cpu"))
     network.encode(slots, sources, transfer)
     transfer.run()
 
 
 def start(
-    search: Search,
+    search: Search | NativeSearch,
     sentences: Sequence[SourceSentence],
     limits: Sequence[int],
 ) -> None:
     """Start the searches of the first slots, likewise."""
+    if isinstance(search, NativeSearch):
+        search.admit(range(len(sentences)), sentences, limits, BOS)
+        return
     transfer = Transfer(torch.device("cpu"))
     search.admit(range(len(sentences)), sentences, limits, BOS, transfer)
     transfer.run()

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from model.network import parameters
 from model.network.config import ModelConfig
-from model.network.layers import KV, Attention, Embedding, alibi_bias, alibi_slopes, sinusoids
+from model.network.layers import KV, Attention, Embedding, alibi_bias
+from model.network.parameters import alibi_slopes, weight_shapes
+from model.network.transformer import Transformer
+
+
+def sinusoids(*arguments: Any, **options: Any) -> torch.Tensor:
+    return torch.from_numpy(parameters.sinusoids(*arguments, **options))
 
 
 def press_slopes(n_heads: int) -> list[float]:
@@ -86,3 +94,20 @@ def test_the_embedding_norm_is_on_the_sum_with_the_positions(tiny_config: ModelC
     total = embedding.tokens.weight[[4, 7]] * 4 + sinusoids(64, config.d_model)[:2]
     expected = nn.functional.layer_norm(total, (config.d_model,))
     torch.testing.assert_close(embedding(ids, positions), expected[None])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"norm": "pre", "output_bias": True},
+        {"positions": "learned", "shared_embeddings": "none"},
+        {"positions": "alibi", "shared_embeddings": "target", "embedding_norm": True},
+    ],
+)
+def test_the_shapes_of_the_weights_are_known_without_the_network(options: dict[str, Any]) -> None:
+    config = ModelConfig(
+        src_vocab_size=10, tgt_vocab_size=10, d_model=8, n_heads=2, d_ff=12, **options
+    )
+    weights = Transformer(config).weights
+    assert weight_shapes(config) == {name: tuple(w.shape) for name, w in weights.items()}

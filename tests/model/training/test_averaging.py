@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from model.checkpoint import CheckpointError
+from model.checkpoint.reference import load_checkpoint
+from model.checkpoint.saving import save_checkpoint
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.training.averaging import average_checkpoints

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint, CheckpointInfo, load_checkpoint, save_checkpoint
+from model.checkpoint import CheckpointInfo
+from model.checkpoint.reference import Checkpoint, load_checkpoint
+from model.checkpoint.saving import save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise

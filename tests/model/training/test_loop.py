@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from model.checking import check_checkpoint
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.training import loop
 from model.training.loop import Trainer, train
 from model.training.recipe import Recipe

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reference import load_checkpoint
 from model.text.tokenizer import Tokenizer
 from model.training.loop import Trainer
 from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError

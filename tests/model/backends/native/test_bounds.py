@@ -12,29 +12,30 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.backends.native import NativeNetwork, NativeSearch, PackedModel
+from model.backends.native import PackedModel
 from model.backends.native.network import CompiledPart
-from model.decoding.network_interface import WholeHypotheses
+from model.decoding.decoder import WholeHypotheses
 from model.decoding.options import DecodingOptions
-from model.decoding.search_sizes import SearchSizes, SearchTokens
+from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import BatchView
+from tests.model.backends.native.stepped import SteppedNetwork, SteppedSearch
 from tests.model.backends.test_networks import EXTENT, ROOM, SOURCES, TABLE, steps
 from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, start, tiny_model
 
 BEYOND = (-1, 2**31 - 1, -(2**31))
 REFUSED = "got an argument that is out of bounds"
 VIEW = BatchView([0, 1], [[0, 1], [2, 3]])
-Change = Callable[[NativeNetwork], object]
+Change = Callable[[SteppedNetwork], object]
 
 
 @pytest.fixture
-def network() -> NativeNetwork:
+def network() -> SteppedNetwork:
     model = tiny_model(positions="learned", shared_embeddings="none")
-    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised=False), ROOM)
+    return SteppedNetwork(PackedModel(model, CONTROL_IDS, is_quantised=False), ROOM)
 
 
-def step(network: NativeNetwork, **changed: Any) -> None:
+def step(network: SteppedNetwork, **changed: Any) -> None:
     """A sound step of three rows, but for what is changed."""
     values: dict[str, Any] = {
         "tokens": torch.full((3,), BOS),
@@ -87,26 +88,26 @@ BAD_CALLS: dict[str, Change] = {
     "fewer rows than the beam": lambda net: decode(net, BatchView([0, 1], [[0, 1], [2]])),
     "a prefix that is no token": lambda net: decode(net, VIEW, bad_prefix),
     "a history that is no token": lambda net: decode(net, VIEW, bad_history),
-    "a last token that is none": lambda net: decode(net, VIEW, lambda s: s.last.fill_(99)),
-    "a negative length": lambda net: decode(net, VIEW, lambda s: s.length.fill_(-1)),
-    "a length beyond the room": lambda net: decode(net, VIEW, lambda s: s.length.fill_(40)),
+    "a last token that is none": lambda net: decode(net, VIEW, lambda s: s.last.fill(99)),
+    "a negative length": lambda net: decode(net, VIEW, lambda s: s.length.fill(-1)),
+    "a length beyond the room": lambda net: decode(net, VIEW, lambda s: s.length.fill(40)),
     "a row of two members": lambda net: decode(net, BatchView([0, 1], [[0, 1], [1, 2]])),
 }
 
 
-def bad_prefix(made: NativeSearch) -> None:
-    made.options.prefix_length[0] = 1
+def bad_prefix(made: SteppedSearch) -> None:
+    made.options[0]["prefix_length"][0] = 1
     made.prefix[0] = 99
 
 
-def bad_history(made: NativeSearch) -> None:
-    made.options.ngram_size[0] = 2
+def bad_history(made: SteppedSearch) -> None:
+    made.options[0]["ngram_size"][0] = 2
     made.length[0] = 3
     made.live.tokens[0] = 99
 
 
 def attend(
-    network: NativeNetwork,
+    network: SteppedNetwork,
     heads: Sequence[tuple[int, int]] = ((0, 0),),
     longest_source: int = 31,
 ) -> object:
@@ -115,15 +116,17 @@ def attend(
     return network.attention(hypotheses, list(heads))
 
 
-def search() -> NativeSearch:
-    found = NativeSearch(SearchSizes(3, 2, 40), SearchTokens(EOS, 0))
+def search() -> SteppedSearch:
+    found = SteppedSearch(SearchSizes(3, 2, 40), SearchTokens(EOS, 0))
     options = DecodingOptions(beam_size=2)
     start(found, [SourceSentence(source, options) for source in SOURCES], [40, 40])
     return found
 
 
 def decode(
-    network: NativeNetwork, view: BatchView, change: Callable[[NativeSearch], object] | None = None
+    network: SteppedNetwork,
+    view: BatchView,
+    change: Callable[[SteppedSearch], object] | None = None,
 ) -> int:
     made = search()  # whose state is an address
     if change is not None:
@@ -133,7 +136,7 @@ def decode(
 
 @pytest.mark.parametrize("name", BAD_CALLS)
 @torch.inference_mode()
-def test_a_bad_argument_is_refused_and_changes_nothing(network: NativeNetwork, name: str) -> None:
+def test_a_bad_argument_is_refused_and_changes_nothing(network: SteppedNetwork, name: str) -> None:
     expected = steps(network, 4)
     step(network)
     with pytest.raises(ValueError, match=REFUSED):
@@ -155,7 +158,7 @@ numbers = st.one_of(st.integers(-2, 14), st.sampled_from(BEYOND))
 def test_any_numbers_are_computed_with_or_refused(
     slots: list[int], sources: list[list[int]], rows: list[tuple[int, ...]], count: int
 ) -> None:
-    network = NativeNetwork(PackedModel(tiny_model(), CONTROL_IDS, is_quantised=True), ROOM)
+    network = SteppedNetwork(PackedModel(tiny_model(), CONTROL_IDS, is_quantised=True), ROOM)
     encode(network, [0, 1], SOURCES)
     for call in (
         lambda: encode(network, slots[: len(sources)], sources[: len(slots)]),
@@ -167,7 +170,7 @@ def test_any_numbers_are_computed_with_or_refused(
             call()
 
 
-def _step_of(network: NativeNetwork, rows: list[tuple[int, ...]]) -> None:
+def _step_of(network: SteppedNetwork, rows: list[tuple[int, ...]]) -> None:
     columns = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4).T.contiguous()
     table = TABLE._replace(rows=columns[2], slots=columns[3])
     network.step(columns[0].clone(), columns[1].clone(), table, EXTENT)

@@ -95,16 +95,16 @@ import resource
 import psutil
 import torch
 
-from model.backends.native import NativeNetwork, PackedModel
-from model.decoding.network_interface import Capacity
-from model.decoding.transfer import Transfer
+from model.backends.native import PackedModel
+from model.decoding.decoder import Capacity
+from tests.model.backends.native.stepped import SteppedNetwork
 from tests.model.network.reference import CONTROL_IDS, tiny_model
 from tests.model.backends.test_networks import SOURCES, steps
 
 ROOM = Capacity(max_slots=3, max_rows=6, max_source_tokens=600, max_target_tokens=40)
 model = tiny_model(d_model=1024, n_heads=8, d_ff=4096, positions="alibi")
 packed = PackedModel(model, CONTROL_IDS, is_quantised=True)
-network = NativeNetwork(packed, ROOM)
+network = SteppedNetwork(packed, ROOM)
 
 
 def limited(call, megabytes):
@@ -122,11 +122,12 @@ def limited(call, megabytes):
 EXACT_MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
 """glibc holds nothing in reserve: what is freed is given back."""
 CACHES = """
-found = [limited(lambda: NativeNetwork(packed, ROOM), megabytes) for megabytes in (1, 5, 10, 100)]
+found = [limited(lambda: SteppedNetwork(packed, ROOM), megabytes) for megabytes in (1, 5, 10, 100)]
 assert found == [*["the caches do not fit into memory"] * 3, "done"], found
 for room in (Capacity(2**31 - 1, 2**31 - 1, 2**30, 2**30), ROOM._replace(max_rows=2**31 - 1)):
-    assert limited(lambda: NativeNetwork(packed, room), 1000) == "the caches do not fit into memory"
-NativeNetwork(packed, ROOM)
+    found = limited(lambda: SteppedNetwork(packed, room), 1000)
+    assert found == "the caches do not fit into memory"
+SteppedNetwork(packed, ROOM)
 """
 THREADS = """
 with torch.inference_mode():
@@ -140,14 +141,13 @@ with torch.inference_mode():
 """
 COMPUTING = """
 sources = [[5] * 600] * 2
-nothing = Transfer(torch.device("cpu"))
 for num_threads in (1, 4):
     found = []
     for _ in range(3):
-        network = NativeNetwork(packed, ROOM)
+        network = SteppedNetwork(packed, ROOM)
         network.use_threads(num_threads)
-        found += [limited(lambda: network.encode([0, 1], sources, nothing), 1) for _ in range(2)]
-        network.encode([0, 1], sources, nothing)
+        found += [limited(lambda: network.encode([0, 1], sources), 1) for _ in range(2)]
+        network.encode([0, 1], sources)
     assert set(found) <= {"memory ran out in dragoman_encode", "done"}, found
     assert "memory ran out in dragoman_encode" in found, found
 """

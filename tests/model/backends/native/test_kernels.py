@@ -12,10 +12,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from model.backends.native import NativeNetwork, PackedModel, kernel_names
+from model.backends.native import PackedModel, kernel_names
 from model.backends.native.library import address, required_library
 from model.backends.native.packed import ACTIVATIONS
 from model.network.config import Activation
+from tests.model.backends.native.stepped import SteppedNetwork
 from tests.model.backends.test_networks import ROOM, steps
 from tests.model.network.reference import CONTROL_IDS, tiny_model
 
@@ -117,12 +118,12 @@ def test_a_layer_of_any_shape_gives_what_float64_gives(is_quantised: bool, kerne
         assert np.all(np.abs(found - expected) <= tolerance)
 
 
-def network_of_logits(kernels: str, logits: Floats, is_quantised: bool) -> NativeNetwork:
+def network_of_logits(kernels: str, logits: Floats, is_quantised: bool) -> SteppedNetwork:
     """A network that scores every token by its bias alone."""
     model = tiny_model(vocab_size=len(logits), shared_embeddings="none")
     torch.nn.init.zeros_(model.output.weight)
     model.output.bias.data.copy_(torch.from_numpy(logits))
-    return NativeNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), ROOM)
+    return SteppedNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), ROOM)
 
 
 LOGITS: dict[str, Floats] = {

@@ -6,13 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.backends.native import NativeSearch
-from model.decoding.network_interface import RowCandidates, RowTable
+from model.backends.pytorch.rows import RowCandidates, RowTable
+from model.backends.pytorch.search import Search
 from model.decoding.options import DecodingOptions
-from model.decoding.search import Search
-from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.search_state import Status
+from model.decoding.search_rules import SearchSizes, SearchTokens, Status
 from model.decoding.sentence import SourceSentence
+from tests.model.backends.native.stepped import SteppedSearch
 from tests.model.network.reference import EOS, start
 
 OPTIONS = [
@@ -50,7 +49,7 @@ def offers(step: int, seed: int) -> RowCandidates:
 @torch.inference_mode()
 def test_the_compiled_search_does_what_the_tensors_do(seed: int) -> None:
     sizes, tokens = SearchSizes(4, 4, 48), SearchTokens(EOS, 0)
-    ours = NativeSearch(sizes, tokens)
+    ours = SteppedSearch(sizes, tokens)
     reference = Search(sizes, tokens, torch.device("cpu"))
     sentences = [SourceSentence([5, 6, EOS], options) for options in OPTIONS]
     for search in (ours, reference):
@@ -60,8 +59,9 @@ def test_the_compiled_search_does_what_the_tensors_do(seed: int) -> None:
         given = offers(step, seed)
         copied = RowCandidates(*(table.clone() for table in given[:3]))
         expected = reference.advance(copied, TABLE, step + 1)
-        found = ours.advance(given, TABLE, step + 1)
-        assert ours.status[is_running].tolist() == reference.status[is_running].tolist()
+        found = ours.advance(given, TABLE)
+        status, is_stuck, *_ = ours.tensors()
+        assert status[is_running].tolist() == reference.status[is_running].tolist()
         endings |= set(reference.status[is_running].tolist())
         is_sound = is_running & (reference.status < Status.FAILED)
         _assert_same(ours, reference, step + 1, is_sound)
@@ -71,13 +71,14 @@ def test_the_compiled_search_does_what_the_tensors_do(seed: int) -> None:
         assert found[is_compared].tolist() == expected[is_compared].tolist()
     assert endings == set(Status)
     assert not is_running.any()
-    assert ours.is_stuck[2]
+    assert is_stuck[2]
 
 
-def _assert_same(ours: Search, reference: Search, length: int, is_sound: Tensor) -> None:
+def _assert_same(ours: SteppedSearch, reference: Search, length: int, is_sound: Tensor) -> None:
     """All that counts: what a score of -inf stands beside does not."""
-    assert ours.is_stuck[is_sound].tolist() == reference.is_stuck[is_sound].tolist()
-    for mine, theirs in ((ours.live, reference.live), (ours.finished, reference.finished)):
+    _, is_stuck, live, finished = ours.tensors()
+    assert is_stuck[is_sound].tolist() == reference.is_stuck[is_sound].tolist()
+    for mine, theirs in ((live, reference.live), (finished, reference.finished)):
         is_there = (theirs.score > float("-inf")) & is_sound[:, None]
         assert ((mine.score > float("-inf")) == (theirs.score > float("-inf")))[is_sound].all()
         torch.testing.assert_close(mine.score[is_there], theirs.score[is_there])
@@ -86,5 +87,6 @@ def _assert_same(ours: Search, reference: Search, length: int, is_sound: Tensor)
             end = int(lengths[slot, beam])
             assert mine.tokens[slot, beam, :end].equal(theirs.tokens[slot, beam, :end])
             assert mine.log_probs[slot, beam, :end].equal(theirs.log_probs[slot, beam, :end])
-    shared = ours.stable_lengths(TABLE, length), reference.stable_lengths(TABLE, length)
-    assert shared[0][is_sound].tolist() == shared[1][is_sound].tolist()
+    shared = torch.tensor(ours.settled(TABLE.members.numpy(), length)[0])
+    expected = reference.stable_lengths(TABLE, length)
+    assert shared[is_sound].tolist() == expected[is_sound].tolist()

@@ -19,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from model.backends.recording import Recorder, Recording, record_all, rounded
-from model.decoding.network_interface import BatchRows, Capacity, Network, RowTable, StepShape
-from model.decoding.search import Search
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.recording import Recorder, Recording, record_all, rounded
+from model.backends.pytorch.rows import RowTable
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.step import Outcome, Step
+from model.backends.pytorch.transfer import to_device
+from model.decoding.decoder import BatchRows, Capacity, StepShape
 from model.decoding.slot_options import Features
-from model.decoding.step import Outcome, Step
-from model.decoding.transfer import to_device
 
 _MOST_GRAPHS = 2048
 SHORTEST = 32
@@ -38,7 +40,7 @@ class GraphedStep(Step):
 
     def __init__(
         self,
-        network: Network,
+        network: EagerNetwork,
         search: Search,
         capacity: Capacity,
         recorder: Recorder | None,

@@ -8,27 +8,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.backends.recording import Recorder
-from model.backends.source_encoder import RecordedEncoder, SourceEncoder, source_table
-from model.backends.torch_cache import MemoryCache, RowCache, StepRows
-from model.decoding.network_interface import (
-    Capacity,
-    RowCandidates,
-    RowTable,
-    StepShape,
-    WholeHypotheses,
-    likeliest,
-)
+from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
+from model.backends.pytorch.recording import Recorder
+from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
+from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder, source_table
+from model.backends.pytorch.transfer import Transfer, to_device
+from model.decoding.decoder import Capacity, StepShape, WholeHypotheses
 from model.decoding.slot_allocator import Compaction
-from model.decoding.transfer import Transfer, to_device
-from model.network.attention_maps import AttentionHead, memory_attention
+from model.network.attention_maps import memory_attention
+from model.network.config import AttentionHead
 from model.network.transformer import Transformer
 
 
 class EagerNetwork:
     """Runs `Transformer` on the key and value caches with eager PyTorch operations."""
-
-    can_step_subset = False
 
     def __init__(
         self,
@@ -38,9 +31,9 @@ class EagerNetwork:
         is_recorded: bool = False,
     ) -> None:
         """`is_recorded`: the operations of a step do not depend on tensor values, so that
-        `model.backends.cuda_graphs` can record them."""
+        `model.backends.pytorch.cuda_graphs` can record them."""
         self._is_recorded = is_recorded
-        self._model = model.eval()
+        self._model, self.config = model.eval(), model.config
         weight = next(model.parameters())
         self.device = weight.device
         self._control_ids = torch.tensor(control_ids, dtype=torch.int64).to(self.device)
@@ -53,17 +46,17 @@ class EagerNetwork:
         self._logits = torch.empty(0)
         self._has_wide_output = _can_widen(weight)
 
-    def share_cores(self, sharers: int) -> None:
-        """Do nothing: PyTorch's thread pool belongs to the whole process."""
-
     def record_encodings(self, recorder: Recorder | None) -> None:
         """Encode by `RecordedEncoder` from now on. `recorder`: None records nothing."""
         self._encoder = RecordedEncoder(self._model, self._memory, self._capacity, recorder)
 
     def warm_up(self) -> None:
+        """Record encodings, if they are recorded, while no slot is in use."""
         self._encoder.warm_up()
 
     def clear(self, slots: Sequence[int], rows: Sequence[int], transfer: Transfer) -> None:
+        """Forget, when the transfer runs, what earlier sentences left in slots and rows that new
+        ones take: NaN of a sentence that overflowed survives a mask, because 0 x NaN is NaN."""
         transfer.add(self.clear_places, np.array(slots, np.int64), np.array(rows, np.int64))
 
     def clear_places(self, slots: Tensor, rows: Tensor) -> None:
@@ -73,6 +66,7 @@ class EagerNetwork:
     def encode(
         self, slots: Sequence[int], sources: Sequence[Sequence[int]], transfer: Transfer
     ) -> None:
+        """Encode sources and cache the decoder's memory in their slots, when the transfer runs."""
         shape = self._encoder.shape_for(len(sources), max(map(len, sources)))
         table = source_table(slots, sources, shape, self._model.config.pad_id)
         transfer.add(self._encoder.encode, table)
@@ -80,7 +74,8 @@ class EagerNetwork:
     def step(
         self, tokens: Tensor, positions: Tensor, table: RowTable, shape_of_step: StepShape
     ) -> None:
-        """Clamp positions, because a row of an ended search may be at the maximum length."""
+        """Feed tokens (R,) at positions (R,) to the rows of the table. Clamps positions, because a
+        row of an ended search may be at the maximum length."""
         places = positions.clamp_max(shape_of_step.target - 1)
         context = StepRows(self._rows, self._memory, table, places, shape_of_step)
         self._logits = self._output(self._model.step_states(tokens, context))
@@ -96,13 +91,17 @@ class EagerNetwork:
         return logits if output.bias is None else logits + output.bias
 
     def logits(self) -> Tensor:
+        """The last step's logits (R, V), control ids at -inf; the caller may overwrite them."""
         return self._logits
 
     def rank(self, count: int) -> RowCandidates:
+        """The last step's `count` likeliest tokens."""
         return likeliest(self._logits, count)
 
     @torch.inference_mode()
-    def attention(self, hypotheses: WholeHypotheses, heads: Sequence[AttentionHead]) -> Tensor:
+    def attention(
+        self, hypotheses: WholeHypotheses[Tensor], heads: Sequence[AttentionHead]
+    ) -> Tensor:
         slots, _, tokens, _, longest_source = hypotheses
         starts = tokens.new_full((len(slots), 1), self._model.config.bos_id)
         inputs = torch.cat([starts, tokens[:, :-1]], 1)
@@ -112,7 +111,8 @@ class EagerNetwork:
         return memory_attention(self._model, inputs, memory, mask, heads).float()
 
     def reorder(self, sources: Tensor, length: int) -> None:
-        """Rows that continue themselves are not copied, unless steps are recorded."""
+        """Row i of the last step takes over the first `length` tokens of row sources[i] (R,) of
+        that step. Rows that continue themselves are not copied, unless steps are recorded."""
         targets = torch.arange(len(sources), device=self.device)
         if not self._is_recorded:
             is_moved = sources != targets

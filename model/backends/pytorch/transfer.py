@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-Result = TypeVar("Result", covariant=True)
+from model.decoding.decoder import Result
+
 _ALIGNMENT = 16
 _DTYPES: dict[type[Any], torch.dtype] = {
     np.int64: torch.int64,
@@ -76,24 +77,6 @@ def _sent(arrays: Sequence[NDArray[Any]], device: torch.device) -> list[Tensor]:
 def _strides(shape: Sequence[int]) -> list[int]:
     """Strides of a contiguous tensor, in elements."""
     return [math.prod(shape[place + 1 :]) for place in range(len(shape))]
-
-
-class Pending(Protocol[Result]):
-    """A result that the host gets later."""
-
-    def wait(self) -> Result:
-        """Block until the result is available."""
-        ...
-
-
-class Ready(Generic[Result]):
-    """A result that is already available."""
-
-    def __init__(self, result: Result) -> None:
-        self._result = result
-
-    def wait(self) -> Result:
-        return self._result
 
 
 class DeviceToHost(Generic[Result]):

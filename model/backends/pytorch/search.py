@@ -10,20 +10,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.decoding.beam_allocation import allot, survivors
-from model.decoding.hypotheses import Candidates, extend, keep
-from model.decoding.logits_processors import (
-    LOOP_SPAN,
+from model.backends.pytorch.beam_allocation import allot, survivors
+from model.backends.pytorch.hypotheses import Candidates, extend, keep
+from model.backends.pytorch.logits_processors import (
     forbid_repeated_ngrams,
     force,
     is_looping,
     penalise_repetition,
 )
-from model.decoding.network_interface import RowCandidates, RowTable, likeliest
-from model.decoding.sampling import gumbel_at, sample
-from model.decoding.search_state import SearchState, Status
+from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
+from model.backends.pytorch.sampling import gumbel_at, sample
+from model.backends.pytorch.search_state import SearchState
+from model.backends.pytorch.terms import RowState
+from model.decoding.search_rules import LOOP_SPAN, Status
 from model.decoding.slot_options import Features
-from model.decoding.terms import RowState
 
 _NEVER = float("-inf")
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.decoding.network_interface import RowTable, StepShape
+from model.backends.pytorch.rows import RowTable
+from model.decoding.decoder import StepShape
 from model.network.config import ModelConfig
 from model.network.layers import KV, Attention
 

@@ -4,31 +4,43 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.hypotheses import Hypotheses, spelled_out
-from model.decoding.network_interface import RowTable
-from model.decoding.search_sizes import SearchSizes, SearchTokens
-from model.decoding.sentence import Hypothesis, SourceSentence
-from model.decoding.slot_options import SlotOptions, option_tables
-from model.decoding.terms import Terms
-from model.decoding.transfer import DeviceToHost, Pending, Transfer, to_device
+from model.backends.pytorch.hypotheses import Hypotheses
+from model.backends.pytorch.rows import RowTable
+from model.backends.pytorch.slot_options import SlotOptions, option_tables
+from model.backends.pytorch.terms import Terms
+from model.backends.pytorch.transfer import DeviceToHost, Transfer, to_device
+from model.decoding.decoder import Pending, Ranked
+from model.decoding.search_rules import SearchSizes, SearchTokens, spelled_out
+from model.decoding.sentence import SourceSentence
 from model.decoding.utf8 import Utf8Tables
 
 _NEVER = float("-inf")
 
 
-class Status(IntEnum):
-    """State of a slot's search after a step."""
+class Utf8Tensors(NamedTuple):
+    """`Utf8Tables` as tensors: codes (V,), next_state (S, 257), and which tokens may not come next
+    in each state, whatever the source is (S, V)."""
 
-    RUNNING = 0
-    DONE = 1
-    FAILED = 2
+    codes: Tensor
+    next_state: Tensor
+    is_forbidden: Tensor
+
+    @classmethod
+    def of(cls, tables: Utf8Tables, device: torch.device) -> Utf8Tensors:
+        is_forbidden = tables.forbidden(np.arange(len(tables.next_state)))
+        numbers = (tables.codes, tables.next_state, is_forbidden)
+        return cls(*(torch.from_numpy(table).to(device) for table in numbers))
+
+    def after(self, state: Tensor, token: Tensor) -> Tensor:
+        """The state after each token."""
+        return self.next_state[state, self.codes[token]]
 
 
 class SearchState:
@@ -44,7 +56,7 @@ class SearchState:
         """`utf8`: None if the vocabulary has neither byte tokens nor copied ones."""
         n_slots = sizes.n_slots
         self.eos_id, self.filler_id = tokens.eos_id, tokens.filler_id
-        self.utf8 = utf8
+        self.utf8 = None if utf8 is None else Utf8Tensors.of(utf8, device)
         self.options = SlotOptions(n_slots, device)
         self.terms = Terms(sizes, tokens, device)
         self.prefix = torch.full((n_slots, sizes.max_length), self.filler_id, device=device)
@@ -110,16 +122,14 @@ class SearchState:
     def _set_prefixes(self, slots: Tensor, prefixes: Tensor) -> None:
         self.prefix[:, : prefixes.size(1)].index_copy_(0, slots, prefixes)
 
-    def results(
-        self, slots: Sequence[int], limits: Sequence[int], n_best: int
-    ) -> Pending[list[list[Hypothesis]]]:
+    def results(self, slots: Sequence[int], limits: Sequence[int], n_best: int) -> Pending[Ranked]:
         """A snapshot of each slot's finished hypotheses, best first: at most `n_best`, of at most
         `limits` tokens."""
         found, where, length = self.finished, to_device(slots, self.length.device), max(limits)
         long = (table[:, :n_best, :length] for table in (found.tokens, found.log_probs))
         tables = (*long, found.score, found.length)
 
-        def read(*tables: Tensor) -> list[list[Hypothesis]]:
+        def read(*tables: Tensor) -> Ranked:
             arrays = [table.numpy()[:, :n_best] for table in tables]
             rows = enumerate(limits)
             return [list(spelled_out(arrays, row, limit, self.eos_id)) for row, limit in rows]

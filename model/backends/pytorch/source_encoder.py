@@ -21,9 +21,9 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from model.backends.recording import Recorder, Recording, record_all, rounded
-from model.backends.torch_cache import MemoryCache
-from model.decoding.network_interface import Capacity
+from model.backends.pytorch.cache import MemoryCache
+from model.backends.pytorch.recording import Recorder, Recording, record_all, rounded
+from model.decoding.decoder import Capacity
 from model.network.config import ModelConfig
 from model.network.layers import KV, Attention
 from model.network.transformer import Transformer

@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from model.decoding.search_rules import NEEDED_TOKEN_COST
+
 _NEVER = float("-inf")
-NEEDED_TOKEN_COST = 3.0
-"""What a needed token will cost, in nats: banks of different length are compared with it."""
 
 
 def allot(totals: Tensor, needed: Tensor, count: int) -> Tensor:

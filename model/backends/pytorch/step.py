@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.network_interface import BatchRows, Network, RowCandidates, RowTable, StepShape
-from model.decoding.search import Search
-from model.decoding.search_state import Status
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.rows import RowCandidates, RowTable
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.transfer import DeviceToHost
+from model.decoding.decoder import BatchRows, Pending, Progress, StepRecord, StepShape
+from model.decoding.search_rules import Status
 from model.decoding.slot_options import Features
-from model.decoding.transfer import DeviceToHost, Pending
 
 
 class Outcome(NamedTuple):
@@ -32,36 +31,29 @@ class Outcome(NamedTuple):
         return Outcome(self.status[:n_slots], self.stable[:n_slots], self.tokens[:n_slots])
 
 
-class Progress(NamedTuple):
-    """An `Outcome` on the host: place in the step batch and status of each ended slot. If any slot
-    is streamed, `stable` and `tokens` as in `Outcome`."""
-
-    ended: list[tuple[int, Status]]
-    stable: Sequence[int] = ()
-    tokens: NDArray[np.int64] | None = None
-
-    @classmethod
-    def of(
-        cls, status: Tensor, stable: Tensor | None = None, tokens: Tensor | None = None
-    ) -> Progress:
-        """From the tensors of an outcome on the host."""
-        codes = status.numpy()
-        ended = [(place, Status(codes[place])) for place in codes.nonzero()[0].tolist()]
-        if stable is None or tokens is None:
-            return cls(ended)
-        return cls(ended, stable.tolist(), tokens.numpy())
+def _progress(
+    status: Tensor, stable: Tensor | None = None, tokens: Tensor | None = None
+) -> Progress:
+    """From the tensors of an outcome on the host."""
+    codes = status.numpy()
+    ended = [(place, Status(codes[place])) for place in codes.nonzero()[0].tolist()]
+    if stable is None or tokens is None:
+        return Progress(ended)
+    return Progress(ended, stable.tolist(), tokens.numpy())
 
 
 class Step:
     """Extends the hypotheses of a table by one token each, operation by operation.
 
-    `lag`: how many steps later to read the outcome, so that the host does not wait for the device.
+    `lag`: as of `model.decoding.decoder.Decoder`.
     """
 
     lag = 0
 
-    def __init__(self, network: Network, search: Search) -> None:
+    def __init__(self, network: EagerNetwork, search: Search) -> None:
         self._network, self._search = network, search
+        self._members: BatchRows | None = None
+        self._table: RowTable | None = None
 
     @torch.inference_mode()
     def take(
@@ -69,11 +61,18 @@ class Step:
     ) -> Pending[Progress]:
         """Run a step and start the copy of its outcome to the host."""
         outcome = self.outcome(members, shape_of_step, features)
-        return DeviceToHost([tensor for tensor in outcome if tensor is not None], Progress.of)
+        return DeviceToHost([tensor for tensor in outcome if tensor is not None], _progress)
 
     def outcome(self, batch: BatchRows, shape_of_step: StepShape, features: Features) -> Outcome:
         """Run a step of the batch; arguments as for `run`."""
-        return self.run(batch.table, shape_of_step, features)
+        return self.run(self.table_of(batch), shape_of_step, features)
+
+    def table_of(self, batch: BatchRows) -> RowTable:
+        """The batch's table: the last step's if the batch is the same."""
+        if self._table is None or self._members is not batch:
+            self._members = batch
+            self._table = RowTable.of(batch, self._search.length.device)
+        return self._table
 
     def run(self, table: RowTable, shape_of_step: StepShape, features: Features) -> Outcome:
         """`features`: the union over the sentences. `shape_of_step` may be larger than needed."""
@@ -102,3 +101,23 @@ class Step:
                 self._network.logits(), table, shape_of_step.target, features
             )
         return self._network.rank(2 * table.by_slot.size(1))
+
+    def traced(self, batch: BatchRows, shape_of_step: StepShape, features: Features) -> StepRecord:
+        """As `model.decoding.decoder.Decoder.traced`, on the CPU."""
+        search, table = self._search, self.table_of(batch)
+        width, length = len(table.rows), shape_of_step.target
+        self._network.step(*search.frontier(table), table, shape_of_step)
+        logits, scores = self._network.logits().clone(), search.live.score[0, :width].clone()
+        is_forbidden = search.forbidden(table, features)
+        chosen = search.choose(self._network.logits(), table, length, features)
+        sources = search.advance(chosen, table, length)
+        if features.has_terms:
+            search.follow(sources, table, features)
+        if width > 1:
+            self._network.reorder(sources, length)
+        return StepRecord(
+            logits.numpy(),
+            None if is_forbidden is None else is_forbidden.numpy(),
+            *(chosen.log_probs.numpy(), chosen.tokens.numpy(), scores.numpy(), sources.numpy()),
+            *(search.last[0, :width].numpy(), search.live.score[0, :width].numpy()),
+        )

@@ -1,24 +1,17 @@
 """Hypotheses of all slots as tensors; candidates extend and replace them.
 
-Shapes as in `model.decoding.search`: N live slots, K hypotheses a slot, C candidates, L tokens.
+Shapes: N live slots, K hypotheses a slot, C candidates, L tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.search_sizes import SearchSizes
-from model.decoding.sentence import Hypothesis
-
-HostTable = Tensor | NDArray[np.generic]
-"""A table in host memory, readable without synchronisation."""
+from model.decoding.search_rules import SearchSizes
 
 
 @dataclass
@@ -77,21 +70,3 @@ def keep(store: Tensor, candidates: Tensor, index: Tensor) -> None:
     columns = candidates.size(2)
     both = torch.cat([store[:n_slots, :width, :columns], candidates], 1)
     store[:n_slots, :width, :columns] = both.gather(1, index[..., None].expand(-1, -1, columns))
-
-
-def spelled_out(
-    tables: Sequence[HostTable], slot: int, limit: int, eos_id: int
-) -> Iterator[Hypothesis]:
-    """The hypotheses of one slot of `Hypotheses.tables`, best first; limit: the slot's maximum
-    length in tokens."""
-    all_tokens, all_log_probs, scores, lengths = (table[slot] for table in tables)
-    for rank, (score, length) in enumerate(zip(scores.tolist(), lengths.tolist(), strict=True)):
-        if score == float("-inf"):
-            return
-        tokens = all_tokens[rank, :length].tolist()
-        log_probs = all_log_probs[rank, :length].tolist()
-        if tokens[-1] == eos_id:
-            yield Hypothesis(tokens[:-1], log_probs, score, "stop")
-        else:
-            is_limit = length == limit
-            yield Hypothesis(tokens, log_probs, score, "length" if is_limit else "repetition")

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 
-from model.backends.devices import ONE_RECORDING, require_alive
+from model.backends.pytorch.devices import ONE_RECORDING, require_alive
 from model.device_lost import DeviceLost
 
 Result = TypeVar("Result")

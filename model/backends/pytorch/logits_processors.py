@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from model.decoding.search_rules import LONGEST_LOOP
+
 _NEVER = float("-inf")
-LOOP_SPAN = 24
-LONGEST_LOOP = 6
 
 
 def penalise_repetition(logits: Tensor, history: Tensor, penalty: Tensor) -> Tensor:

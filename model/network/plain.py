@@ -1,0 +1,135 @@
+"""The network in plain NumPy, for the attention of one translation.
+
+Teacher-forced, float32, one sentence; weights are read when they are needed. Shape letters as in
+`model.network.layers`, without the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.network.config import Activation, ModelConfig
+from model.network.parameters import alibi_slopes, sinusoids
+
+Floats = NDArray[np.float32]
+_NORM_EPSILON = 1e-5
+_erf = np.frompyfunc(math.erf, 1, 1)
+_ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
+    "relu": lambda x: np.maximum(x, 0.0),
+    "gelu": lambda x: x * (0.5 + 0.5 * _erf(x / math.sqrt(2.0)).astype(np.float32)),
+    "silu": lambda x: np.divide(x, 1.0 + np.exp(-x), dtype=np.float32),
+}
+
+
+class AttentionMaps(NamedTuple):
+    """The attention of every layer (L) and head: encoder (L, H, S, S), decoder (L, H, T, T) and
+    memory (L, H, T, S)."""
+
+    encoder: Floats
+    decoder: Floats
+    memory: Floats
+
+
+def attention_maps(
+    config: ModelConfig, weights: Mapping[str, Any], source: Sequence[int], target: Sequence[int]
+) -> AttentionMaps:
+    """All attention when `target`, from bos, is decoded from `source`. `weights`: float32 arrays by
+    name."""
+    network = _Network(config, weights)
+    x, distances = network.embed("src", source), _distances(len(source))
+    bias, encoder = network.bias(distances), []
+    for i in range(config.n_encoder_layers):
+        x, attention = network.attend(f"encoder.{i}.self_attention", x, x, bias)
+        encoder.append(attention)
+        x = network.feed_forward(f"encoder.{i}", x)
+    memory = network.final_norm("encoder_norm", x)
+    x, distances = network.embed("tgt", target), _distances(len(target))
+    bias = np.where(np.tri(len(target), dtype=bool), network.bias(distances), -np.inf)
+    own, other = [], []
+    for i in range(config.n_decoder_layers):
+        x, attention = network.attend(f"decoder.{i}.self_attention", x, x, bias)
+        own.append(attention)
+        x, attention = network.attend(f"decoder.{i}.memory_attention", x, memory, np.float32(0))
+        other.append(attention)
+        x = network.feed_forward(f"decoder.{i}", x)
+    return AttentionMaps(np.stack(encoder), np.stack(own), np.stack(other))
+
+
+def _distances(length: int) -> Floats:
+    places = np.arange(length, dtype=np.float32)
+    return np.abs(places[:, None] - places)
+
+
+class _Network:
+    def __init__(self, config: ModelConfig, weights: Mapping[str, Any]) -> None:
+        self._config, self._weights = config, weights
+
+    def embed(self, side: str, ids: Sequence[int]) -> Floats:
+        """Ids (T,) -> (T, D)."""
+        config = self._config
+        owner = "src" if config.shared_embeddings == "all" else side
+        x = self._weights[f"{owner}_embedding.tokens.weight"][list(ids)] * config.embedding_scale
+        if config.positions == "learned":
+            x = x + self._weights[f"{side}_embedding.learned.weight"][: len(ids)]
+        elif config.positions == "sinusoidal":
+            numbers = (config.d_model, config.sinusoids, config.position_offset)
+            x = x + sinusoids(len(ids), *numbers)
+        x = x.astype(np.float32)
+        return self._norm(f"{side}_embedding.norm", x) if config.embedding_norm else x
+
+    def bias(self, distances: Floats) -> Floats:
+        """What is added to scores of queries and keys that are so far apart (H, Q, K)."""
+        if self._config.positions != "alibi":
+            return np.zeros((1, *distances.shape), np.float32)
+        return -alibi_slopes(self._config.n_heads)[:, None, None] * distances
+
+    def attend(
+        self, layer: str, x: Floats, memory: Floats, bias: Floats | np.float32
+    ) -> tuple[Floats, Floats]:
+        """A sublayer that attends from x (Q, D) to the memory (K, D), or to x if the memory is x
+        -> its result, and its attention (H, Q, K)."""
+        queries = self._enter(layer, x)
+        keys = queries if memory is x else memory
+        q, k, v = (
+            self._linear(f"{layer}.{side}_proj", inputs)
+            .reshape(len(inputs), self._config.n_heads, -1)
+            .transpose(1, 0, 2)
+            for side, inputs in (("q", queries), ("k", keys), ("v", keys))
+        )
+        scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[2]) + bias
+        attention = np.exp(scores - scores.max(-1, keepdims=True))
+        attention = (attention / attention.sum(-1, keepdims=True)).astype(np.float32)
+        context = (attention @ v).transpose(1, 0, 2).reshape(len(x), -1)
+        return self._leave(layer, x, self._linear(f"{layer}.out_proj", context)), attention
+
+    def feed_forward(self, layer: str, x: Floats) -> Floats:
+        name = f"{layer}.feed_forward"
+        hidden = self._linear(f"{name}.expand", self._enter(name, x))
+        activated = _ACTIVATIONS[self._config.activation](hidden)
+        return self._leave(name, x, self._linear(f"{name}.contract", activated))
+
+    def final_norm(self, name: str, x: Floats) -> Floats:
+        return self._norm(name, x) if self._config.norm == "pre" else x
+
+    def _enter(self, sublayer: str, x: Floats) -> Floats:
+        return self._norm(f"{sublayer}_residual.norm", x) if self._config.norm == "pre" else x
+
+    def _leave(self, sublayer: str, x: Floats, found: Floats) -> Floats:
+        x = x + found
+        return x if self._config.norm == "pre" else self._norm(f"{sublayer}_residual.norm", x)
+
+    def _norm(self, name: str, x: Floats) -> Floats:
+        gain, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        centred = x - x.mean(-1, keepdims=True)
+        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + _NORM_EPSILON)
+        normalised: Floats = centred / spread * gain + bias
+        return normalised
+
+    def _linear(self, name: str, x: Floats) -> Floats:
+        found: Floats = x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return found

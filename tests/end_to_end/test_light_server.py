@@ -1,0 +1,65 @@
+"""A server on the CPU does without PyTorch, whatever requests ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.end_to_end.process import Process
+
+PAIRS = [("en", "de", "Where is the library?"), ("zh", "en", "图书馆在哪里？")]
+WISHES: list[dict[str, Any]] = [
+    {},
+    {"beam_size": 1, "details": True},
+    {"alternatives": 3, "length_penalty": 0.6, "max_length": 30},
+    {"temperature": 0.9, "top_k": 20, "top_p": 0.9, "seed": 7},
+    {"repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
+    {"target_prefix": "W"},
+    {"keep": ["library"]},
+    {"glossary": [{"source": "library", "target": "Bücherei"}], "details": True},
+    {"format": "html", "details": True},
+    {"details": "attention"},
+    {"details": "search"},
+    {"details": "search", "beam_size": 1, "temperature": 0.8, "seed": 3},
+]
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    with (tmp_path_factory.mktemp("light") / "log").open("w+") as log:
+        process = Process("--device", "cpu", log=log)
+        try:
+            process.wait_until_ready()
+            yield process
+        finally:
+            process.popen.kill()
+            process.popen.wait()
+
+
+def libraries(process: Process) -> str:
+    return Path(f"/proc/{process.popen.pid}/maps").read_text(encoding="utf-8")
+
+
+def test_no_request_loads_pytorch(process: Process) -> None:
+    for source, target, text in PAIRS:
+        for wishes in WISHES:
+            fields = {"q": text, "source": source, "target": target, **wishes}
+            answer = httpx.post(f"{process.url}/translate", json=fields, timeout=60)
+            assert answer.status_code == 200, (wishes, answer.text)
+    words = {"q": "Where is the library?", "source": "en", "target": "de", "prefix": "Wo"}
+    assert httpx.post(f"{process.url}/translate/next", json=words, timeout=60).json()["words"]
+    streamed = {"q": "Where is it?", "source": "auto", "target": "de"}
+    events = {"Accept": "text/event-stream"}
+    answer = httpx.post(f"{process.url}/translate", json=streamed, headers=events, timeout=60)
+    assert "data:" in answer.text
+    document = {"file": ("a.md", b"# Where is it?")}
+    fields = {"source": "en", "target": "de"}
+    answer = httpx.post(f"{process.url}/translate_file", files=document, data=fields, timeout=60)
+    assert answer.status_code == 200, answer.text
+    loaded = libraries(process)
+    assert "_library." in loaded, "the native backend was not loaded"
+    assert "torch" not in loaded
