@@ -207,45 +207,6 @@ def test_an_interrupt_while_translating_keeps_what_was_done(tmp_path: Path) -> N
     assert output.read_text(encoding="utf-8").count("咖啡") > 1000
 
 
-TINY_RECIPE = """
-[model]
-d_model = 16
-n_heads = 2
-d_ff = 32
-n_encoder_layers = 1
-n_decoder_layers = 1
-max_positions = 64
-[tokenizer]
-vocab_size = 450
-[data]
-languages = ["zh", "en"]
-max_tokens = 60
-[[data.corpora]]
-name = "tiny"
-train = "{corpus}"
-[training]
-max_steps = 100000
-save_every = 20
-"""
-
-
-def test_an_interrupted_training_goes_on_from_what_it_saved(tmp_path: Path) -> None:
-    recipe, corpus = tmp_path / "tiny.toml", ROOT / "tests" / "data" / "tiny.zh-en.tsv"
-    recipe.write_text(TINY_RECIPE.format(corpus=corpus), encoding="utf-8")
-    state, log = tmp_path / "run" / "state.pt", tmp_path / "run" / "log.csv"
-    arguments = ["train", str(recipe), "--run", str(tmp_path / "run"), "--device", "cpu"]
-    with running(*arguments) as process:
-        until(state.exists, process)
-        said = interrupted(process)
-    assert "Traceback" not in said
-    assert said.splitlines()[-1].startswith("dragoman: interrupted; ")
-    num_lines, saved = len(log.read_text().splitlines()), state.stat().st_mtime_ns
-    with running(*arguments) as process:
-        until(lambda: state.stat().st_mtime_ns > saved, process)
-        interrupted(process)
-    assert len(log.read_text().splitlines()) >= num_lines
-
-
 def test_files_of_other_formats_are_known_by_their_names(tmp_path: Path) -> None:
     first, second = tmp_path / "a.md", tmp_path / "b.po"
     first.write_bytes(b"# I like coffee.\n\n```\nI like coffee.\n```\n")

@@ -296,18 +296,6 @@ def test_a_damaged_checkpoint_is_refused_with_the_reason(
     assert len(str(raised.value)) < 1000
 
 
-@pytest.mark.parametrize("table", ["architecture", "decoding"])
-def test_an_option_that_is_missing_is_refused_because_its_default_makes_another_model(
-    saved: Path, table: str
-) -> None:
-    original = json.loads((saved / "config.json").read_text())
-    for option in original[table]:
-        kept = {name: value for name, value in original[table].items() if name != option}
-        edit_config(saved, lambda raw, kept=kept: raw.update({table: kept}))  # type: ignore[misc]
-        with pytest.raises(CheckpointError, match=f"does not describe a model: .*{option}"):
-            load_checkpoint(saved)
-
-
 WRONG = [None, True, 0, -1, 1.5, 10**30, float("nan"), "", "x\ny", [], [[1]], {}, {"a": None}]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import random
 import sys
 from types import FrameType
@@ -260,51 +259,6 @@ def test_the_encoder_and_the_projections_of_its_memory_run_at_admission_alone() 
     while runner.num_running:
         results |= {f.handle: f for f in runner.step().finished}
     assert texts([results[handle] for handle in handles]) == expected
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("seed", range(3))
-def test_every_option_that_can_be_asked_for_gives_whole_prefixes_and_finite_scores(
-    seed: int, backend: Backend
-) -> None:
-    rng = random.Random(seed)
-    runner = tiny_runner(tiny_model(seed=seed), max_slots=4, max_rows=80, backend=backend)
-    for _ in range(6):
-        sentences = [_with_any_options(rng) for _ in range(4)]
-        for sentence, finished in zip(sentences, run_to_end(runner, sentences), strict=True):
-            limit = sentence.target_limit(runner.max_target_tokens)
-            assert finished.hypotheses or finished.error
-            for hypothesis in finished.hypotheses:
-                assert tuple(hypothesis.ids[: len(sentence.prefix)]) == sentence.prefix
-                assert len(hypothesis.ids) <= limit
-                assert all(map(math.isfinite, [hypothesis.score, *hypothesis.log_probs]))
-
-
-def _with_any_options(rng: random.Random) -> SourceSentence:
-    """Every bound of every option, and a prefix of every length that fits."""
-    is_sampling = rng.random() < 0.3
-    beam_size = 1 if is_sampling else rng.choice([1, 2, 4, 16, 20])
-    options = DecodingOptions(
-        beam_size=beam_size,
-        n_best=rng.randint(1, beam_size),
-        length_penalty=rng.choice([0.0, 1.0, 10.0]),
-        normalization=rng.choice(["wu", "average"]),
-        lookahead=rng.choice([None, 0, 3, 100_000]),
-        sampling=is_sampling,
-        temperature=rng.choice([0.01, 1.0, 100.0]),
-        top_k=rng.choice([0, 1, 13, 2**31 - 1]),
-        top_p=rng.choice([0.0, 1e-300, 0.5, 1.0]),
-        seed=rng.choice([0, 2**63 - 1]),
-        max_length=rng.choice([None, 1, 2, 48, 100_000]),
-        length_ratio=rng.choice([0.1, 2.0, 100.0]),
-        length_margin=rng.choice([1, 16, 100_000]),
-        repetition_penalty=rng.choice([0.1, 1.0, 10.0]),
-        no_repeat_ngram_size=rng.choice([0, 1, 2, 20]),
-    )
-    ids = [rng.randint(4, 12) for _ in range(rng.choice([1, 5, 32]))]
-    capacity = SourceSentence(ids, options).target_limit(48) - 1
-    prefix = tuple(rng.choice([4, 5, 6]) for _ in range(rng.choice([0, capacity // 2, capacity])))
-    return SourceSentence(ids, options, rng.random() < 0.5, prefix)
 
 
 @pytest.mark.parametrize(

@@ -80,23 +80,6 @@ def test_neighbours_change_nothing(backend: Backend) -> None:
         assert has_all(result.hypotheses[0], sentence.terms)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_slot_forgets_the_terms_of_its_last_sentence(backend: Backend) -> None:
-    model = tiny_model()
-    options = DecodingOptions(beam_size=2, max_length=12)
-    plain, termed = (
-        SourceSentence(SOURCE, options),
-        SourceSentence(SOURCE, options, terms=(term(6, 8),)),
-    )
-    runner = tiny_runner(model, backend=backend, max_slots=1)
-    before = run_to_end(runner, [plain])[0].hypotheses
-    run_to_end(runner, [termed])
-    handle = runner.admit([termed])[0]
-    runner.step()
-    runner.release(handle)
-    assert run_to_end(runner, [plain])[0].hypotheses == before
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     terms=st.dictionaries(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import strategies as st
 
@@ -49,24 +46,3 @@ def test_what_the_model_lacks_is_refused_with_what_it_has(
 ) -> None:
     with pytest.raises(LanguageError, match="is not supported; supported: ace-Arab, ace, ar, en"):
         languages.resolve(written)
-
-
-def hostile_codes(start: int, count: int) -> Iterator[str]:
-    """Well-formed tags, each of them new: known and unknown languages, with all that may follow."""
-    for number in range(start, start + count):
-        yield f"en-Latn-GB-x-{number:x}"
-        yield f"zh-a{number % 10**7:07d}"
-        yield f"q{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}-u-co-{number:x}"
-
-
-def test_a_variety_of_codes_leaves_the_memory_as_it_was(languages: Languages) -> None:
-    for code in hostile_codes(0, 1000):
-        languages.find(code)
-    tracemalloc.start()
-    try:
-        for code in hostile_codes(1000, 2000):
-            languages.find(code)
-        grown, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert grown < 2**21

@@ -77,15 +77,6 @@ def test_a_dev_file_with_nothing_to_validate_on_is_refused_at_the_start(
         start_run(recipe)
 
 
-def test_a_network_that_would_not_fit_into_memory_is_refused_at_the_start(
-    start_run: StartRun, make_recipe: MakeRecipe
-) -> None:
-    recipe = make_recipe()
-    model = {**recipe.model, "d_model": 16384, "d_ff": 131072, "n_encoder_layers": 256}
-    with pytest.raises(RecipeError, match=r"the model of the recipe takes \d+.\d GiB of memory"):
-        start_run(replace(recipe, model=model))
-
-
 def test_digits_are_spelled_one_by_one_however_often_a_number_occurs(
     tmp_path: Path, tiny_pairs: Path, make_recipe: MakeRecipe
 ) -> None:

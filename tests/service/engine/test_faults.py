@@ -169,12 +169,3 @@ def test_one_fault_anywhere_leaves_no_request_without_an_answer(
     fault = Fault(name, nth)
     play(fault, monkeypatch)
     assert fault.has_struck or nth > 1
-
-
-@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
-def test_a_part_that_stays_broken_leaves_no_request_without_an_answer(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fault = Fault(name, nth=1, repeats=3)
-    play(fault, monkeypatch)
-    assert fault.has_struck

@@ -92,28 +92,6 @@ def test_a_list_is_dealt_out_and_comes_back_in_its_order() -> None:
     asyncio.run(scenario())
 
 
-def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> None:
-    async def scenario() -> None:
-        async with held(2) as (runners, engine, busy_workers):
-            first = asyncio.create_task(engine.translate([sentence("a" * 20)]))
-            await eventually(runners[0].is_stepping.is_set)
-            assert (set(runners[0].sharers), len(busy_workers)) == ({1}, 1)
-            runners[0].sharers.clear()
-            second = asyncio.create_task(engine.translate([sentence("b")]))
-            await eventually(runners[1].is_stepping.is_set)
-            assert set(runners[1].sharers) == {2}
-            runners[0].gate.set()
-            await first
-            assert set(runners[0].sharers) == {2}
-            runners[1].gate.set()
-            await second
-            await eventually(lambda: not busy_workers)
-            await engine.translate([sentence("c")])
-            assert runners[0].sharers[-1] == 1
-
-    asyncio.run(scenario())
-
-
 def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
     async def scenario() -> None:
         broken, healthy, new = FakeRunner(), FakeRunner(), FakeRunner()
@@ -128,20 +106,6 @@ def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() ->
             await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert texts_of(await engine.translate(given)) == ["C", "D"]
             await eventually(lambda: new.num_steps > 0 or healthy.num_steps > 3)
-
-    asyncio.run(scenario())
-
-
-def test_a_deadline_ends_a_request_in_every_worker() -> None:
-    async def scenario() -> None:
-        async with held(2, max_slots=1) as (runners, engine, _):
-            given = [sentence("x" * 30)] * 4
-            task = asyncio.create_task(engine.translate(given, deadline_seconds=0.02))
-            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
-            await asyncio.sleep(0.05)
-            open_gates(runners)
-            assert {o.error.code for o in await task if o.error} == {"deadline"}
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
 
     asyncio.run(scenario())
 

@@ -46,13 +46,3 @@ def test_the_oldest_are_dropped_if_all_together_are_too_many_bytes() -> None:
     largest, _ = add(store, b"b" * 50_000, 1)  # the newest stays, however large
     assert has(store, largest)
     assert not any(has(store, name) for name in names)
-
-
-def test_a_removed_file_makes_room() -> None:
-    store = FileStore(max_bytes=10_000)
-    first, _ = add(store, b"a" * 3900, 1)
-    second, _ = add(store, b"a" * 3900, 1)
-    store.remove(first)
-    store.remove(first)
-    third, _ = add(store, b"a" * 3900, 1)
-    assert [has(store, name) for name in (first, second, third)] == [False, True, True]

@@ -50,29 +50,6 @@ def test_a_refused_method_is_told_all_that_the_path_has(path: str, methods: str)
     assert (refused.status_code, refused.headers["Allow"]) == (405, methods)
 
 
-def test_a_page_may_ask_with_a_key_where_its_origin_is_allowed() -> None:
-    origin = "https://app.example"
-    settings = Settings(cors_origins=(origin,), requests_per_minute=1)
-    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
-        asked = {
-            "Origin": origin,
-            "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": "authorization,content-type",
-        }
-        for _ in range(3):  # no key and no limit holds for the question
-            answer = client.options("/translate", headers=asked)
-            assert answer.status_code == 200
-            assert "authorization" in answer.headers["Access-Control-Allow-Headers"]
-        other = client.options("/translate", headers={**asked, "Origin": "https://evil.example"})
-        assert (other.status_code, "Access-Control-Allow-Origin" in other.headers) == (400, False)
-        answers = [
-            client.post("/translate", json=FIELDS, headers={"Origin": origin}) for _ in range(2)
-        ]
-        assert [answer.status_code for answer in answers] == [200, 429]
-        assert answers[1].headers["Access-Control-Allow-Origin"] == origin
-        assert "Retry-After" in answers[1].headers["Access-Control-Expose-Headers"]
-
-
 def test_metrics_can_have_a_port_of_their_own() -> None:
     """The app tells the ports apart by the address that a request was sent to."""
     app = create_app(Settings(metrics_port=9), [fake_model(FakeRunner())])

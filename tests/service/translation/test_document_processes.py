@@ -10,7 +10,7 @@ import sys
 import psutil
 import pytest
 
-from service.errors import DocumentTooLarge, InvalidDocument
+from service.errors import DocumentTooLarge
 from service.translation.document_processes import Bounds, Document, DocumentProcesses
 from tests.service.fakes import eventually
 from tests.service.translation.documents.samples import OPTIONS
@@ -50,17 +50,6 @@ def test_a_document_beyond_its_bounds_is_refused(bounds: Bounds, sentence: str) 
         with pytest.raises(DocumentTooLarge, match=sentence):
             await processes.read("a", Document("a.html", content, OPTIONS, bounds))
         assert await processes.read("a", SHORT)
-
-    asyncio.run(test())
-
-
-def test_a_document_that_is_refused_says_why() -> None:
-    async def test() -> None:
-        processes = DocumentProcesses()
-        with pytest.raises(InvalidDocument, match="not valid as a ZIP archive"):
-            await processes.read("a", Document("a.docx", b"a", OPTIONS))
-        with pytest.raises(RuntimeError, match="ValueError"):
-            await processes.write("a", SHORT, [])
 
     asyncio.run(test())
 

@@ -13,7 +13,6 @@ import pytest
 
 from service.errors import (
     DeadlineExceeded,
-    Draining,
     TranslationFailed,
     UnsupportedFile,
     UnsupportedLanguage,
@@ -103,17 +102,6 @@ async def test_a_short_request_does_not_wait_for_a_file() -> None:
         long.cancel()
         await eventually(lambda: not wired.runner.running)
         await eventually(lambda: wired.dispatcher.num_in_progress == 0)
-
-
-@in_event_loop
-async def test_a_file_that_is_accepted_is_not_refused_later() -> None:
-    async with running(max_waiting=40) as wired:
-        long = asyncio.ensure_future(wired.files.translate(file(LINES)))
-        await eventually(lambda: wired.runner.num_steps > 3)
-        wired.engine.refuse_new_work()
-        with pytest.raises(Draining):
-            await wired.files.translate(file(b"another"))
-        assert (await long).content == LINES.upper()
 
 
 @in_event_loop

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
-from service.http.language_names import language_name
 from service.translation.dispatcher import Dispatcher
 
 
@@ -15,12 +14,6 @@ def test_languages_have_names_and_targets(client: TestClient) -> None:
         {"code": "en", "name": "English", "targets": ["zh", "de"]},
         {"code": "de", "name": "German", "targets": []},
     ]
-
-
-def test_a_language_without_a_name_is_called_by_its_code() -> None:
-    assert language_name("pt-BR") == "Portuguese (Brazil)"
-    assert language_name("xx") == "xx"
-    assert language_name("not a code") == "not a code"
 
 
 def test_a_dead_engine_is_alive_but_not_ready(client: TestClient) -> None:

@@ -66,16 +66,6 @@ def test_a_packed_body_is_refused_in_words(client: TestClient, path: str) -> Non
     assert "HI." in same.text
 
 
-@pytest.mark.parametrize("path", ["/translate", "/v2/translate", "/v1/translate", GOOGLE])
-def test_a_repeated_field_is_a_list_and_refused_where_one_is_wanted(
-    client: TestClient, path: str
-) -> None:
-    name = "target" if "target" in WORK[path] else "target_lang"
-    answer = client.post(path, data={**WORK[path], name: ["de", "en"]})
-    assert answer.status_code in (400, 422)
-    assert f"{name} must be" in error_of(answer)
-
-
 def multipart(**parts: Any) -> dict[str, Any]:
     return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from codecs import BOM_UTF8
 from typing import Any
 
 import pytest
@@ -94,24 +93,6 @@ def test_auto_tells_the_language_that_it_found(client: TestClient) -> None:
     assert answers["translatedText"] == ["The weather is fine.", "😀"]
     assert answers["detectedLanguage"][0]["language"] == "en"
     assert answers["detectedLanguage"][1]["confidence"] == 0
-
-
-@pytest.mark.parametrize(
-    ("media_type", "body"),
-    [
-        ("application/json", '{"q": "Hi.", "source": "en", "target": "de"}'),
-        ("application/x-www-form-urlencoded", "q=Hi.&source=en&target=de"),
-        ("text/plain", "Hi."),
-    ],
-)
-def test_a_byte_order_mark_before_a_body_is_dropped(
-    client: TestClient, media_type: str, body: str
-) -> None:
-    query = "?source=en&target=de" if media_type == "text/plain" else ""
-    headers = {"Content-Type": media_type}
-    expected = client.post("/translate" + query, content=body, headers=headers)
-    found = client.post("/translate" + query, content=BOM_UTF8 + body.encode(), headers=headers)
-    assert (found.status_code, found.text) == (200, expected.text)
 
 
 def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:

@@ -35,17 +35,6 @@ def test_gettext_and_polib_read_a_translated_catalogue(tmp_path: Path) -> None:
         subprocess.run([msgfmt, "--check-format", "-o", "/dev/null", str(path)], check=True)
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_long_and_many_lines_are_wrapped_as_gettext_does(line_end: str) -> None:
-    source = f'msgid "a"{line_end}msgstr ""{line_end}'
-    parsed = parse_file(source.encode(), "a.po", OPTIONS)
-    text = 'say "x" \\ y\n' + "word " * 40 + "\tend\n"
-    done = parsed.write([text]).decode()
-    assert polib.pofile(done)[0].msgstr == text
-    assert max(map(len, done.splitlines())) <= 80
-    assert done.count(line_end) == done.count("\n")
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -85,18 +74,6 @@ def test_targets_are_written_from_sources(unit: str, expected: str) -> None:
     done = translated("a.xlf", XLIFF.format(unit).encode()).decode()
     assert done.replace(' target-language="de"', "") == XLIFF.format(expected)
     assert ("target-language" in done) == (unit != expected)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        *("{", "[1,]", '{"a":}', '{"a" 1}', "{1: 2}", '["a"', '"a', '["\\x"]', "[01]", "nul", ""),
-        *('["a"] 1', "[1 2]", '{"a":1,}', "NaN", '["a\nb"]', "[" * 501 + "]" * 501, "}", ","),
-    ],
-)
-def test_what_is_no_json_is_refused(content: str) -> None:
-    with pytest.raises(InvalidDocument):
-        parse_file(content.encode(), "a.json", OPTIONS)
 
 
 @pytest.mark.parametrize(

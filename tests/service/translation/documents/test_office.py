@@ -74,21 +74,6 @@ def test_slides_notes_and_diagrams_are_translated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "member_name"),
-    [("a.docx", "word/document.xml"), ("a.pptx", "ppt/presentation.xml")],
-)
-def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: str) -> None:
-    folder = member_name.partition("/")[0]
-    cache = "<c:strCache><c:ptCount/><c:pt><c:v>East</c:v></c:pt><c:pt><c:v>7</c:v></c:pt>"
-    members = {
-        member_name: b"<x/>",
-        f"{folder}/charts/chart1.xml": f"<x xmlns:c='c'>{cache}</c:strCache></x>".encode(),
-        "docProps/core.xml": b"<x xmlns:dc='d'><dc:title>Title</dc:title></x>",
-    }
-    assert texts_of(name, archive(members)) == ["East", "Title"]
-
-
-@pytest.mark.parametrize(
     ("paragraph", "texts"),
     [
         ("a <text:span>b</text:span> c", ['a <span i="0">b</span> c']),

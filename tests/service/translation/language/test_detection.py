@@ -83,19 +83,6 @@ def test_one_to_three_words_are_enough(
     assert detector.detect(f" {text}\n", EN_DE_ZH).language == language
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("bonjour", "merci beaucoup", "buenos días", "gracias", "grazie", "dziękuję", "kiitos"),
-        *("teşekkürler", "спасибо", "ありがとう", "안녕하세요", "terima kasih", "obrigado", "tak"),
-    ],
-)
-def test_a_word_of_another_language_is_not_taken_for_a_known_one_with_confidence(
-    detector: LanguageDetector, text: str
-) -> None:
-    assert detector.detect(text, EN_DE_ZH).confidence < 60
-
-
 def test_the_preferred_language_decides_what_the_text_leaves_open(
     detector: LanguageDetector,
 ) -> None:

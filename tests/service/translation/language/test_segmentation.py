@@ -107,21 +107,6 @@ def test_an_over_long_sentence_is_cut_at_the_best_place(text: str, first: str) -
     assert parts[0] == first
 
 
-@pytest.mark.parametrize("unit", ["a", "。", "\u0301"])
-def test_counting_stays_linear_on_a_megabyte(unit: str) -> None:
-    counted = 0
-
-    def count(text: str) -> int:
-        nonlocal counted
-        counted += len(text)
-        return (len(text) + 3) // 4
-
-    text = unit * (1_000_000 // len(unit))
-    pieces = cut_text(text, "en", 126, count)
-    assert "".join(piece.text for piece in pieces) == text
-    assert counted <= 8 * len(text)
-
-
 UNITS = {
     "Tibetan": "བོད་ཡིག་",
     "Thai": "ภาษาไทย",
@@ -173,19 +158,3 @@ def test_the_work_is_linear_in_every_script(
     assert counted[1] <= 8 * len(text)
     assert searched[0] <= len(pieces) + len(text) / 500
     assert searched[1] <= 3 * len(text)
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.tuples(st.sampled_from("az. "), st.integers(1, 700)), min_size=1, max_size=30))
-def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[str, int]]) -> None:
-    """Long stretches that are next to nothing before others of which a character is too much."""
-    counted = 0
-
-    def count(part: str) -> int:
-        nonlocal counted
-        counted += len(part)
-        return 2 + 9 * part.count("z")
-
-    text = "".join(letter * length for letter, length in runs)
-    cut_text(text, "en", 20, count)
-    assert counted <= 60 * len(text) + 100

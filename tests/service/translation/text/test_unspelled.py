@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from pathlib import Path
 
 import pytest
@@ -82,17 +81,3 @@ def test_what_is_found_is_visible_and_in_order(text: str) -> None:
         for start, end in spans:
             assert text[start:end].split() == [text[start:end]]
             assert not text[start:end].isdecimal()
-
-
-@pytest.mark.parametrize("unit", ["€ ", "a\u0301", "1\ufe0f"])
-def test_the_time_is_linear(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = unit * (length // len(unit))
-        took = []
-        for _ in range(3):
-            began = time.process_time()
-            found(text, EN_DE)
-            took.append(time.process_time() - began)
-        return max(min(took), 1e-3)
-
-    assert seconds(64_000) / seconds(8_000) < 30
