@@ -76,6 +76,11 @@ def test_targets_are_written_from_sources(unit: str, expected: str) -> None:
     assert ("target-language" in done) == (unit != expected)
 
 
+def test_a_key_of_json_that_begins_with_a_sign_keeps_its_value_and_no_other() -> None:
+    content = b'{"@a": {"b": "no", "c": ["no"]}, "d": "yes", "$e": "no", "f": ["yes"]}'
+    assert texts_of("a.json", content) == ["yes", "yes"]
+
+
 @pytest.mark.parametrize(
     "value",
     ["a", {"a": ["b", {"c": "d"}, []], "e": {}}, [[[]], {"": "x"}], '\u00e9\n"\\/', "😀 a", 1.5],
