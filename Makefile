@@ -22,7 +22,7 @@ LINTING := .venv/with-lint
 RAY := .venv/with-ray
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
+.PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
 	fuzz redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
 
@@ -107,6 +107,9 @@ wheel-arm: .venv/with-supply ## the same for 64-bit Arm (Debian's package g++-aa
 
 native-check: ## build the C++ with warnings as errors, and run it under sanitizers (6 minutes; needs g++)
 	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check
+
+native-check-arm: ## the same for 64-bit Arm, emulated (5 minutes; needs g++-aarch64-linux-gnu and qemu-user)
+	$(MAKE) -C tests/native BUILD=$(CURDIR)/build/native-check ROUNDS=2 arm
 
 gpu-check: ## what only a GPU can tell, in ten minutes, with GPU_PYTHON=python3; figures in build/gpu-check.jsonl
 	PYTHONPATH=$(GPU_SITE) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE)

@@ -108,11 +108,23 @@ class Settings(BaseSettings):
         "CUDA graphs) or compiled (graphs fused by torch.compile). auto takes "
         "native on a CPU if it was built, and graphs on a GPU.",
     )
-    instruction_set: Literal["auto", "baseline", "avx2", "avx512", "vnni", "amx"] = Field(
+    instruction_set: Literal[
         "auto",
-        description="Instructions of the C++ code: baseline, avx2, avx512, vnni, amx, or auto "
-        "for the fastest that the CPU has. Other commands read the environment "
-        "variable.",
+        "baseline",
+        "sse4",
+        "avx2",
+        "avx512",
+        "avxvnni",
+        "vnni",
+        "amx",
+        "neon",
+        "dotprod",
+        "i8mm",
+    ] = Field(
+        "auto",
+        description="Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, "
+        "amx (x86-64), neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has. "
+        "Other commands read the environment variable.",
     )
     threads: int = Field(
         0,

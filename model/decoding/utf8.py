@@ -11,7 +11,8 @@ Prefixes and terms are free to have them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,9 +111,16 @@ def _states(available: frozenset[int]) -> list[_State]:
     )
     states: list[_State] = [start]
     for state in states:
-        found = (_after(state, byte) for byte in range(OTHER))
+        found = (_after(state, first) for first, _ in _spans(state))
         states += dict.fromkeys(new for new in found if new and new not in states)
     return states
+
+
+def _spans(*states: _State) -> Iterator[tuple[int, int]]:
+    """Spans (first, end) of all bytes; those of a span go on alike in each of the states."""
+    ranges = [rest.ranges[0] for state in states for rest in state]
+    ends = {0, OTHER, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)}
+    return itertools.pairwise(sorted(ends))
 
 
 def _after(state: _State, byte: int) -> _State:
@@ -131,9 +139,9 @@ def _tables(available: frozenset[int]) -> tuple[NDArray[np.bool_], NDArray[np.in
     is_allowed[0, OTHER] = True
     for number, state in enumerate(states):
         free = [rest for rest in state if not rest.is_copied] or state
-        for byte in range(OTHER):
-            is_allowed[number, byte] = any(rest.goes_on(byte) for rest in free)
+        for byte, end in _spans(state, states[0]):
+            is_allowed[number, byte:end] = any(rest.goes_on(byte) for rest in free)
             is_valid = any(rest.goes_on(byte) for rest in state)
             if rests := _after(state if is_valid else states[0], byte):
-                next_state[number, byte] = states.index(rests)
+                next_state[number, byte:end] = states.index(rests)
     return is_allowed, next_state

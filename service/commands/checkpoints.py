@@ -159,32 +159,59 @@ def calibrate(checkpoint: Path, recipe: Path, sentences: int) -> None:
 
 
 @click.command()
-@click.argument("directory", type=DIRECTORY)
-def check(directory: Path) -> None:
+@click.argument("directory", type=DIRECTORY, required=False)
+@click.option("--machine", is_flag=True, help="Measure the instruction sets of this CPU.")
+def check(directory: Path | None, machine: bool) -> None:
     """Verify the checkpoint DIRECTORY: sums, sizes, types, ids, and its self-test.
 
     The self-test is a few translations that the weights gave when they were saved. It is computed
     in float32, whatever a server would use. Also shows the instruction set that a server on this
     CPU uses.
     """
+    if directory is None and not machine:
+        raise click.UsageError("give a DIRECTORY or --machine")
     with importing():
         from model.backends.native import NOT_COMPILED, choose_instruction_set, kernel_names
-        from model.checking import check_checkpoint
 
     try:
         instruction_set = choose_instruction_set()
-        result = check_checkpoint(directory)
+        if directory:
+            _check_directory(directory)
     except ValueError as error:
         fail(str(error))
+    if names := kernel_names():
+        click.echo(f"instruction set: {instruction_set} (this CPU has {', '.join(names)})")
+    else:
+        click.echo(f"warning: {NOT_COMPILED}", err=True)
+    if machine:
+        _show_speeds(names)
+
+
+def _check_directory(directory: Path) -> None:
+    """Raises ValueError if the checkpoint is not in order."""
+    with importing():
+        from model.checking import check_checkpoint
+
+    result = check_checkpoint(directory)
     click.echo(
         f"checked: {directory}: {result.name}, {result.num_files} files, "
         f"{result.num_parameters} parameters, {result.num_sentences} translations with "
         f"log-probabilities within {result.largest_difference:.4f}"
     )
-    if names := kernel_names():
-        click.echo(f"instruction set: {instruction_set} (this CPU has {', '.join(names)})")
-    else:
-        click.echo(f"warning: {NOT_COMPILED}", err=True)
+
+
+def _show_speeds(names: list[str]) -> None:
+    """Of one thread, for one row and for many."""
+    from model.backends.native import linear_speed
+
+    click.echo("multiplications a nanosecond, one thread:  int8  x32 rows  float32  x32 rows")
+    for name in names:
+        alone, batch, *floats = (
+            linear_speed(name, is_quantised, rows)
+            for is_quantised in (True, False)
+            for rows in (1, 32)
+        )
+        click.echo(f"{name:>40} {alone:6.0f} {batch:9.0f} {floats[0]:8.0f} {floats[1]:9.0f}")
 
 
 @click.command("import")

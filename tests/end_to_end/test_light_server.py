@@ -1,7 +1,9 @@
-"""A server on the CPU does without PyTorch, whatever requests ask for."""
+"""Serving and translating on the CPU do without PyTorch, whatever is asked for."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.end_to_end.process import Process
+from tests.end_to_end.process import ROOT, Process
 
 PAIRS = [("en", "de", "Where is the library?"), ("zh", "en", "图书馆在哪里？")]
 WISHES: list[dict[str, Any]] = [
@@ -63,3 +65,24 @@ def test_no_request_loads_pytorch(process: Process) -> None:
     loaded = libraries(process)
     assert "_library." in loaded, "the native backend was not loaded"
     assert "torch" not in loaded
+
+
+TRANSLATE = """
+import sys
+from click.testing import CliRunner
+from service.commands.group import dragoman
+
+command = ["translate", "--device", "cpu", "--from", "auto", "--to", "de", *sys.argv[1:]]
+result = CliRunner().invoke(dragoman, command, input="Where is the library?")
+assert result.exit_code == 0, result.output
+sys.exit("PyTorch was imported" if "torch" in sys.modules else 0)
+"""
+
+
+def test_the_command_line_translates_text_and_documents_without_pytorch(tmp_path: Path) -> None:
+    document = tmp_path / "a.md"
+    document.write_text("# Where is *it*?", encoding="utf-8")
+    for arguments in ([], ["--output", str(tmp_path / "out"), str(document)]):
+        command = [sys.executable, "-c", TRANSLATE, *arguments]
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+        assert (ended.returncode, ended.stderr) == (0, "")

@@ -40,4 +40,6 @@ int32_t dragoman_stable_lengths(const SearchState *, const int64_t *members, int
 int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantised, int32_t rows,
                         int32_t inputs, int32_t outputs, const float *weight, const float *bias,
                         const float *x, float *y);
+int32_t dragoman_time_linear(int32_t kernels, int32_t is_quantised, int32_t rows, int32_t inputs,
+                             int32_t outputs);
 }

@@ -370,6 +370,33 @@ void finish(Model &model, const Held *packed, int threads, Run &run) {
     succeed(dragoman_delete(network), "dragoman_delete");
 }
 
+// Layers of whole numbers, which are their own codes, are exact in float32 and int8.
+void check_layers(unsigned seed) {
+    Random random(seed);
+    int rows = random.between(1, 40), inputs = random.between(1, 200);
+    int outputs = random.between(1, 100), least = random.below(2) ? 127 : 0;
+    auto numbers = [&](int count, float first) {
+        Floats found(size_t(count) * inputs);
+        for (float &x : found) x = float(random.between(least, 127) * (random.below(2) ? 1 : -1));
+        for (int i = 0; i < count; i++) found[size_t(i) * inputs] = first;
+        return found;
+    };
+    Floats x = numbers(rows, 127), weight = numbers(outputs, -127), bias(outputs), y;
+    for (size_t kernels = 0; kernels < usable_kernels().size(); kernels++)
+        for (bool is_quantised : {false, true}) {
+            y.assign(size_t(rows) * outputs, NAN);
+            succeed(dragoman_linear(int32_t(kernels), 3, is_quantised, rows, inputs, outputs,
+                                    weight.data(), bias.data(), x.data(), y.data()),
+                    "dragoman_linear");
+            for (size_t i = 0; i < y.size(); i++) {
+                const float *in = &x[i / outputs * inputs], *w = &weight[i % outputs * inputs];
+                float exact = std::inner_product(in, in + inputs, w, 0.0f);
+                require(y[i] == exact, "a layer of whole numbers errs",
+                        usable_kernels()[kernels]->name);
+            }
+        }
+}
+
 // Any number of threads, alone or beside other networks, gives the same numbers; every instruction
 // set nearly so.
 void check_networks(unsigned seed) {
@@ -459,6 +486,7 @@ int main(int count, char **arguments) {
     for (const Kernels *kernels : usable_kernels()) std::printf("%s ", kernels->name);
     std::printf("\n");
     for (unsigned seed = 1; seed <= rounds; seed++) {
+        check_layers(seed);
         check_networks(seed);
         check_failures(seed);
     }

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import service.commands.serve as serving
+from model.backends.native import kernel_names
 from model.bundled import bundled_checkpoint
 from service.commands.group import dragoman
 from service.commands.serve import _bind, _with_own_name
@@ -119,6 +120,17 @@ def test_a_checkpoint_in_order_is_checked_and_the_instruction_set_shown() -> Non
         "checked: checkpoints/en-de: en-de, 4 files, 12287744 parameters, 2 translations with "
     )
     assert re.fullmatch(r"instruction set: baseline \(this CPU has .*baseline\)", instruction_set)
+
+
+def test_every_instruction_set_of_the_machine_is_measured() -> None:
+    result = run("check", "--machine")
+    assert result.exit_code == 0
+    assert run("check").exit_code == 2
+    chosen, _, *lines = result.output.splitlines()
+    assert chosen.startswith("instruction set: ")
+    rows = [line.split() for line in lines]
+    assert [name for name, *_ in rows] == kernel_names()
+    assert all(float(speed) >= 0 for _, *speeds in rows for speed in speeds)
 
 
 def test_a_server_and_a_check_without_a_compiler_say_that_they_are_slow(

@@ -13,6 +13,7 @@ from model.backends.native.library import (
     has_fast_int8,
     is_available,
     kernel_names,
+    linear_speed,
 )
 from model.backends.native.network import NativeNetwork
 from model.backends.native.packed import PackedModel
@@ -28,4 +29,5 @@ __all__ = [
     "has_fast_int8",
     "is_available",
     "kernel_names",
+    "linear_speed",
 ]

@@ -1,5 +1,7 @@
 // What Python calls, through ctypes. Every function returns a number of at least 0, or a Failure;
 // no exception leaves this file.
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -323,6 +325,29 @@ int32_t dragoman_linear(int32_t kernels, int32_t activation, int32_t is_quantise
         Scratch scratch;
         apply(*usable_kernels()[kernels], linear, x, rows, scratch, y,
               static_cast<Activation>(activation), false);
+    });
+}
+
+// The fewest nanoseconds that one thread takes for a linear layer of `rows`, of several times.
+int32_t dragoman_time_linear(int32_t kernels, int32_t is_quantised, int32_t rows, int32_t inputs,
+                             int32_t outputs) {
+    return guarded([&] {
+        require_linear(kernels, 0, rows, inputs, outputs);
+        constexpr int kTimes = 20;
+        std::vector<float> weight(static_cast<size_t>(inputs) * outputs, 0.5f), bias(outputs);
+        std::vector<float> x(static_cast<size_t>(rows) * inputs, 0.5f);
+        std::vector<float> y(static_cast<size_t>(rows) * outputs);
+        Linear linear = pack(weight.data(), bias.data(), outputs, inputs, is_quantised);
+        Scratch scratch;
+        std::chrono::nanoseconds fewest = std::chrono::seconds(1);
+        for (int i = 0; i < kTimes; i++) {
+            auto started = std::chrono::steady_clock::now();
+            apply(*usable_kernels()[kernels], linear, x.data(), rows, scratch, y.data(),
+                  Activation::kNone, false);
+            fewest = std::min<std::chrono::nanoseconds>(
+                fewest, std::chrono::steady_clock::now() - started);
+        }
+        return static_cast<int32_t>(fewest.count());
     });
 }
 }

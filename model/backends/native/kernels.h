@@ -1,9 +1,13 @@
 // The arithmetic of a network on the CPU, compiled once for each instruction set.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 constexpr int kLanes = 16;      // outputs in one panel of a packed matrix
@@ -37,7 +41,7 @@ enum class Activation { kRelu, kGelu, kSilu, kNone };
 
 // y = x W^T + b, with W (outputs, inputs) packed in panels of 16 outputs.
 // float32: values[panel][input][16]. int8: codes[panel][input / 4][16][4] and one scale an output;
-// activations are stored as code + 128, so `offset` takes 128 times the sum of an output's codes
+// where activations are stored as code + 128, `offset` takes 128 times the sum of an output's codes
 // away again. Scale, offset and bias are padded to whole panels.
 struct Linear {
     int inputs = 0, outputs = 0, panels = 0, depth = 0;
@@ -48,8 +52,8 @@ struct Linear {
     std::vector<int32_t> offset;
 };
 
-// Rows of activations as a linear layer reads them: float32, or one byte an entry and one scale a
-// row, so that a row's result never depends on its neighbours.
+// Rows of activations as a linear layer reads them: float32, or bytes (`products.inc`) and one scale
+// a row, so that a row's result never depends on its neighbours.
 struct Inputs {
     const float *values;
     size_t stride;
@@ -104,7 +108,8 @@ struct Ranking {
 
 struct Kernels {
     const char *name;
-    // Rows [first, last) of x (rows, width) to codes (rows, depth) and scales (rows).
+    int bytes_an_input;  // of codes
+    // Rows [first, last) of x (rows, width) to codes (rows, depth * bytes_an_input) and scales (rows).
     void (*quantise)(const float *x, size_t width, int depth, int first, int last, uint8_t *codes,
                      float *scales);
     // All rows of x times the panels [first, last).
@@ -126,7 +131,12 @@ struct Kernels {
                  Ranking &best);
 };
 
-extern const Kernels kernels_baseline;
 #if defined(__x86_64__)
-extern const Kernels kernels_avx2, kernels_avx512, kernels_vnni, kernels_amx;
+extern const Kernels kernels_sse4, kernels_avx2, kernels_avxvnni, kernels_avx512, kernels_vnni,
+    kernels_amx;
+#endif
+#if defined(__aarch64__)
+extern const Kernels kernels_neon, kernels_dotprod, kernels_i8mm;
+#else
+extern const Kernels kernels_baseline;
 #endif

@@ -1,23 +1,17 @@
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
-
 #include "kernels.h"
 
+// What every processor of its kind has: SSE2 on x86-64, NEON on 64-bit Arm.
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#define SET neon
+#define PRODUCTS NEON_PAIRS
+#else
+#if defined(__x86_64__)
+#include "intrinsics.h"
+#endif
+#define SET baseline
+#define PRODUCTS PORTABLE
+#endif
 #define VECTOR_BYTES 16
-#define HAS_BYTE_PRODUCTS 0
 #define HAS_TILES 0
-
-namespace baseline {
 #include "kernels.inc"
-}
-
-const Kernels kernels_baseline = {
-    "baseline",
-    baseline::quantise,
-    baseline::multiply,
-    baseline::normalise,
-    baseline::attend_rows,
-    baseline::attend_columns,
-    baseline::rank,
-};

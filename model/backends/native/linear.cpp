@@ -5,8 +5,11 @@
 
 #include "parallel.h"
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#if defined(__linux__)
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -18,20 +21,21 @@ constexpr int kChunksPerThread = 3;
 constexpr int kPanelGroup = 4;  // as many as a kernel takes at once
 
 #if defined(__x86_64__)
-#if defined(__linux__)
-// What __builtin_cpu_supports("amx-int8") says, which not every compiler knows.
-bool has_tiles() {
-    constexpr unsigned kFeatures = 7, kTile = 1u << 24, kTileInt8 = 1u << 25;
+// What __builtin_cpu_supports says of "avxvnni" and "amx-int8", which not every compiler knows.
+unsigned features(unsigned leaf, unsigned subleaf, bool is_edx) {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) && (d & kTile) && (d & kTileInt8);
+    return __get_cpuid_count(leaf, subleaf, &a, &b, &c, &d) ? (is_edx ? d : a) : 0;
 }
-#endif
+
+bool has_avx_vnni() { return features(7, 1, false) & 1u << 4; }
 
 // Tile registers must be asked for: Linux keeps their state only for processes that use them.
 bool may_use_tiles() {
 #if defined(__linux__)
+    constexpr unsigned kTiles = 3u << 24;
     constexpr int kRequestPermission = 0x1023, kTileData = 18;
-    return has_tiles() && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+    return (features(7, 0, true) & kTiles) == kTiles &&
+           syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
     return false;
 #endif
@@ -46,12 +50,24 @@ std::vector<const Kernels *> find_kernels() {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     bool has_vnni = has_avx512 && __builtin_cpu_supports("avx512vnni");
     if (has_vnni && may_use_tiles()) found.push_back(&kernels_amx);
+    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (has_vnni) found.push_back(&kernels_vnni);
+    if (has_avx2 && has_avx_vnni()) found.push_back(&kernels_avxvnni);
     if (has_avx512) found.push_back(&kernels_avx512);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found.push_back(&kernels_avx2);
+    if (has_avx2) found.push_back(&kernels_avx2);
+    if (__builtin_cpu_supports("sse4.2")) found.push_back(&kernels_sse4);
 #endif
+#if defined(__aarch64__)
+#if defined(__linux__)
+    constexpr unsigned long kDotProducts = 1ul << 20, kInt8Matrices = 1ul << 13;
+    bool has_dots = getauxval(AT_HWCAP) & kDotProducts;
+    if (has_dots && (getauxval(AT_HWCAP2) & kInt8Matrices)) found.push_back(&kernels_i8mm);
+    if (has_dots) found.push_back(&kernels_dotprod);
+#endif
+    found.push_back(&kernels_neon);
+#else
     found.push_back(&kernels_baseline);
+#endif
     return found;
 }
 
@@ -103,9 +119,9 @@ Linear pack(const float *weight, const float *bias, int outputs, int inputs, boo
     return linear;
 }
 
-void Scratch::make_room(int rows, int depth) {
+void Scratch::make_room(int rows, int bytes) {
     size_t room = rounded_up(rows, kRowStep);
-    codes.resize(std::max(codes.size(), room * depth));
+    codes.resize(std::max(codes.size(), room * bytes));
     scales.resize(std::max(scales.size(), room));
 }
 
@@ -125,7 +141,7 @@ Inputs prepare(const Kernels &kernels, const Linear &linear, const float *x, int
                Scratch &scratch) {
     Inputs inputs{x, static_cast<size_t>(linear.inputs), nullptr, nullptr};
     if (!linear.is_quantised) return inputs;
-    scratch.make_room(rows, linear.depth);
+    scratch.make_room(rows, linear.depth * kernels.bytes_an_input);
     spread_over_threads(rows, 8.0 * linear.inputs, [&](int first, int last, int) {
         kernels.quantise(x, linear.inputs, linear.depth, first, last, scratch.codes.data(),
                          scratch.scales.data());

@@ -17,7 +17,7 @@ Linear pack(const float *weight, const float *bias, int outputs, int inputs, boo
 struct Scratch {
     std::vector<uint8_t> codes;
     std::vector<float> scales;
-    void make_room(int rows, int depth);
+    void make_room(int rows, int bytes);  // bytes a row
 };
 
 // x (rows, inputs) as the layer reads it; valid until the scratch is used again.

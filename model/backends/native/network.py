@@ -125,23 +125,11 @@ class NativeNetwork:
             num_tokens += len(source)
         self._encode(slots[start:], sources[start:])
 
-    def encoded(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> Floats:
-        """Encode as one batch -> the encoder's output (all tokens, D)."""
-        num_tokens = sum(map(len, sources))
-        memory = np.empty((num_tokens, self._config.d_model), np.float32)
-        self._encode(slots, sources, memory)
-        return memory
-
-    def _encode(
-        self,
-        slots: Sequence[int],
-        sources: Sequence[Sequence[int]],
-        memory: Floats | None = None,
-    ) -> None:
+    def _encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         ids = np.array(list(chain.from_iterable(sources)), dtype=np.int64)
         lengths = np.array([len(source) for source in sources], dtype=np.int32)
         where = np.array(slots, dtype=np.int32)
-        arguments = (address(ids), address(lengths), address(where), address(memory))
+        arguments = (address(ids), address(lengths), address(where), None)
         self._library.dragoman_encode(self._network, len(sources), *arguments)
 
     def decode(

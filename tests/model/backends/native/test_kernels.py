@@ -118,6 +118,23 @@ def test_a_layer_of_any_shape_gives_what_float64_gives(is_quantised: bool, kerne
         assert np.all(np.abs(found - expected) <= tolerance)
 
 
+@pytest.mark.parametrize("kernels", kernel_names())
+@pytest.mark.parametrize("is_quantised", [False, True])
+def test_a_layer_of_whole_numbers_is_exact(is_quantised: bool, kernels: str) -> None:
+    """In bytes too, as every number is a code and no sum saturates: all CPUs give the same."""
+    rng = np.random.default_rng(8)
+    for largest in range(30):
+        rows, inputs, outputs = rng.integers(1, 40), rng.integers(1, 200), rng.integers(1, 100)
+        least = 127 if largest < 10 else 0
+        x, weight = (
+            (rng.integers(least, 128, shape) * rng.choice([-1, 1], shape)).astype(np.float32)
+            for shape in ((rows, inputs), (outputs, inputs))
+        )
+        x[:, 0], weight[:, 0] = 127, -127
+        found = linear(kernels, NONE, is_quantised, weight, np.zeros(outputs, np.float32), x)
+        np.testing.assert_array_equal(found, x @ weight.T)
+
+
 def network_of_logits(kernels: str, logits: Floats, is_quantised: bool) -> SteppedNetwork:
     """A network that scores every token by its bias alone."""
     model = tiny_model(vocab_size=len(logits), shared_embeddings="none")

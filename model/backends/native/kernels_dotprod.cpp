@@ -1,0 +1,12 @@
+#include "kernels.h"
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+
+#define TARGET "arch=armv8.2-a+dotprod"
+#define SET dotprod
+#define VECTOR_BYTES 16
+#define PRODUCTS NEON_DOTS
+#define HAS_TILES 0
+#include "kernels.inc"
+#endif
