@@ -9,6 +9,8 @@ REPLICAS ?= 2
 MINUTES ?= 60
 CASES ?= 20000
 EXAMPLES ?= 2000
+MUTATIONS ?= 1000
+FUZZ_MINUTES ?= 5
 SEED ?= 1
 GPU_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 GPU_DEVICE ?= cuda
@@ -24,7 +26,7 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
-	fuzz redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
+	fuzz redis-test proxy-test soak faults wheels wheel-arm lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,13 +130,14 @@ observe-test: ## check and test the rules of Prometheus (needs promtool, of Debi
 	promtool check config deploy/prometheus/prometheus.yml
 	promtool test rules tests/deploy/rules_test.yml
 
-CLIENT_TESTS := generated_clients python_clients node_clients libretranslate_tests
+CLIENT_TESTS := generated_clients python_clients keys node_clients libretranslate_tests django_clients
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm for some)
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 
-fuzz: $(TESTING) ## CASES=20000 of generated requests, EXAMPLES=2000 of messages, texts and damaged files of each format
-	DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) \
-		tests/fuzz/test_websocket.py tests/fuzz/test_text.py tests/fuzz/test_documents.py
+fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages and texts, MUTATIONS of files, FUZZ_MINUTES of markup
+	DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz/test_websocket.py tests/fuzz/test_text.py
+	$(BIN)/python -m tests.fuzz.document_mutations --mutations $(MUTATIONS) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz.markup -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -seed=$(SEED)
 	$(BIN)/python -m tests.fuzz.cases --cases $(CASES) --seed $(SEED)
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
@@ -175,11 +178,10 @@ browser-test: .venv/with-browser ## check the page's types, and drive it in Chro
 		tests/browser/access.py tests/browser/rude.py tests/browser/reference.py
 
 page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
-	$(BIN)/python -m tests.browser.screenshots http://$(HOST):$(PORT)/
-	$(BIN)/python -m tests.browser.recording http://$(HOST):$(PORT)/
+	$(BIN)/python -m tests.browser.images http://$(HOST):$(PORT)/
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
-container-test: $(TESTING) ## build the image and run it (4 minutes; root, podman, debootstrap)
+container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
 bench: $(TESTING) ## measure batching policies, the server under load, and short sentences among long ones (half an hour)
@@ -192,6 +194,9 @@ bench-loop: $(TESTING) ## measure how long the largest requests keep the event l
 
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
+
+faults: $(TESTING) ## SIGKILL, full disk, locked database, no memory, on a server under load, or ONLY="sigkill disk" (5 minutes)
+	$(BIN)/python -m tests.soak --faults $(ONLY)
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (20 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled --rounds 3

@@ -74,7 +74,7 @@ def fields_table() -> str:
 
 def errors_table() -> str:
     """Every error code with its HTTP status and meaning."""
-    known: list[type[ServiceError]] = [ServiceError, *_subclasses(ServiceError)]
+    known: list[type[ServiceError]] = list(ServiceError.kinds())
     rows: dict[str, tuple[str, str, str]] = {}
     for kind in sorted(known, key=lambda kind: (kind.status, kind.code)):
         row = (str(kind.status), f"`{kind.code}`", _first_paragraph(kind.__doc__))
@@ -106,12 +106,6 @@ def _default(name: str, value: object) -> str:
 
 def _exported(family: Metric) -> str:
     return family.name + ("_total" if family.type == "counter" else "")
-
-
-def _subclasses(kind: type[ServiceError]) -> Iterable[type[ServiceError]]:
-    for subclass in kind.__subclasses__():
-        yield subclass
-        yield from _subclasses(subclass)
 
 
 def _first_paragraph(doc: str | None) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
-from starlette.middleware.cors import CORSMiddleware
 
 from service import __version__
 from service.errors import StorageFailed
@@ -17,17 +17,15 @@ from service.http.access.caller import Access
 from service.http.access.key_ring import KeyRing
 from service.http.access.windows import MinuteWindows
 from service.http.bodies import BodyBudget
-from service.http.error_answers import install_error_handlers
 from service.http.file_store import FileStore
 from service.http.limits import Limits
-from service.http.middleware import RequestMiddleware, SecurityHeadersMiddleware
+from service.http.middleware import RequestMiddleware
 from service.http.origins import OriginRule
 from service.http.request_log import REQUEST_ID_HEADER, RequestLog, Tracer
 from service.http.requests import IGNORED_FIELDS_HEADER
 from service.http.route_table import PATHS, DescribedApp, install_routes
 from service.http.routes import pages
 from service.http.state import ServerState
-from service.http.unread_body import UnreadBodyMiddleware
 from service.loading import LoadedModel, StartupError
 from service.observability.metrics import Metrics
 from service.settings import Settings
@@ -44,6 +42,11 @@ from service.wiring import wire
 
 _DRAIN_POLL_SECONDS = 0.01
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
+_CORS = {
+    "allow_methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+    "allow_headers": ["*"],
+    "expose_headers": [REQUEST_ID_HEADER, IGNORED_FIELDS_HEADER, "Retry-After"],
+}
 _DESCRIPTION = "A translation server that batches at every decode step."
 
 
@@ -67,15 +70,22 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         redirect_slashes=False,
         telemetry=_NO_TELEMETRY,  # FastAPI's own; the request log and the metrics replace it
     )
-    app.state.server = state
-    _add_middleware(app, state, settings)
-    install_error_handlers(app)
+    app.state.server, app.state.gather_metrics = state, None
+    app.add_middleware(
+        RequestMiddleware,
+        state=state,
+        paths=PATHS,
+        origins=OriginRule(settings.cors_origins, settings.allowed_hosts),
+        metrics_port=settings.metrics_port,
+        cors={**_CORS, "allow_origins": settings.cors_origins} if settings.cors_origins else None,
+    )
     install_routes(app, state, has_metrics=settings.metrics_port is None)
     if settings.api_docs:
-        app.include_router(pages.make_reference_router())
+        app.routes.extend(pages.make_reference_router().routes)
     if settings.page:
         render = state.metrics.render_engines if settings.page_engine else None
-        app.include_router(pages.make_page_router(state.limits, state.engines, render))
+        router = pages.make_page_router(state.limits, state.direct_pairs(), state.engines, render)
+        app.routes.extend(router.routes)
     return app
 
 
@@ -114,40 +124,12 @@ def _lifespan(state: ServerState) -> Callable[[FastAPI], AbstractAsyncContextMan
     return lifespan
 
 
-def _add_middleware(app: FastAPI, state: ServerState, settings: Settings) -> None:
-    """The last one sees a request first."""
-    app.add_middleware(
-        RequestMiddleware,
-        state=state,
-        paths=PATHS,
-        origins=OriginRule(settings.cors_origins, settings.allowed_hosts),
-        metrics_port=settings.metrics_port,
-    )
-    if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=settings.cors_origins,
-            allow_methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["*"],
-            expose_headers=[REQUEST_ID_HEADER, IGNORED_FIELDS_HEADER, "Retry-After"],
-        )
-    app.add_middleware(UnreadBodyMiddleware)
-    app.add_middleware(SecurityHeadersMiddleware)
-
-
 def _wire(settings: Settings, models: Sequence[LoadedModel]) -> ServerState:
     metrics_ = Metrics()
     engines, dispatcher = wire(settings, models, metrics_)
-    limits = Limits(
-        max_body_bytes=settings.max_body_bytes,
-        max_characters=settings.max_characters,
-        max_texts=settings.max_texts,
-        max_document_bytes=settings.max_document_bytes,
-        max_beam_size=settings.max_beam_size,
-        max_streams=settings.max_streams,
-        stream_idle_seconds=settings.stream_idle_seconds,
-        deadline_seconds=settings.deadline_seconds or None,
-    )
+    names = [field.name for field in dataclasses.fields(Limits)]
+    named = {name: getattr(settings, name) for name in names}
+    limits = Limits(**{**named, "deadline_seconds": settings.deadline_seconds or None})
     request_log = RequestLog(metrics_, _make_tracer(settings))
     return ServerState(
         engines,

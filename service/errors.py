@@ -1,57 +1,12 @@
 """Every error that a client can receive.
 
-    ServiceError                 500 internal_error
-    ├─ InvalidHttp               400 invalid_http
-    ├─ InvalidJson               400 invalid_json
-    ├─ InvalidText               400 invalid_text
-    ├─ InvalidDocument           400 invalid_document
-    ├─ InvalidMessage            400 invalid_message (websocket)
-    ├─ MissingField              400 missing_field
-    ├─ NotOffered                400 not_offered
-    ├─ DuplicateId               400 duplicate_id (websocket)
-    ├─ UnknownId                 400 unknown_id (websocket)
-    ├─ UnsupportedFile           400 unsupported_file
-    ├─ UnsupportedLanguage       400 unsupported_language
-    ├─ KeyRequired               401 key_required
-    ├─ ForeignPage               403 foreign_page
-    ├─ InvalidKey                403 invalid_key
-    ├─ SuggestionsOff            403 suggestions_off
-    ├─ NotFound                  404 not_found
-    ├─ UnknownFile               404 unknown_file
-    ├─ UnknownGlossary           404 unknown_glossary
-    ├─ MethodNotAllowed          405 method_not_allowed
-    ├─ GlossaryExists            409 glossary_exists
-    ├─ BodyTooLarge              413 body_too_large
-    ├─ DocumentTooLarge          413 document_too_large
-    ├─ TextTooLong               413 text_too_long
-    ├─ TooManyTexts              413 too_many_texts
-    ├─ UnsupportedMediaType      415 unsupported_media_type
-    ├─ UnknownHost               421 unknown_host
-    ├─ InvalidField              422 invalid_field
-    ├─ TooManyStreams            429 too_many_streams (websocket)
-    ├─ LimitExceeded             429, Retry-After
-    │  ├─ TooManyRequests        429 too_many_requests
-    │  ├─ TooManyCharacters      429 too_many_characters
-    │  ├─ TooManyAtOnce          429 too_many_at_once
-    │  └─ QuotaExceeded          429 quota_exceeded (456 in DeepL's API)
-    ├─ HeadTooLarge              431 head_too_large
-    ├─ Cancelled                 499 cancelled
-    │  └─ ClientGone             499 cancelled (only counted, never sent)
-    ├─ TranslationFailed         500 translation_failed
-    ├─ ReplicaLost               502 replica_lost, Retry-After
-    ├─ Overloaded                503 overloaded, Retry-After
-    ├─ Exhausted                 503 exhausted, Retry-After
-    ├─ NotReady                  503 not_ready, Retry-After
-    │  └─ Draining               503 draining, Retry-After
-    ├─ StorageFailed             503 storage_failed, Retry-After
-    └─ DeadlineExceeded          504 deadline
-
 The message is one sentence: the value received and the values allowed.
 """
 
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from pydantic_core import to_json
@@ -69,6 +24,14 @@ class ServiceError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     retry_after_seconds: int | None = None
+    detected_language: str | None = None
+
+    @classmethod
+    def kinds(cls) -> Iterator[type[ServiceError]]:
+        """This error, and all that derive from it."""
+        yield cls
+        for kind in cls.__subclasses__():
+            yield from kind.kinds()
 
     @property
     def is_rejection(self) -> bool:
@@ -141,10 +104,14 @@ class UnsupportedLanguage(ServiceError):
 
     status, code = 400, "unsupported_language"
 
-    def __init__(self, message: str, language: str | None = None) -> None:
-        """`language`: the unknown one, as the client wrote it; None if a pair is missing."""
+    def __init__(
+        self, message: str, language: str | None = None, *, is_detected: bool = False
+    ) -> None:
+        """`language`: the unknown one, as the client wrote it or as it was detected; None if a
+        pair is missing."""
         super().__init__(message)
         self.language = language
+        self.detected_language = language if is_detected else None
 
 
 class KeyRequired(ServiceError):
@@ -193,6 +160,11 @@ class MethodNotAllowed(ServiceError):
     """The path has other methods."""
 
     status, code = 405, "method_not_allowed"
+
+    def __init__(self, message: str, allowed: Sequence[str] = ()) -> None:
+        """`allowed`: the path's methods."""
+        super().__init__(message)
+        self.allowed = allowed
 
 
 class GlossaryExists(ServiceError):

@@ -61,53 +61,53 @@ def _separated(value: object) -> object:
     return [part for text in texts for part in str(text).split(",") if part]
 
 
-class Settings(BaseSettings):
+_Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)]
+
+
+class _Described(BaseSettings):
+    """The docstring of a setting is its description, in one line."""
+
+    model_config = SettingsConfigDict(use_attribute_docstrings=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        super().__pydantic_init_subclass__(**options)
+        for field in cls.model_fields.values():
+            field.description = " ".join((field.description or "").split())
+
+
+class Settings(_Described):
     """One server's settings. Raises pydantic's ValidationError for a value out of bounds, and
     ValueError for an unreadable file."""
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", frozen=True)
 
-    config: FilePath | None = Field(
-        None, description="TOML file with settings, under the same names: max_slots = 32."
-    )
-    secrets_dir: DirectoryPath | None = Field(
-        None,
-        description="Directory with one file per secret setting, such as dragoman_otlp_headers.",
-    )
-    model: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_separated)] = Field(
-        BUNDLED,
-        min_length=1,
-        description="Models to serve: bundled names, checkpoint directories, or models to "
-        "import (a directory, an archive or a Hub id). Separate several with "
-        "commas, or repeat the flag.",
-    )
-    host: str = Field(
-        "127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in."
-    )
-    port: int = Field(8000, ge=0, le=65535, description="TCP port; 0 picks a free one.")
-    share_port: bool = Field(
-        False,
-        description="Share the port with other servers of this machine that set this too; the "
-        "system spreads connections over them. Each keeps its own files and "
-        "documents.",
-    )
-    device: str = Field(
-        "auto",
-        pattern=DEVICE_PATTERN,
-        description="auto, cpu, cuda, cuda:1 (the second GPU) or cuda:0,1 (a worker on each). "
-        "auto prefers a GPU.",
-    )
-    precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = Field(
-        "auto",
-        description="float32, bfloat16, int8 (CPU) or float16 (GPU). auto takes the fastest on "
-        "a CPU, and float16 on a GPU unless the model overflows.",
-    )
-    backend: Literal["auto", "native", "eager", "graphs", "compiled"] = Field(
-        "auto",
-        description="native (the C++ code for CPUs), eager (plain PyTorch), graphs (PyTorch as "
-        "CUDA graphs) or compiled (graphs fused by torch.compile). auto takes "
-        "native on a CPU if it was built, and graphs on a GPU.",
-    )
+    config: FilePath | None = None
+    """TOML file with settings, under the same names: max_slots = 32."""
+    secrets_dir: DirectoryPath | None = None
+    """Directory with one file per secret setting, such as dragoman_otlp_headers."""
+    model: Annotated[
+        tuple[Path, ...], Field(min_length=1), NoDecode, BeforeValidator(_separated)
+    ] = BUNDLED
+    """Models to serve: bundled names, checkpoint directories, or models to import (a directory, an
+    archive or a Hub id). Separate several with commas, or repeat the flag."""
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 lets other machines in."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """TCP port; 0 picks a free one."""
+    share_port: bool = False
+    """Share the port with other servers of this machine that set this too; the system spreads
+    connections over them. Each keeps its own files and documents."""
+    device: Annotated[str, Field(pattern=DEVICE_PATTERN)] = "auto"
+    """auto, cpu, cuda, cuda:1 (the second GPU) or cuda:0,1 (a worker on each). auto prefers a
+    GPU."""
+    precision: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
+    """float32, bfloat16, int8 (CPU) or float16 (GPU). auto takes the fastest on a CPU, and float16
+    on a GPU unless the model overflows."""
+    backend: Literal["auto", "native", "eager", "graphs", "compiled"] = "auto"
+    """native (the C++ code for CPUs), eager (plain PyTorch), graphs (PyTorch as CUDA graphs) or
+    compiled (graphs fused by torch.compile). auto takes native on a CPU if it was built, and graphs
+    on a GPU."""
     instruction_set: Literal[
         "auto",
         "baseline",
@@ -120,231 +120,119 @@ class Settings(BaseSettings):
         "neon",
         "dotprod",
         "i8mm",
-    ] = Field(
-        "auto",
-        description="Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, "
-        "amx (x86-64), neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has. "
-        "Other commands read the environment variable.",
-    )
-    threads: int = Field(
-        0,
-        ge=0,
-        le=1024,
-        description="CPU threads of the model. 0: one per core, within the container's share.",
-    )
-    workers: int = Field(
-        0,
-        ge=0,
-        le=64,
-        description="Batches that a CPU decodes side by side, each with a share of the cores, "
-        "slots and rows. 0: two on two or more cores. A GPU always has one.",
-    )
-    max_slots: int = Field(
-        0,
-        ge=0,
-        le=65536,
-        description="Sentences of a model that are translated at the same time. 0: 64 on a CPU, "
-        "and enough for 1024 hypotheses on each GPU, fewer if memory is short.",
-    )
-    max_rows: int = Field(
-        0,
-        ge=0,
-        le=65536,
-        description="Hypotheses of a model that are held at the same time; a beam of 4 takes 4. "
-        "0: enough for max_slots sentences with the checkpoint's beam, on a CPU at "
-        "least 4 each.",
-    )
-    gpu_share: float = Field(
-        1.0,
-        gt=0,
-        le=1,
-        description="Share of each GPU's memory that the server may take, if processes share "
-        "the GPU.",
-    )
-    max_source_tokens: int = Field(
-        0,
-        ge=0,
-        le=65536,
-        description="Tokens of a sentence, at least 16; longer sentences are cut. 0: the "
-        "checkpoint's own limit, at most 128. The model's positions are the upper "
-        "bound.",
-    )
-    max_target_tokens: int = Field(
-        256,
-        ge=16,
-        le=65536,
-        description="Tokens of a translated sentence, at most the model's positions.",
-    )
-    max_characters: int = Field(
-        20_000, ge=1, le=10**9, description="Characters of all texts of a request together."
-    )
-    max_texts: int = Field(500, ge=1, le=10**6, description="Texts of a request.")
-    max_body_bytes: int = Field(
-        1_048_576, ge=1024, le=2**31, description="Bytes of a request's body."
-    )
-    max_bodies_bytes: int = Field(
-        268_435_456,
-        ge=1024,
-        le=2**40,
-        description="Bytes of all bodies that arrive at the same time; beyond that 503.",
-    )
-    max_document_bytes: int = Field(
-        10_485_760, ge=1024, le=2**31, description="Bytes of a file to translate."
-    )
-    max_document_characters: int = Field(
-        500_000, ge=1, le=10**9, description="Characters to translate in a file."
-    )
-    max_beam_size: int = Field(
-        16,
-        ge=1,
-        le=64,
-        description="Widest beam that a request may ask for; at most max_rows.",
-    )
-    max_waiting_sentences: int = Field(
-        2048,
-        ge=1,
-        le=10**7,
-        description="Sentences that may wait for a slot; beyond that 503. An empty queue "
-        "accepts one request of any size.",
-    )
-    max_waiting_tokens: int = Field(
-        65_536,
-        ge=1,
-        le=10**9,
-        description="Source tokens of the sentences that may wait; beyond that 503.",
-    )
-    max_prefill_tokens: int = Field(
-        0,
-        ge=0,
-        le=10**6,
-        description="Source tokens that are encoded between two decoding steps. 0: 1024 on a "
-        "CPU, 1024 to 8192 on a GPU, depending on the encoder's size.",
-    )
-    scheduling: Literal["short-first", "first-come"] = Field(
-        "short-first",
-        description="short-first: a step takes a batch of bounded cost, short work first, and "
-        "long work pauses meanwhile. first-come: each step takes all sentences.",
-    )
-    cache_bytes: int = Field(
-        33_554_432,
-        ge=0,
-        le=2**40,
-        description="Memory for finished sentences, divided between the models. An identical "
-        "sentence with the same options is answered from it, or shares the "
-        "computation of one that is running. 0 turns both off.",
-    )
-    deadline_seconds: float = Field(
-        0.0, ge=0, le=3600, description="Deadline of requests that do not set their own. 0: none."
-    )
-    drain_seconds: float = Field(
-        30.0, ge=0, le=3600, description="Time to finish running work after SIGTERM."
-    )
-    max_streams: int = Field(
-        64, ge=1, le=10**6, description="Requests in progress on one websocket."
-    )
-    cors_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = Field(
-        (),
-        description="Origins whose web pages may use the server, such as https://example.org, "
-        "separated by commas; * allows every page. The server's own pages always "
-        "may.",
-    )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = Field(
-        (),
-        description="Host names of the server, such as translate.example.org, separated by "
-        "commas; * allows any. localhost, host and IP addresses are always allowed. "
-        "If none is given, a server on a loopback address knows no other name, and "
-        "any other server accepts every name.",
-    )
-    database: Path | None = Field(
-        None,
-        description="SQLite file for API keys, glossaries and suggestions, created if it is "
-        "missing. Without it none can be stored.",
-    )
-    max_glossaries: int = Field(
-        100,
-        ge=0,
-        le=10**6,
-        description="Stored glossaries of an API key, or of all clients together if the server "
-        "has no keys. 0: no limit.",
-    )
-    max_glossary_terms: int = Field(
-        100_000, ge=0, le=10**9, description="Terms of these glossaries together. 0: no limit."
-    )
-    api_keys: Literal["off", "optional", "required"] = Field(
-        "off",
-        description="off ignores keys. optional applies the limits of a key that is sent, and "
-        "refuses wrong ones. required translates nothing without a key. Needs "
-        "database.",
-    )
-    requests_per_minute: int = Field(
-        0,
-        ge=0,
-        le=10**9,
-        description="Requests of a client in any 60 seconds; beyond that 429. A client is a "
-        "key, or an address without a key. Keys may have limits of their own. 0: no "
-        "limit.",
-    )
-    characters_per_minute: int = Field(
-        0,
-        ge=0,
-        le=10**12,
-        description="Characters of a client in any 60 seconds. A wider beam than usual "
-        "multiplies them. Set at least max_characters, or longer texts cannot be "
-        "sent. 0: no limit.",
-    )
-    concurrent_requests: int = Field(
-        0,
-        ge=0,
-        le=10**6,
-        description="Requests of a client in progress at the same time. 0: no limit.",
-    )
-    limits_url: SecretStr | None = Field(
-        None,
-        description="Redis in which several servers count the limits of a minute together, such "
-        "as redis://localhost:6379/0. Needs dragoman[redis]. Without it each server "
-        "counts for itself.",
-    )
-    trusted_proxies: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = Field(
-        (),
-        description="Addresses or networks of proxies, separated by commas, such as 10.0.0.0/8. "
-        "Their X-Forwarded-For and X-Forwarded-Proto are believed.",
-    )
-    metrics_port: int | None = Field(
-        None,
-        ge=1,
-        le=65535,
-        description="TCP port for /metrics and the probes only; the main port then has no "
-        "/metrics.",
-    )
-    metrics_host: str = Field("127.0.0.1", description="Address that metrics_port listens on.")
-    api_docs: bool = Field(True, description="Serve /docs, /openapi.json and /spec.")
-    suggestions: bool = Field(
-        False,
-        description="Store the better translations that clients send to /suggest. `dragoman "
-        "suggestions approve` puts them into use. Needs database.",
-    )
-    stream_idle_seconds: float = Field(
-        300.0, gt=0, le=10**6, description="Close a websocket after this long without a request."
-    )
-    page: bool = Field(True, description="Serve the page at /; false serves only the API.")
-    page_engine: bool = Field(
-        True, description="Show the engine's load and speed on the page, without texts."
-    )
-    log_level: LogLevel = Field(
-        "info", description="critical, error, warning, info or debug. Texts are never logged."
-    )
-    log_format: LogFormat = Field(
-        "auto",
-        description="text, json (an object per line), or auto: text on a terminal, otherwise json.",
-    )
-    otlp_endpoint: str | None = Field(
-        None,
-        description="Where to send traces by OTLP over HTTP, such as "
-        "http://localhost:4318/v1/traces. Needs dragoman[otel].",
-    )
-    otlp_headers: SecretStr | None = Field(
-        None, description="Headers for the traces, name=value separated by commas."
-    )
+    ] = "auto"
+    """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
+    neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has. Other commands read the
+    environment variable."""
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
+    """CPU threads of the model. 0: one per core, within the container's share."""
+    workers: Annotated[int, Field(ge=0, le=64)] = 0
+    """Batches that a CPU decodes side by side, each with a share of the cores, slots and rows. 0:
+    two on two or more cores. A GPU always has one."""
+    max_slots: Annotated[int, Field(ge=0, le=65536)] = 0
+    """Sentences of a model that are translated at the same time. 0: 64 on a CPU, and enough for
+    1024 hypotheses on each GPU, fewer if memory is short."""
+    max_rows: Annotated[int, Field(ge=0, le=65536)] = 0
+    """Hypotheses of a model that are held at the same time; a beam of 4 takes 4. 0: enough for
+    max_slots sentences with the checkpoint's beam, on a CPU at least 4 each."""
+    gpu_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Share of each GPU's memory that the server may take, if processes share the GPU."""
+    max_source_tokens: Annotated[int, Field(ge=0, le=65536)] = 0
+    """Tokens of a sentence, at least 16; longer sentences are cut. 0: the checkpoint's own limit,
+    at most 128. The model's positions are the upper bound."""
+    max_target_tokens: Annotated[int, Field(ge=16, le=65536)] = 256
+    """Tokens of a translated sentence, at most the model's positions."""
+    max_characters: Annotated[int, Field(ge=1, le=10**9)] = 20_000
+    """Characters of all texts of a request together."""
+    max_texts: Annotated[int, Field(ge=1, le=10**6)] = 500
+    """Texts of a request."""
+    max_body_bytes: Annotated[int, Field(ge=1024, le=2**31)] = 1_048_576
+    """Bytes of a request's body."""
+    max_bodies_bytes: Annotated[int, Field(ge=1024, le=2**40)] = 268_435_456
+    """Bytes of all bodies that arrive at the same time; beyond that 503."""
+    max_document_bytes: Annotated[int, Field(ge=1024, le=2**31)] = 10_485_760
+    """Bytes of a file to translate."""
+    max_document_characters: Annotated[int, Field(ge=1, le=10**9)] = 500_000
+    """Characters to translate in a file."""
+    max_beam_size: Annotated[int, Field(ge=1, le=64)] = 16
+    """Widest beam that a request may ask for; at most max_rows."""
+    max_waiting_sentences: Annotated[int, Field(ge=1, le=10**7)] = 2048
+    """Sentences that may wait for a slot; beyond that 503. An empty queue accepts one request of
+    any size."""
+    max_waiting_tokens: Annotated[int, Field(ge=1, le=10**9)] = 65_536
+    """Source tokens of the sentences that may wait; beyond that 503."""
+    max_prefill_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
+    """Source tokens that are encoded between two decoding steps. 0: 1024 on a CPU, 1024 to 8192 on
+    a GPU, depending on the encoder's size."""
+    scheduling: Literal["short-first", "first-come"] = "short-first"
+    """short-first: a step takes a batch of bounded cost, short work first, and long work pauses
+    meanwhile. first-come: each step takes all sentences."""
+    cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 33_554_432
+    """Memory for finished sentences, divided between the models. An identical sentence with the
+    same options is answered from it, or shares the computation of one that is running. 0 turns both
+    off."""
+    deadline_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
+    """Deadline of requests that do not set their own. 0: none."""
+    drain_seconds: Annotated[float, Field(ge=0, le=3600)] = 30.0
+    """Time to finish running work after SIGTERM."""
+    max_streams: Annotated[int, Field(ge=1, le=10**6)] = 64
+    """Requests in progress on one websocket."""
+    cors_origins: _Names = ()
+    """Origins whose web pages may use the server, such as https://example.org, separated by commas;
+    * allows every page. The server's own pages always may."""
+    allowed_hosts: _Names = ()
+    """Host names of the server, such as translate.example.org, separated by commas; * allows any.
+    localhost, host and IP addresses are always allowed. If none is given, a server on a loopback
+    address knows no other name, and any other server accepts every name."""
+    database: Path | None = None
+    """SQLite file for API keys, glossaries and suggestions, created if it is missing. Without it
+    none can be stored."""
+    max_glossaries: Annotated[int, Field(ge=0, le=10**6)] = 100
+    """Stored glossaries of an API key, or of all clients together if the server has no keys. 0: no
+    limit."""
+    max_glossary_terms: Annotated[int, Field(ge=0, le=10**9)] = 100_000
+    """Terms of these glossaries together. 0: no limit."""
+    api_keys: Literal["off", "optional", "required"] = "off"
+    """off ignores keys. optional applies the limits of a key that is sent, and refuses wrong ones.
+    required translates nothing without a key. Needs database."""
+    requests_per_minute: Annotated[int, Field(ge=0, le=10**9)] = 0
+    """Requests of a client in any 60 seconds; beyond that 429. A client is a key, or an address
+    without a key. Keys may have limits of their own. 0: no limit."""
+    characters_per_minute: Annotated[int, Field(ge=0, le=10**12)] = 0
+    """Characters of a client in any 60 seconds. A wider beam than usual multiplies them. Set at
+    least max_characters, or longer texts cannot be sent. 0: no limit."""
+    concurrent_requests: Annotated[int, Field(ge=0, le=10**6)] = 0
+    """Requests of a client in progress at the same time. 0: no limit."""
+    limits_url: SecretStr | None = None
+    """Redis in which several servers count the limits of a minute together, such as
+    redis://localhost:6379/0. Needs dragoman[redis]. Without it each server counts for itself."""
+    trusted_proxies: _Names = ()
+    """Addresses or networks of proxies, separated by commas, such as 10.0.0.0/8. Their
+    X-Forwarded-For and X-Forwarded-Proto are believed."""
+    metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    """TCP port for /metrics and the probes only; the main port then has no /metrics."""
+    metrics_host: str = "127.0.0.1"
+    """Address that metrics_port listens on."""
+    api_docs: bool = True
+    """Serve /docs, /openapi.json and /spec."""
+    suggestions: bool = False
+    """Store the better translations that clients send to /suggest. `dragoman suggestions approve`
+    puts them into use. Needs database."""
+    stream_idle_seconds: Annotated[float, Field(gt=0, le=10**6)] = 300.0
+    """Close a websocket after this long without a request."""
+    page: bool = True
+    """Serve the page at /; false serves only the API."""
+    page_engine: bool = True
+    """Show the engine's load and speed on the page, without texts."""
+    log_level: LogLevel = "info"
+    """critical, error, warning, info or debug. Texts are never logged."""
+    log_format: LogFormat = "auto"
+    """text, json (an object per line), or auto: text on a terminal, otherwise json."""
+    otlp_endpoint: str | None = None
+    """Where to send traces by OTLP over HTTP, such as http://localhost:4318/v1/traces. Needs
+    dragoman[otel]."""
+    otlp_headers: SecretStr | None = None
+    """Headers for the traces, name=value separated by commas."""
 
     @classmethod
     def settings_customise_sources(

@@ -6,7 +6,6 @@ Does not depend on tensors or the network.
 from __future__ import annotations
 
 import codecs
-import functools
 import itertools
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -55,10 +54,6 @@ class Tokenizer:
                 raise TokenizerError(
                     f"reserved is {self._config.reserved}, but the vocabulary has no {piece!r}"
                 )
-
-    @functools.cached_property
-    def _never_written(self) -> frozenset[int]:
-        return frozenset({*self.control_ids(), self.eos_id, self._target.unknown_id})
 
     @property
     def reserved(self) -> int:
@@ -192,10 +187,6 @@ class Tokenizer:
         silent = [token for token in self._target.silent_ids if token != self._target.eos_id]
         texts = enumerate(self._target.texts)
         return silent + [token for token, text in texts if _REPLACEMENT in text]
-
-    def can_write(self, ids: Sequence[int]) -> bool:
-        """Whether a translation may contain these target ids."""
-        return self._never_written.isdisjoint(ids)
 
     def byte_ids(self) -> dict[int, int]:
         """Target ids that spell one UTF-8 byte each, and their bytes."""

@@ -8,26 +8,27 @@ length of its translation, and moves on when it has had more. docs/scheduling.md
 
 from __future__ import annotations
 
-import itertools
+import sys
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from model.decoding.step_cost import NOMINAL
 from service.engine.interfaces import Runner
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
-_LEAST_ROWS = 80
-"""A batch has room for so many rows."""
+_LEAST_ROWS = 64
+"""A batch has room for so many rows and an encoding for so many source tokens, twice as many where
+no short work runs."""
 _FIXED_SHARE = 0.1
 """And for so many that the fixed cost of a step is at most this share of it."""
-_AGED_PART = 8
+_PART = 4
 """One row in so many of a batch is for the tasks that have waited longest for a step, one admission
-in so many begins with the request that has waited longest, and newcomers wait at most so many steps
-for company."""
-_SHORT_PART = 8
-"""Short work has at most one row in so many of a batch, and for itself one part in so many of the
-time and one slot in so many."""
+in so many begins with the request that has waited longest, and short work alone has at most one row
+in so many. For short work is one slot in twice so many, and newcomers wait at most twice so many
+steps for company."""
+_WASTED_SHARE = 0.04
+"""Steps and encodings of short work alone waste at most this share of the time."""
 
 
 class WaitingTasks:
@@ -87,10 +88,10 @@ class WaitingTasks:
 class Schedule:
     """The waiting and the running tasks of one runner.
 
-    Where a step may leave tasks out, it takes a batch of bounded size, the lowest levels first. If
-    few rows are of the lowest levels, these are short work: they join and step alone, as long as
-    that takes at most a share of the time. Tasks that are left out keep their rows and cache.
-    Elsewhere each step takes all.
+    Where a step may leave tasks out, it takes a batch of bounded size, the lowest levels first.
+    Short work is that of the lowest level. If little of it runs, it joins and steps alone, as long
+    as that wastes at most a share of the time: it takes longer than it would as a part of batches.
+    Tasks that are left out keep their rows and cache. Elsewhere each step takes all.
     """
 
     def __init__(self, runner: Runner, max_prefill_tokens: int, is_preemptive: bool = True) -> None:
@@ -104,10 +105,12 @@ class Schedule:
         self._max_prefill_tokens = max_prefill_tokens
         cost, times_fixed = runner.step_cost or NOMINAL, 1 / _FIXED_SHARE - 1
         self.batch_rows = max(_LEAST_ROWS, int(times_fixed * cost.fixed / cost.per_row))
-        self._batch_tokens = int(self.batch_rows * cost.per_row / cost.per_source_token)
+        """The rows of a batch where short work runs."""
         self._num_admissions = 0
-        self._short_seconds = 0.0
         self._is_for_short = False
+        self._num_units = 1
+        """Rows or source tokens of what was chosen last: they cost about the same."""
+        self._unit_seconds = self._spare_seconds = 0.0
         self._num_steps = 0
         """Since the last encoding."""
 
@@ -124,44 +127,56 @@ class Schedule:
         """
         if not self.waiting:
             return []
-        urgent, is_aged = self.waiting.most_urgent, self._num_admissions % _AGED_PART == 0
+        urgent, is_aged = self.waiting.most_urgent, self._num_admissions % _PART == 0
         first = self.waiting.oldest if is_aged else urgent
-        self._is_for_short = self._short_seconds > 0 and self._is_short(urgent)
+        self._is_for_short = urgent.level <= self._short_level and self._may_be_alone(
+            urgent.num_rows + self._num_rows_to(urgent.level)
+        )
         taken: list[SentenceTask] = []
         if first.num_rows > self._runner.num_free_rows:
             pass
         elif self._is_for_short:
             taken = self._take(urgent, self._runner.num_free_slots, urgent.level)
         elif not self.running or (self._num_steps and self._has_room(urgent.level)):
-            taken = self._take(first, self._runner.num_free_slots - self._num_short_slots)
+            taken = self._take(first, self._num_slots_for(first))
             self._num_admissions += bool(taken)
         if not taken and not self.running:
             raise RuntimeError("nothing runs and yet the runner has no room")
         if taken:
             self._num_steps = 0
+            self._num_units = sum(task.num_tokens for task in taken)
         return taken
 
     def choose(self) -> list[SentenceTask] | None:
         """Return the running tasks to step; None: all."""
-        self._is_for_short = False
         self._num_steps += 1
+        self._is_for_short, self._num_units = False, self._num_rows
         if not self.can_leave_out:
             return None
-        by_level = sorted(self.running.values(), key=attrgetter("level"))
-        if self._short_seconds > 0 and (short := self._short_ones(by_level)):
-            self._is_for_short = True
-            return short
+        tasks, level = list(self.running.values()), self._lowest_level
+        is_short_there = level <= self._short_level
+        if is_short_there and self._may_be_alone(num_short := self._num_rows_to(level)):
+            self._is_for_short, self._num_units = True, num_short
+            return [task for task in tasks if task.level == level]
+        most_rows = self._most_rows(is_short_there)
+        if self._num_rows <= most_rows:
+            return tasks
+        by_level = sorted(tasks, key=attrgetter("level"))
         by_wait = sorted(by_level, key=attrgetter("stepped_seconds"))
-        aged = _filled([], by_wait, self.batch_rows // _AGED_PART)
-        return _filled(aged, by_level, self.batch_rows)
+        chosen = _filled(_filled([], by_wait, most_rows // _PART), by_level, most_rows)
+        self._num_units = _num_rows(chosen)
+        return chosen
 
     def account(self, seconds: float) -> None:
-        """Count the time of the encoding or step that was chosen. What is not of short work earns
-        time for it, until that is enough for a short sentence."""
+        """Count the time of the encoding or step that was chosen. Batches earn time to waste, up to
+        twice what the last one took."""
         if self._is_for_short:
-            self._short_seconds -= seconds
-        elif self._short_seconds < _SHORT_PART * seconds:
-            self._short_seconds += seconds / _SHORT_PART
+            wasted = seconds - self._num_units * self._unit_seconds
+            self._spare_seconds -= max(wasted, seconds / (2 * _PART))
+            return
+        self._unit_seconds = seconds / self._num_units
+        if self._spare_seconds < 2 * seconds:
+            self._spare_seconds += _WASTED_SHARE * seconds
 
     def _take(
         self, first: SentenceTask, num_slots: int, max_level: int | None = None
@@ -171,7 +186,8 @@ class Schedule:
         taken: list[SentenceTask] = []
         num_rows, num_tokens = self._runner.num_free_rows, self._max_prefill_tokens
         if self.can_leave_out:
-            num_tokens = min(num_tokens, self._batch_tokens)
+            level = min(first.level, self._lowest_level)
+            num_tokens = min(num_tokens, self._most_rows(level <= self._short_level))
         task: SentenceTask | None = first
         while task and len(taken) < num_slots and task.num_rows <= num_rows:
             is_too_long = taken and task.num_tokens > num_tokens
@@ -187,37 +203,46 @@ class Schedule:
     def _has_room(self, level: int) -> bool:
         """Whether the next batch has room for tasks of this level, and half as many wait as run, so
         that an encoding is worth it, or have waited long enough for that."""
-        if self.can_leave_out and self._num_rows_to(level) >= self.batch_rows:
-            return False
+        if self.can_leave_out:
+            most_rows = self._most_rows(level <= self._short_level)
+            if self._num_rows_to(level) >= most_rows:
+                return False
         num_waiting = min(len(self.waiting), self._runner.num_free_slots)
-        return 2 * num_waiting >= len(self.running) or self._num_steps >= _AGED_PART
+        return 2 * num_waiting >= len(self.running) or self._num_steps >= 2 * _PART
+
+    def _num_slots_for(self, task: SentenceTask) -> int:
+        """The free slots, without those that only short work may take."""
+        is_free_for_all = not self._is_preemptive or task.level <= self._short_level
+        num_kept = 0 if is_free_for_all else self._runner.max_slots // (2 * _PART)
+        return self._runner.num_free_slots - num_kept
 
     @property
-    def _num_short_slots(self) -> int:
-        """Slots that only short work may take."""
-        return self._runner.max_slots // _SHORT_PART if self._is_preemptive else 0
+    def _num_rows(self) -> int:
+        """Rows of the running tasks."""
+        return self._runner.max_rows - self._runner.num_free_rows
 
-    def _is_short(self, task: SentenceTask) -> bool:
-        """Whether a waiting task and the running ones that are as urgent have few rows."""
-        return self._num_rows_to(task.level) + task.num_rows <= self._most_short_rows
-
-    @property
-    def _most_short_rows(self) -> int:
-        return min(_num_rows(self.running.values()), self.batch_rows) // _SHORT_PART
+    def _most_rows(self, is_short_there: bool) -> int:
+        """The rows of a batch, as short work is there or not."""
+        return self.batch_rows if is_short_there else 2 * self.batch_rows
 
     def _num_rows_to(self, level: int) -> int:
         """The rows of the running tasks up to this level."""
         return _num_rows(task for task in self.running.values() if task.level <= level)
 
-    def _short_ones(self, by_level: Sequence[SentenceTask]) -> list[SentenceTask]:
-        """The running tasks of the lowest levels, as long as they have few rows."""
-        short: list[SentenceTask] = []
-        for _, group in itertools.groupby(by_level, key=attrgetter("level")):
-            more = [*short, *group]
-            if _num_rows(more) > self._most_short_rows:
-                break
-            short = more
-        return short
+    @property
+    def _lowest_level(self) -> int:
+        """Of the running tasks."""
+        return min((task.level for task in self.running.values()), default=sys.maxsize)
+
+    @property
+    def _short_level(self) -> int:
+        """Work is short up to this level: two below the highest that runs, and level 0."""
+        return max(0, max((task.level for task in self.running.values()), default=0) - 2)
+
+    def _may_be_alone(self, num_short: int) -> bool:
+        """Whether so many rows of short work may join or step alone."""
+        most = min(self._num_rows, self.batch_rows) // _PART
+        return num_short <= most and self._spare_seconds > 0
 
 
 def _num_rows(tasks: Iterable[SentenceTask]) -> int:

@@ -17,7 +17,7 @@ from model.decoding.sentence import Hypothesis, SourceSentence, Term
 from service.errors import DeadlineExceeded, ServiceError
 
 _SHORT_WORK = 64
-"""Work of the most urgent level; each further level is twice as wide."""
+"""Work of the most urgent level; the next one ends at four times as much, and so on."""
 
 
 @dataclass(frozen=True)
@@ -229,4 +229,4 @@ def expected_work(sentence: SourceSentence) -> int:
 
 def level_of(work: int) -> int:
     """Urgency, 0 first: the logarithm of the work."""
-    return (work // _SHORT_WORK).bit_length()
+    return ((work // _SHORT_WORK).bit_length() + 1) // 2

@@ -273,15 +273,18 @@ class ErrorMessage(BaseModel):
     error: str
     code: str
     retry_after: int | None = None
+    detectedLanguage: dict[Literal["language"], str] | None = None
 
     @classmethod
     def of(cls, error: ServiceError, request_id: RequestId | None) -> Self:
         """`retry_after` is in seconds, for clients of a stream have no header."""
+        detected = error.detected_language
         return cls(
             id=request_id,
             error=printable(str(error)),
             code=error.code,
             retry_after=error.retry_after_seconds,
+            detectedLanguage=None if detected is None else {"language": detected},
         )
 
 

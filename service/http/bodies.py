@@ -15,7 +15,6 @@ from fastapi import Request
 from pydantic_core import from_json
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
-from starlette.requests import ClientDisconnect
 
 from service.errors import (
     BodyTooLarge,
@@ -126,19 +125,19 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
 
 async def _body_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
     """The body's chunks as they arrive. Raises as `read_body`."""
-    size = 0
+    size, has_more = 0, True
     budget: BodyBudget = request.app.state.server.bodies
     with budget.hold(_expected_bytes(request, max_bytes)):
-        try:
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > max_bytes:
-                    raise BodyTooLarge(
-                        f"the body has more than the {max_bytes} bytes that are allowed"
-                    )
-                yield chunk
-        except ClientDisconnect:
-            raise ClientGone("the client disconnected while it sent the body") from None
+        while has_more:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone("the client disconnected while it sent the body")
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size > max_bytes:
+                raise BodyTooLarge(f"the body has more than the {max_bytes} bytes that are allowed")
+            has_more = message.get("more_body", False)
+            yield chunk
 
 
 def _expected_bytes(request: Request, max_bytes: int) -> int:

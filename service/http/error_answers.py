@@ -7,7 +7,6 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 
-from fastapi import FastAPI, Request
 from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
@@ -45,8 +44,6 @@ _NOT_OFFERED = {
 }
 """By path prefix: what clients of the other APIs may ask for; they would repeat a 501."""
 _UNSUPPORTED = re.compile(r"(source|target) language (.+) is not supported;")
-_NO_ID = "none"
-"""The id of a request that failed before it got one."""
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _EXHAUSTED = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
 _logger = logging.getLogger(__name__)
@@ -55,18 +52,22 @@ _logger = logging.getLogger(__name__)
 class ErrorBody(BaseModel):
     """A message for people, a code for programs, and the request's id in the server's log.
 
-    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out.
+    `detail` is there if LibreTranslate's clients expect an `error` that leaves something out,
+    `detectedLanguage` if no model has the language that was detected.
     """
 
     error: str
     code: str
     request_id: str
     detail: str | None = None
+    detectedLanguage: dict[str, str] | None = None
 
 
 def error_response(error: ServiceError, request_id: str, path: str) -> Response:
     """The response to a failed request for `path`."""
     headers = {"WWW-Authenticate": "Bearer"} if error.status == KeyRequired.status else {}
+    if isinstance(error, MethodNotAllowed):  # the router names the methods of one route only
+        headers["Allow"] = ", ".join(error.allowed)
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
     status, body = _render(path, error, request_id)
@@ -86,41 +87,32 @@ def unforeseen(error: Exception, request_id: str) -> ServiceError:
     return error_of(error)
 
 
-def install_error_handlers(app: FastAPI) -> None:
-    """Answer the errors of the router and of the middlewares; RequestMiddleware answers others."""
-
-    async def on_unrouted(request: Request, failure: Exception) -> Response:
-        assert isinstance(failure, HTTPException)
-        path, error = request.scope["path"], _unrouted(request, failure)
-        response = error_response(error, request.state.request_id, path)
-        if isinstance(error, MethodNotAllowed):  # the router names the methods of one route only
-            response.headers["Allow"] = ", ".join(_methods_of(app, request.scope))
-        return response
-
-    async def on_escaped(request: Request, failure: Exception) -> Response:
-        request_id = request.scope.get("state", {}).get("request_id", _NO_ID)
-        return error_response(error_of(failure), request_id, request.scope["path"])
-
-    app.add_exception_handler(HTTPException, on_unrouted)
-    app.add_exception_handler(Exception, on_escaped)
+def as_service_error(failure: Exception, scope: Scope) -> ServiceError | None:
+    """A foreseen failure of a request: an error of the server, or one of the router."""
+    if isinstance(failure, ServiceError):
+        return failure
+    return _unrouted(failure, scope) if isinstance(failure, HTTPException) else None
 
 
-def _unrouted(request: Request, failure: HTTPException) -> ServiceError:
-    what = f"{request.method} {shown(request.scope['path'])}"
+def _unrouted(failure: HTTPException, scope: Scope) -> ServiceError:
+    what = f"{scope['method']} {shown(scope['path'])}"
     for prefix, name in _NOT_OFFERED.items():
-        if request.scope["path"].startswith(prefix):
+        if scope["path"].startswith(prefix):
             return NotOffered(f"{name} are not offered by this server: {what}")
     if failure.status_code == MethodNotAllowed.status:
-        return MethodNotAllowed(f"{what}: method not allowed")
+        return MethodNotAllowed(f"{what}: method not allowed", _methods_of(scope))
     return NotFound(f"{what}: not found")
 
 
-def _methods_of(app: FastAPI, scope: Scope) -> list[str]:
+def _methods_of(scope: Scope) -> list[str]:
     """The methods that the path of the request has."""
     return [
         method
         for method in _METHODS
-        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.routes)
+        if any(
+            route.matches({**scope, "method": method})[0] is Match.FULL
+            for route in scope["app"].routes
+        )
     ]
 
 
@@ -143,6 +135,8 @@ def _render(path: str, error: ServiceError, request_id: str) -> tuple[int, dict[
     if isinstance(error, UnsupportedLanguage) and error.language is not None:
         body["error"] = f"{printable(error.language)} is not supported"  # LibreTranslate's words
         body["detail"] = message
+    if error.detected_language is not None:
+        body["detectedLanguage"] = {"language": error.detected_language}
     return error.status, body
 
 

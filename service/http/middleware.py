@@ -5,26 +5,28 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware hides the client's disconnect
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.errors import ClientGone, NotFound, ServiceError
-from service.http.access.caller import Caller
-from service.http.error_answers import DEEPL, DEEPL_3, error_response, unforeseen
+from service.http.error_answers import (
+    DEEPL,
+    DEEPL_3,
+    as_service_error,
+    error_response,
+    unforeseen,
+)
+from service.http.exchange import Exchange
 from service.http.origins import OriginRule
 from service.http.request_log import REQUEST_ID_HEADER, RequestRecord, request_id_of
 from service.http.state import ServerState
 
-SECURITY_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-)
-"""They tell browsers what they may not do with an answer."""
 _METRICS, _PROBES = "/metrics", "/health"
 
 
@@ -59,29 +61,12 @@ class Paths:
         return method == "POST" and (path in self.keyed or path.startswith(self.keyed_below))
 
 
-class SecurityHeadersMiddleware:
-    """Adds SECURITY_HEADERS to every HTTP answer that does not have its own."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = message.get("headers", ())
-                own = {name.lower() for name, _ in headers}
-                added = [header for header in SECURITY_HEADERS if header[0] not in own]
-                message = {**message, "headers": [*headers, *added]}
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
-
-
 class RequestMiddleware:
     """Gives each request an id, a record and a caller, refuses it before its body is read if the
     server is full or stopping or may not serve it, and answers every error.
 
     `metrics_port`: the port where only the metrics and the probes are served, if they have one.
+    `cors`: what CORSMiddleware lets pages of other origins do; None: nothing.
     """
 
     def __init__(
@@ -91,13 +76,19 @@ class RequestMiddleware:
         paths: Paths,
         origins: OriginRule,
         metrics_port: int | None,
+        cors: Mapping[str, Any] | None,
     ) -> None:
         self._app, self._state = app, state
         self._paths, self._origins, self._metrics_port = paths, origins, metrics_port
+        self._answer: ASGIApp = CORSMiddleware(self._serve, **cors) if cors else self._serve
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self._serve(scope, receive, send)
+            scope["path"] = _tidy(scope["path"])
+            exchange = Exchange(self._record(scope), scope, receive, send)
+            scope.setdefault("state", {}).update(record=exchange.record, exchange=exchange)
+            await self._answer(scope, exchange.receive, exchange.send)
+            await exchange.end()
         elif scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif self._is_at_its_port(scope):
@@ -118,34 +109,20 @@ class RequestMiddleware:
             self._state.request_log.enter(record)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"].startswith("//"):  # the server's address was written with a slash
-            scope["path"] = "/" + scope["path"].lstrip("/")
-        if scope["path"].startswith((DEEPL, DEEPL_3)):  # which takes a slash at the end
-            scope["path"] = scope["path"].rstrip("/")
-        path, record = scope["path"], self._record(scope)
-        extra = {REQUEST_ID_HEADER: record.request_id}
-        state = scope.setdefault("state", {})
-        state.update(record=record, request_id=record.request_id, response_headers=extra)
-        caller: Caller | None = None
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                record.status = message["status"]
-                added = [(name.lower().encode(), value.encode()) for name, value in extra.items()]
-                message["headers"] = [*message["headers"], *added]
-            await send(message)
-
+        exchange: Exchange = scope["state"]["exchange"]
+        path, record, caller = scope["path"], exchange.record, None
+        exchange.added[REQUEST_ID_HEADER] = record.request_id
         try:
             self._check(scope)
             if not self._paths.is_open(path):
-                caller = state["caller"] = self._state.access.caller(scope)
+                caller = scope["state"]["caller"] = self._state.access.caller(scope)
                 may_have_key_in_body = self._paths.may_have_key_in_body(scope["method"], path)
                 await caller.enter(scope, may_have_key_in_body=may_have_key_in_body)
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, receive, send)
         except ClientDisconnect:
             record.status = None
         except Exception as failure:
-            await self._answer_failure(failure, record, scope, receive, send_with_headers)
+            await self._answer_failure(failure, record, scope, receive, send)
         finally:
             if caller is not None:
                 await caller.leave(record.status, has_delivered=record.has_delivered)
@@ -175,10 +152,9 @@ class RequestMiddleware:
         self, failure: Exception, record: RequestRecord, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer an error, unless the answer has begun; log it if no code foresaw it."""
-        if isinstance(failure, ServiceError) and record.status is None:
-            error, is_foreseen = failure, True
-        else:
-            error, is_foreseen = unforeseen(failure, record.request_id), False
+        error = as_service_error(failure, scope) if record.status is None else None
+        is_foreseen = error is not None
+        error = error or unforeseen(failure, record.request_id)
         if record.status is None:
             self._count(error)
             answer = error_response(error, record.request_id, scope["path"])
@@ -197,3 +173,11 @@ class RequestMiddleware:
         if scope["server"][1] == self._metrics_port:
             return path == _METRICS or path.startswith(_PROBES)
         return path != _METRICS
+
+
+def _tidy(path: str) -> str:
+    """Without a second slash at the beginning, which a server's address may end with, and without
+    one at the end of DeepL's paths."""
+    if path.startswith("//"):
+        path = "/" + path.lstrip("/")
+    return path.rstrip("/") if path.startswith((DEEPL, DEEPL_3)) else path

@@ -8,22 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.errors import (
-    BodyTooLarge,
-    DeadlineExceeded,
-    GlossaryExists,
-    HeadTooLarge,
-    InvalidField,
-    InvalidJson,
-    InvalidKey,
-    KeyRequired,
-    LimitExceeded,
-    NotReady,
-    ReplicaLost,
-    ServiceError,
-    UnknownFile,
-    UnsupportedMediaType,
-)
+from service.errors import LimitExceeded, ServiceError
 from service.http.access.caller import GOOGLE_HEADER
 from service.http.bodies import JSON
 from service.http.error_answers import ErrorBody
@@ -34,40 +19,16 @@ from service.translation.job import AUTO
 Schema = dict[str, Any]
 _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
 _TEXTS = ("q", "target_prefix")
-_MEANINGS: dict[int, str] = {
-    InvalidJson.status: "The body cannot be parsed, a field is missing, or the languages or the "
-    "format are not served.",
-    KeyRequired.status: "This server asks for an API key.",
-    InvalidKey.status: "The API key is not valid, or suggestions are switched off.",
-    UnknownFile.status: "There is no such thing.",
-    GlossaryExists.status: "There is such a thing already.",
-    BodyTooLarge.status: "The body, its texts or their number are over a limit.",
-    UnsupportedMediaType.status: "The Content-Type is not allowed.",
-    InvalidField.status: "A field holds what it may not, or fields contradict.",
-    HeadTooLarge.status: "The request line and headers are over a limit.",
-    ServiceError.status: "Something failed here; the request may be tried again.",
-    ReplicaLost.status: "On Ray: the replica was lost.",
-    LimitExceeded.status: "A limit of this client or the quota of its key is reached.",
-    NotReady.status: "The server is full or stopping, a model is not ready, or its machine has too "
-    "little memory or disk.",
-    DeadlineExceeded.status: "The deadline has passed.",
-}
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _AUTHENTICATE = {"WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}}}
-_HEADERS: dict[int, Schema] = {
-    KeyRequired.status: _AUTHENTICATE,
-    **dict.fromkeys((LimitExceeded.status, ReplicaLost.status, NotReady.status), _RETRY_AFTER),
-}
-ANYWHERE = (HeadTooLarge.status, ServiceError.status, NotReady.status)
+_HEADERS: dict[int, Schema] = {401: _AUTHENTICATE, **dict.fromkeys((429, 502, 503), _RETRY_AFTER)}
+ANYWHERE = (431, 500, 503)
 """What any request can get."""
-WITH_ACCESS = (KeyRequired.status, InvalidKey.status, LimitExceeded.status)
+WITH_ACCESS = (401, 403, 429)
 """What requests can get that need a key or count for a limit."""
-WITH_ENGINE = (ReplicaLost.status, DeadlineExceeded.status)
+WITH_ENGINE = (502, 504)
 """What requests can get that need an engine."""
-WITH_BODY = (
-    *(InvalidJson.status, BodyTooLarge.status),
-    *(UnsupportedMediaType.status, InvalidField.status),
-)
+WITH_BODY = (400, 413, 415, 422)
 """What requests can get that have a body."""
 
 
@@ -81,12 +42,21 @@ class Offer:
 
 
 def describe_errors(*statuses: int) -> dict[int | str, Schema]:
-    """The value of FastAPI's `responses`."""
+    """The value of FastAPI's `responses`: what the errors of each status mean."""
     return {
-        status: {"model": ErrorBody, "description": _MEANINGS[status]}
+        status: {"model": ErrorBody, "description": _meaning(status)}
         | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
         for status in statuses
     }
+
+
+def _meaning(status: int) -> str:
+    """Each code of the status, and what it says. LimitExceeded is never sent itself."""
+    kinds = [
+        kind for kind in ServiceError.kinds() if kind.status == status and kind is not LimitExceeded
+    ]
+    told = {kind.code: (kind.__doc__ or "").split("\n\n")[0] for kind in reversed(kinds)}
+    return " ".join(f"`{code}`: {meaning}" for code, meaning in sorted(told.items()))
 
 
 def describe_body(

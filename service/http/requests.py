@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 from fastapi import Request
-from fastapi.routing import APIRoute
-from starlette.responses import Response
 
 from service.errors import InvalidField, shown
 from service.http.bodies import (
@@ -36,13 +34,6 @@ FIELD_TYPES = (JSON, FORM, MULTIPART)
 IGNORED_FIELDS_HEADER = "X-Ignored-Fields"
 _MAX_HEADER_CHARACTERS = 256
 _AND_MORE = "..."
-
-
-class OwnRoute(APIRoute):
-    """A described route whose endpoint reads the request and makes the response itself."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        return self.endpoint
 
 
 @dataclass(frozen=True)
@@ -78,19 +69,15 @@ class RequestFields:
 
 
 async def read_request(
-    request: Request,
-    limits: Limits,
-    model: type[_Model],
-    allowed: Collection[str] = FIELD_TYPES,
+    request: Request, model: type[_Model], allowed: Collection[str] = FIELD_TYPES
 ) -> _Model:
     """Read the request as a model, as `read_fields` and `RequestFields.parse` do."""
-    fields = await read_fields(request, limits, allowed)
+    fields = await read_fields(request, allowed)
     return fields.parse(request, model)
 
 
 async def read_fields(
     request: Request,
-    limits: Limits,
     allowed: Collection[str] = FIELD_TYPES,
     max_form_bytes: int | None = None,
 ) -> RequestFields:
@@ -100,6 +87,7 @@ async def read_fields(
     `allowed`: media types; `max_form_bytes`: of a multipart form, if not as of other bodies. Raises
     a ServiceError.
     """
+    limits: Limits = request.app.state.server.limits
     fields = await _read(request, limits, allowed, max_form_bytes or limits.max_body_bytes)
     values = fields.json if fields.strings is None else fields.strings
     await request.state.caller.identify(key_of_fields(values))
@@ -110,8 +98,10 @@ def key_of_fields(values: object) -> str | None:
     """The API key among the fields of a body or a message. An empty one stands for none."""
     if not isinstance(values, Mapping):
         return None
-    given = (values.get(name) for name in KEY_FIELDS)
-    return next((key for key in given if isinstance(key, str) and key), None)
+    for name in KEY_FIELDS:
+        if isinstance(key := values.get(name), str) and key:
+            return key
+    return None
 
 
 async def _read(
@@ -148,7 +138,7 @@ def _report_ignored(request: Request, names: Iterator[str], known: Iterable[str]
         return
     if _wants_strict_handling(request):
         raise InvalidField(f"unknown field {shown(first)}; known fields: {', '.join(known)}")
-    request.state.response_headers[IGNORED_FIELDS_HEADER] = _listed(first, names)
+    request.state.exchange.added[IGNORED_FIELDS_HEADER] = _listed(first, names)
 
 
 def _listed(first: str, others: Iterable[str]) -> str:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
+from fastapi import FastAPI
+from starlette.types import ASGIApp
 
+from service.http import small_apis
 from service.http.middleware import Paths
-from service.http.openapi import (
-    ANYWHERE,
-    WITH_ACCESS,
-    WITH_ENGINE,
-    Offer,
-    describe_errors,
-    describe_keys,
-)
+from service.http.openapi import Offer, describe_keys
 from service.http.routes import (
     chat,
     deepl,
@@ -27,7 +21,6 @@ from service.http.routes import (
     next_words,
     operation,
     pages,
-    small_apis,
     translate,
     websocket,
 )
@@ -78,7 +71,14 @@ may stand in its query."""
 
 
 class DescribedApp(FastAPI):
-    """An app whose OpenAPI document says how keys are sent, if the server reads keys."""
+    """An app whose OpenAPI document says how keys are sent, if the server reads keys, and whose
+    errors are answered by its own middleware alone."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        app: ASGIApp = self.router
+        for middleware, arguments, options in reversed(self.user_middleware):
+            app = middleware(app, *arguments, **options)
+        return app
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -91,52 +91,27 @@ class DescribedApp(FastAPI):
 
 
 def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> None:
-    """Add every route to the app, and describe the errors that do not depend on its fields.
+    """Add every route to the app.
 
     `has_metrics`: whether /metrics has no port of its own.
     """
     offer = Offer(state.limits, state.dispatcher.languages, list(state.engines))
-    groups: dict[str | None, list[APIRouter]] = {
-        "Translation": [
-            translate.make_router(offer),
-            next_words.make_router(offer),
-            libretranslate.make_detect_router(offer),
-            libretranslate.make_languages_router(),
-        ],
-        "Glossaries": [
-            glossaries.make_router(state.direct_pairs(), is_on=state.glossaries is not None)
-        ],
-        "LibreTranslate": [
-            libretranslate.make_suggest_router(offer, is_on=state.suggested.store is not None),
-            libretranslate.make_page_router(has_spec=app.openapi_url is not None),
-        ],
-        "Operation": [
-            operation.make_health_router(),
-            operation.make_metrics_router(is_described=has_metrics),
-        ],
-        None: [
-            websocket.router,
-            files.router,
-            small_apis.router,
-            chat.router,
-            deepl.router,
-            deepl_glossaries.router,
-            google.router,
-        ],
-    }  # those of None stand outside the document
-    for tag, routers in groups.items():
-        for router in routers:
-            responses = describe_errors(*_common_statuses(router))
-            app.include_router(router, tags=[tag] if tag else None, responses=responses)
-
-
-def _common_statuses(router: APIRouter) -> list[int]:
-    """The statuses of the errors that all routes of a router have."""
-    paths = {route.path for route in router.routes if isinstance(route, APIRoute)}
-    has_access = not any(map(PATHS.is_open, paths))
-    has_engine = paths <= _WORK
-    return [
-        *ANYWHERE,
-        *(WITH_ACCESS if has_access else ()),
-        *(WITH_ENGINE if has_engine else ()),
-    ]
+    for router in (
+        translate.make_router(offer),
+        next_words.make_router(offer),
+        libretranslate.make_detect_router(offer),
+        libretranslate.make_languages_router(),
+        glossaries.make_router(state.direct_pairs(), is_on=state.glossaries is not None),
+        libretranslate.make_suggest_router(offer, is_on=state.suggested.store is not None),
+        libretranslate.make_page_router(has_spec=app.openapi_url is not None),
+        operation.make_health_router(),
+        operation.make_metrics_router(is_described=has_metrics),
+        websocket.router,
+        files.router,
+        small_apis.router,
+        chat.router,
+        deepl.router,
+        deepl_glossaries.router,
+        google.router,
+    ):
+        app.routes.extend(router.routes)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
@@ -111,11 +109,3 @@ def server_state(connection: HTTPConnection) -> ServerState:
     state = connection.app.state.server
     assert isinstance(state, ServerState)
     return state
-
-
-async def _server_state(connection: HTTPConnection) -> ServerState:
-    """Async, because FastAPI runs plain functions in a thread pool."""
-    return server_state(connection)
-
-
-StateDep = Annotated[ServerState, Depends(_server_state)]

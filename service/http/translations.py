@@ -12,9 +12,10 @@ from fastapi import Request
 from service.errors import ClientGone, DocumentTooLarge, MissingField
 from service.http.bodies import MULTIPART, SentFile
 from service.http.file_store import StoredFile
+from service.http.limits import Limits
 from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
-from service.http.state import ServerState
+from service.http.state import server_state
 from service.translation.documents.formats import format_of
 from service.translation.files import FileJob
 from service.translation.results import TranslationResult
@@ -26,29 +27,27 @@ _T = TypeVar("_T")
 
 
 async def translate_texts(
-    request: Request,
-    state: ServerState,
-    wanted: TranslateRequest,
-    num_characters: int | None = None,
+    request: Request, wanted: TranslateRequest, num_characters: int | None = None
 ) -> list[TranslationResult]:
     """Translate unless the client disconnects; store the results in the request's record.
 
     `num_characters`: see `ServerState.admit`. Raises a ServiceError.
     """
+    state = server_state(request)
     job = await state.admit(request.state.caller, wanted, num_characters)
     translations = await until_disconnected(request, state.suggested.translate(job))
     request.state.record.translations = translations
     return translations
 
 
-async def read_upload(request: Request, state: ServerState) -> RequestFields:
+async def read_upload(request: Request) -> RequestFields:
     """The fields of a multipart form whose file may be larger than other bodies."""
-    limits = state.limits
+    limits = server_state(request).limits
     most = max(limits.max_body_bytes, limits.max_document_bytes + _FORM_BYTES)
-    return await read_fields(request, limits, (MULTIPART,), most)
+    return await read_fields(request, (MULTIPART,), most)
 
 
-def sent_file(state: ServerState, fields: RequestFields, given_name: str | None = None) -> SentFile:
+def sent_file(limits: Limits, fields: RequestFields, given_name: str | None = None) -> SentFile:
     """The file in the field `file`; `given_name` replaces its own name.
 
     Raises MissingField, UnsupportedFile or DocumentTooLarge.
@@ -58,7 +57,7 @@ def sent_file(state: ServerState, fields: RequestFields, given_name: str | None 
         raise MissingField("Invalid request: missing file parameter")
     file = SentFile(given_name or file.name, file.content)
     format_of(file.name)
-    most = state.limits.max_document_bytes
+    most = limits.max_document_bytes
     if len(file.content) > most:
         raise DocumentTooLarge(
             f"the file has {len(file.content)} bytes, at most {most} are allowed"
@@ -67,26 +66,23 @@ def sent_file(state: ServerState, fields: RequestFields, given_name: str | None 
 
 
 async def translate_upload(
-    request: Request,
-    state: ServerState,
-    file: SentFile,
-    wanted: TranslateRequest,
-    *,
-    replaces: bool = False,
-) -> tuple[str, StoredFile]:
-    """Translate a file unless the client disconnects, and store it -> (its stored name, the file).
+    request: Request, file: SentFile, wanted: TranslateRequest, *, replaces: bool = False
+) -> tuple[str, StoredFile, str]:
+    """Translate a file unless the client disconnects, and store it -> (its stored name, the file,
+    the language of its source).
 
     `wanted`: languages and options, without texts. The caller is charged for the texts of the file.
     Raises a ServiceError.
     """
-    caller = request.state.caller
+    state, caller = server_state(request), request.state.caller
     job = await state.admit(caller, wanted, num_characters=0)
     work = FileJob(file.name, file.content, job, replaces, caller.name)
     translation = state.file_translator.translate(work, on_counted=caller.charge)
     done = await until_disconnected(request, translation)
     name = _download_name(file.name, job.target, done.format.suffix)
     media_type, owner = done.format.media_type, caller.owner.id
-    return state.files.add(done.content, done.num_characters, name, media_type, owner)
+    stored = state.files.add(done.content, done.num_characters, name, media_type, owner)
+    return *stored, done.source
 
 
 def _download_name(name: str, target: str, suffix: str) -> str:

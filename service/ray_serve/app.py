@@ -19,7 +19,6 @@ from ray.serve.exceptions import RayServeException
 
 from service.app import build_document, create_app
 from service.errors import Overloaded
-from service.http.routes.operation import own_metrics
 from service.loading import load_models
 from service.observability.logs import configure_logs
 from service.ray_serve.draining import DrainingWebsockets
@@ -45,7 +44,7 @@ class Replica:
         configure_logs(self._settings.log_level, self._settings.log_format)
         self._server = create_app(self._settings, load_models(self._settings))
         build_document(self._server)
-        self._server.dependency_overrides[own_metrics] = self._metrics_of_all
+        self._server.state.gather_metrics = self._metrics_of_all
         self._server.add_middleware(DrainingWebsockets, is_leaving=self._is_leaving)
         self._checked = time.monotonic()
         self._watching = asyncio.create_task(self._leave_in_time())

@@ -16,18 +16,22 @@ from service.engine.sentence_task import SentenceOutcome
 from service.translation.alignment import AlignmentLink, link_words, links_of_alternative
 from service.translation.checks.differences import (
     Check,
+    check_omitted,
     check_sentence,
     check_terms,
 )
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.checks.omissions import omitted
 from service.translation.confidence import SentenceConfidence, rate
 from service.translation.language.segmentation import has_digits
 from service.translation.placeholders import occurs
 from service.translation.preparation import Preparation
 from service.translation.results import Faults, SentenceResult, TranslationResult
+from service.translation.text.capitals import like
 from service.translation.text.carriers import MarkedText
 from service.translation.text.document import Document, Sentence
 from service.translation.text.rendering import read, read_links, render
+from service.translation.text.terms import lacks, place_terms
 
 
 class Assembly:
@@ -60,14 +64,15 @@ class Assembly:
         of a failed sentence."""
         for sentence, outcome in zip(sentences, outcomes, strict=True):
             result = self._results[sentence] = self._read(sentence, outcome)
-            if any(result.faults) and self._preparation.prepare_again(sentence, result.faults):
+            is_open = any(result.faults) or sentence.is_title
+            if is_open and self._preparation.prepare_again(sentence, result.faults):
                 self.lost.append(sentence)
 
     def read_again(self, outcomes: Sequence[SentenceOutcome]) -> None:
         """Read those that lost something, and keep the better translation of each."""
         for sentence, outcome in zip(self.lost, outcomes, strict=True):
             results = self._results[sentence], self._read(sentence, outcome, is_again=True)
-            self._results[sentence] = min(results, key=lambda result: result.faults)
+            self._results[sentence] = min(results, key=_doubts)
         self.lost = []
 
     def results(self) -> list[TranslationResult]:
@@ -112,10 +117,10 @@ class Assembly:
         versions = list(self._versions(sentence, hypotheses))
         ranks = list(range(len(hypotheses)))
         if is_again:
-            ranks.sort(key=lambda rank: _faults(sentence, versions[rank]))
+            ranks.sort(key=lambda rank: self._faults(sentence, versions[rank]))
         first, job = ranks[0], self.work.job
         best, version = hypotheses[first], versions[first]
-        faults = _faults(sentence, version)
+        faults = self._faults(sentence, version)
         version = version or self._completed(sentence, best)
         others = (versions[rank] for rank in ranks[1 : self.work.options.n_best])
         return SentenceResult(
@@ -148,12 +153,24 @@ class Assembly:
             version = self._restored(sentence, target, links)
             yield None if version is None or _has_more(sentence, version.text) else version
 
+    def _faults(self, sentence: Sentence, version: MarkedText | None) -> Faults:
+        if version is None:
+            return True, 0
+        num_lost = len(lacks(sentence.terms, version.text, self.work.target))
+        return False, 2 * num_lost + _num_wrong(sentence.text, version.text)
+
     def _restored(
         self, sentence: Sentence, target: str, links: Sequence[AlignmentLink]
     ) -> MarkedText | None:
-        if sentence.carriers is None:
-            return MarkedText(target, (), links)
-        return sentence.carriers.restore(target, links, self.work.source, self.work.target)
+        version: MarkedText | None = MarkedText(target, (), links)
+        if sentence.carriers is not None:
+            version = sentence.carriers.restore(target, links, self.work.source, self.work.target)
+        if version is None or sentence.source is None:
+            return None
+        if sentence.is_small:
+            version = version._replace(text=like(version.text, sentence.text))
+        begin = len(self._tokenizer.decode(sentence.source.prefix)) if self.work.job.prefixes else 0
+        return place_terms(sentence.marked, sentence.terms, version, self.work.target, begin)
 
     def _completed(self, sentence: Sentence, best: Hypothesis) -> MarkedText:
         """The translation with each kept string once."""
@@ -188,7 +205,9 @@ class Assembly:
     ) -> SentenceConfidence | None:
         """The confidence of a sentence that reads as the network wrote it; None if the pair is not
         calibrated."""
-        if self._calibration is None or sentence.carriers or sentence.is_in_capitals:
+        written = self._tokenizer.decode(best.ids)
+        is_as_written = version.text.casefold() == written.casefold()
+        if self._calibration is None or sentence.is_in_capitals or not is_as_written:
             return None
         return rate(
             self._calibration,
@@ -209,29 +228,20 @@ class Assembly:
             ("".join(tags), render(sentence, version, attributes) if tags else ""),
             is_complete=best.finish_reason == "stop",
         )
-        return [*found, *self._lost_terms(sentence, target)]
-
-    def _lost_terms(self, sentence: Sentence, target: str) -> list[Check]:
-        """One check if the translation lacks terms of the glossary that stand in the sentence."""
-        glossary = self.work.job.glossary
-        if glossary is None:
-            return []
-        matcher = glossary.matcher(self.work.source)
-        matches = matcher.find(sentence.text, ignores_case=sentence.is_in_capitals)
-        entries = [match.entry for match in matches]
-        sources, targets = [one.source for one in entries], [one.target for one in entries]
-        lost = check_terms(sources, targets, target)
-        return [lost] if lost else []
+        lost = lacks(sentence.terms, target, self.work.target)
+        words = omitted(sentence.text, version.links, self.work.source)
+        more = check_terms(lost), check_omitted(words)
+        return [*found, *(check for check in more if check)]
 
 
 def _untranslated(sentence: Sentence) -> MarkedText:
     return MarkedText(sentence.text, range(len(sentence.kept)))
 
 
-def _faults(sentence: Sentence, version: MarkedText | None) -> Faults:
-    if version is None:
-        return True, 0
-    return False, _num_wrong(sentence.text, version.text)
+def _doubts(result: SentenceResult) -> tuple[Faults, float]:
+    """The faults of a translation, and how unsure the network is of a title's."""
+    log_probs = result.best.log_probs if result.sentence.is_small else ()
+    return result.faults, -sum(log_probs) / max(1, len(log_probs))
 
 
 def _num_wrong(source: str, target: str) -> int:

@@ -41,11 +41,13 @@ class FileJob:
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """A file's translation, and the number of characters of its source's texts."""
+    """A file's translation, the number of characters of its source's texts, and the language that
+    they are in, or "auto" without texts."""
 
     content: bytes
     format: FileFormat
     num_characters: int
+    source: str
 
 
 class FileTranslator:
@@ -78,7 +80,7 @@ class FileTranslator:
                 await on_counted(run.num_characters)
             translations = await run.translate(self._num_parts)
             content = await self._processes.write(work.client, document, translations)
-        return TranslatedFile(content, file_format, run.num_characters)
+        return TranslatedFile(content, file_format, run.num_characters, run.source)
 
     @contextlib.contextmanager
     def _place(self, client: str) -> Iterator[None]:
@@ -120,11 +122,13 @@ class _FileRun:
         self._parts, self._on_progress = parts or [Part("text", True, [])], on_progress
         self.num_characters = sum(map(_num_characters, parts))
         self._num_done = 0
+        self.source = job.source
 
     async def translate(self, num_at_once: int) -> Sequence[str]:
         """The translations of all texts. The first part asks for room; later ones go on with it.
         The first failure cancels the others."""
-        job = dataclasses.replace(self._job, source=await self._source())
+        self.source = await self._source()
+        job = dataclasses.replace(self._job, source=self.source)
         places = asyncio.Semaphore(num_at_once)
 
         async def translate_in_turn(part: Part) -> Sequence[str]:

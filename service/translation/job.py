@@ -78,6 +78,6 @@ class ModelJob:
         return None if self.ends_seconds is None else max(0.0, self.ends_seconds - time.monotonic())
 
     @property
-    def mends_numbers(self) -> bool:
-        """Whether a sentence that lost a number is translated once more."""
+    def can_repeat(self) -> bool:
+        """Whether a sentence may be translated once more, for its numbers, terms or capitals."""
         return not (self.job.prefixes or self.job.inspection)

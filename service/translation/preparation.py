@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import regex
 
-from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from service.engine.interfaces import SourceEncoder, Tokenizer
 from service.errors import InvalidField
-from service.translation.glossary import GlossaryEntry, GlossaryMatcher
+from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob, TextFormat
 from service.translation.language.segmentation import Piece, cut_text, is_spaced
 from service.translation.markup.elements import is_html
@@ -23,16 +22,20 @@ from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart, visible_text
 from service.translation.placeholders import KeptStrings, Span, find_kept
 from service.translation.results import Faults
-from service.translation.term_spelling import TermSpeller
 from service.translation.text.amounts import Amount, find_amounts
-from service.translation.text.capitals import in_sentence_case, is_in_capitals
+from service.translation.text.capitals import in_sentence_case, is_in_capitals, is_title
 from service.translation.text.carriers import Carriers, carry, most_carriers
 from service.translation.text.document import Document, FlowCutter, Sentence
+from service.translation.text.terms import spelled
 from service.translation.text.unspelled import find_unspelled, is_spellable
 
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"\p{Sc}")
 _SAMPLE = 2000
+_UNLIMITED = 10**9
+_NOUNS_IN_CAPITALS = frozenset({"de"})
+_LEAST_BEAM = 8
+"""Hypotheses of a second translation, at least, of which the best by its faults counts."""
 
 
 class Limits(NamedTuple):
@@ -56,47 +59,54 @@ class Preparation:
 
         `prepare` also checks them against the texts.
         """
-        self._bounds.require_possible(self.tokenizer.encode_target_batch(self.work.job.prefixes))
+        beginnings = self.tokenizer.encode_target_batch(self.work.job.prefixes)
+        self._require_room(beginnings, [_UNLIMITED] * max(1, len(beginnings)))
 
     def prepare(self, *, is_streamed: bool = False) -> list[Document]:
         """Take apart and tokenise the texts; raises InvalidField if a prefix does not fit."""
         documents = [self._parse(text) for text in self.work.texts]
         sentences = [sentence for document in documents for sentence in document.sentences]
         for sentence in sentences:
+            sentence.is_title = self._asks_titles_again and is_title(sentence.text)
             sentence.carriers = self._carry(sentence.marked)
+            if self._matcher:
+                is_in_caps = sentence.is_in_capitals
+                sentence.terms = self._matcher.find(sentence.marked, ignores_case=is_in_caps)
         sources = [self._encoder.ids(sentence.carried) for sentence in sentences]
+        is_asked = self.work.job.is_aligned or self.work.job.is_checked
         for sentence, ids, prefix in zip(sentences, sources, self._prefixes(sources), strict=True):
-            is_aligned = self.work.job.is_aligned or bool(sentence.tags)
-            source = SourceSentence(ids, self.work.options, is_streamed, prefix, is_aligned)
-            sentence.source = self._with_terms(sentence, source)
+            is_aligned = is_asked or bool(sentence.tags or sentence.terms)
+            options = self.work.options
+            sentence.source = SourceSentence(ids, options, is_streamed, prefix, is_aligned)
         return documents
 
     def prepare_again(self, sentence: Sentence, faults: Faults) -> bool:
-        """Prepare a sentence whose translation has these faults once more: numbers have carriers
-        too, and the translation must have every carrier. False if that cannot be done; what a
-        stream sends as it comes stays."""
+        """Prepare a sentence whose translation has these faults once more: numbers and terms have
+        carriers too, and a title without faults is in small letters. False if that cannot be done;
+        what a stream sends as it comes stays."""
         assert sentence.source is not None
         has_lost, _ = faults
-        if sentence.source.is_streamed and not has_lost:
+        if sentence.is_title and not any(faults):
+            sentence.is_small = True
+            ids = self._encoder.ids(sentence.carried)
+            sentence.source = dataclasses.replace(sentence.source, ids=ids, is_streamed=False)
+            return True
+        if sentence.source.is_streamed and sentence.is_plain:
             return False
         carriers = self._carry_amounts(sentence)
         if carriers is None and has_lost:
             carriers = self._carry(sentence.marked)
         if carriers is None:
             return False
-        source = dataclasses.replace(
+        beam_size = max(self.work.options.beam_size, min(_LEAST_BEAM, self._limits.beam_size))
+        sentence.source = dataclasses.replace(
             sentence.source,
             ids=self._encoder.ids(carriers.text),
-            options=dataclasses.replace(self.work.options, sampling=False),
+            options=dataclasses.replace(
+                self.work.options, sampling=False, beam_size=beam_size, n_best=beam_size
+            ),
             is_streamed=False,
         )
-        required = [GlossaryEntry(one, one, case_sensitive=True) for one in carriers.spellings]
-        try:
-            source = self._with_terms(sentence, source, required)
-        except InvalidField:  # the carriers do not fit into max_length
-            return False
-        options = dataclasses.replace(source.options, n_best=source.options.beam_size)
-        sentence.source = dataclasses.replace(source, options=options)
         sentence.carriers = carriers
         return True
 
@@ -143,42 +153,31 @@ class Preparation:
     def _carry(self, text: str, amounts: Sequence[Amount] = ()) -> Carriers | None:
         return carry(text, self.work.source, self.tokenizer.reserved, amounts)
 
+    @functools.cached_property
+    def _asks_titles_again(self) -> bool:
+        """Capitals say nothing of a single word, unless nouns have them."""
+        work = self.work
+        return (
+            work.can_repeat and not work.options.sampling and work.source not in _NOUNS_IN_CAPITALS
+        )
+
     def _carry_amounts(self, sentence: Sentence) -> Carriers | None:
-        """Carriers also for the numbers; None if these are more than the network tells apart or
-        takes, or must not be carried."""
-        if not (self.tokenizer.reserved and self.work.mends_numbers):
+        """Carriers also for the numbers and terms; None if these are more than the network tells
+        apart or takes, or must not be carried."""
+        if not (self.tokenizer.reserved and self.work.can_repeat):
             return None
+        terms = [Amount(one.start, one.end, spelled(one)) for one in sentence.terms]
         found = find_amounts(sentence.text, self.work.source, self.work.target)
-        carriers = self._carry(sentence.marked, list(_with_signs(sentence, found)))
+        numbers = (n for n in _with_signs(sentence, found) if not _overlaps(n, terms))
+        carriers = self._carry(sentence.marked, sorted([*terms, *numbers]))
         if carriers is None or self._encoder.count(carriers.text) > self._limits.source_tokens:
             return None
         return carriers
-
-    def _with_terms(
-        self, sentence: Sentence, source: SourceSentence, required: Sequence[GlossaryEntry] = ()
-    ) -> SourceSentence:
-        """The sentence with the terms of the job's glossary that stand in it, and those
-        `required`."""
-        found = (
-            self._matcher.find(sentence.marked, ignores_case=sentence.is_in_capitals)
-            if self._matcher
-            else ()
-        )
-        entries = [*(match.entry for match in found), *required]
-        if not entries:
-            return source
-        start = self.tokenizer.target_start(self.work.target)
-        return self._speller.add(source, entries, has_prefix=len(source.prefix) > len(start))
 
     @functools.cached_property
     def _matcher(self) -> GlossaryMatcher | None:
         glossary = self.work.job.glossary
         return glossary.matcher(self.work.source) if glossary else None
-
-    @functools.cached_property
-    def _speller(self) -> TermSpeller:
-        _, target_tokens, beam_size = self._limits
-        return TermSpeller(self.tokenizer, self.work.target, target_tokens, beam_size)
 
     def _prefixes(self, sources: Sequence[Sequence[int]]) -> Sequence[tuple[int, ...]]:
         """The target ids that each sentence's translation begins with."""
@@ -188,69 +187,41 @@ class Preparation:
                 f"target_prefix has {len(prefixes)} beginnings for {len(sources)} sentences"
             )
         beginnings = self.tokenizer.encode_target_batch(prefixes)
-        self._bounds.require_fitting(beginnings, [len(ids) for ids in sources])
+        self._require_room(beginnings, [len(ids) for ids in sources])
         start = self.tokenizer.target_start(self.work.target)
         without = [tuple(start)] * (len(sources) - len(beginnings))
         return [*((*start, *ids) for ids in beginnings), *without]
 
-    @functools.cached_property
-    def _bounds(self) -> _PrefixBounds:
-        tags = self.tokenizer.target_start(self.work.target)
-        return _PrefixBounds(self.work.options, self._limits.target_tokens, tags)
-
-
-class _PrefixBounds:
-    """The bound on the prefixes of one model's translations, in tokens.
-
-    The bound is the least of `most`, the server's limit, and the options' `max_length`, or without
-    that their limit for the source's length. A prefix must have fewer tokens, so that the end
-    token fits too; `tags` are the language tokens that the model puts before it.
-    """
-
-    def __init__(self, options: DecodingOptions, most: int, tags: Sequence[int]) -> None:
-        self._options, self._most, self._num_tags = options, most, len(tags)
-
-    def require_possible(self, beginnings: Sequence[Sequence[int]]) -> None:
-        """Raise InvalidField if a prefix does not fit for any source length."""
-        limit = min(self._options.max_length or self._most, self._most)
-        for place, ids in enumerate(beginnings or [()]):
-            self._require(len(ids), limit, _where(place, beginnings))
-
-    def require_fitting(
-        self, beginnings: Sequence[Sequence[int]], source_lengths: Sequence[int]
+    def _require_room(
+        self, beginnings: Sequence[Sequence[int]], source_lengths: Iterable[int]
     ) -> None:
-        """Raise InvalidField if a prefix does not fit its source.
-
-        `source_lengths` are in tokens, tags included; the last sources may have no prefix.
-        """
+        """Raise InvalidField unless each prefix has fewer tokens than its translation may have, so
+        that the end token fits too. Lengths are in tokens; the last sources may have no prefix."""
+        options, most = self.work.options, self._limits.target_tokens
+        bounds = {
+            most: f"{most} tokens",
+            options.max_length: f"max_length ({options.max_length}) tokens",
+        }
+        num_tags = len(self.tokenizer.target_start(self.work.target))
         for place, length in enumerate(source_lengths):
-            limit = min(self._options.target_limit(length), self._most)
+            limit = min(options.target_limit(length), most)
             num_tokens = len(beginnings[place]) if place < len(beginnings) else 0
-            self._require(num_tokens, limit, _where(place, beginnings))
+            if num_tags + num_tokens >= limit:
+                where = f" for sentence {place + 1}" if num_tokens and len(beginnings) > 1 else ""
+                raise InvalidField(_no_room(num_tokens, limit, num_tags, bounds) + where)
 
-    def _require(self, num_tokens: int, limit: int, where: str) -> None:
-        if self._num_tags + num_tokens < limit:
-            return
-        if num_tokens == 0:
-            raise InvalidField(
-                f"max_length must be at least {self._num_tags + 1}, with room for the language tag "
-                f"that a translation begins with, got {limit}"
-            )
-        tag = f" (the language tag takes {self._num_tags})" if self._num_tags else ""
-        raise InvalidField(
-            f"target_prefix must have less than {self._named(limit)}{tag}, got {num_tokens}{where}"
+
+def _no_room(num_tokens: int, limit: int, num_tags: int, bounds: Mapping[int | None, str]) -> str:
+    """Says that a prefix does not fit. `bounds`: the names of the limits that do not depend on the
+    source; `num_tags`: the language tokens that the model puts before the prefix."""
+    if num_tokens == 0:
+        return (
+            f"max_length must be at least {num_tags + 1}, with room for the language tag that a "
+            f"translation begins with, got {limit}"
         )
-
-    def _named(self, limit: int) -> str:
-        if limit == self._options.max_length:
-            return f"max_length ({limit}) tokens"
-        if limit == self._most:
-            return f"{limit} tokens"
-        return f"{limit} tokens for so short a sentence unless max_length allows more"
-
-
-def _where(place: int, beginnings: Sequence[Sequence[int]]) -> str:
-    return f" for sentence {place + 1}" if len(beginnings) > 1 else ""
+    short = f"{limit} tokens for so short a sentence unless max_length allows more"
+    tag = f" (the language tag takes {num_tags})" if num_tags else ""
+    return f"target_prefix must have less than {bounds.get(limit, short)}{tag}, got {num_tokens}"
 
 
 def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amount]:
@@ -264,6 +235,10 @@ def _with_signs(sentence: Sentence, amounts: Iterable[Amount]) -> Iterator[Amoun
             end, target = after.end(), target + after.group()
         yield Amount(start, end, target)
         last = end
+
+
+def _overlaps(amount: Amount, others: Iterable[Amount]) -> bool:
+    return any(other.start < amount.end and amount.start < other.end for other in others)
 
 
 def _is_currency(sentence: Sentence, offset: int) -> bool:

@@ -87,6 +87,7 @@ def unsupported_source(code: str | None, known: Iterable[str]) -> UnsupportedLan
     return UnsupportedLanguage(
         f"the text seems to be in {code}, which is not supported; supported: {', '.join(known)}",
         code,
+        is_detected=True,
     )
 
 

@@ -1,18 +1,11 @@
 // Requests to this server, with the API key if one was given.
 
-const KEY = "dragoman.key";
+import { load, save } from "./storage.js";
+
 const ABOUT_KEYS = ["key_required", "invalid_key"];
-let key = restored();
+let key = String(load("key", "", "sessionStorage"));
 /** @type {(code: string) => void} */
 let refused = () => {};
-
-function restored() {
-  try {
-    return sessionStorage.getItem(KEY) ?? "";
-  } catch {
-    return "";
-  }
-}
 
 /**
  * Keeps an API key until the browser's tab is closed.
@@ -20,12 +13,7 @@ function restored() {
  */
 export function setKey(value) {
   key = value;
-  try {
-    if (value) sessionStorage.setItem(KEY, value);
-    else sessionStorage.removeItem(KEY);
-  } catch {
-    // Without storage the key is kept until the page is left.
-  }
+  save("key", value, "sessionStorage");
 }
 
 /** The field of a request that has the key; nothing without one. */

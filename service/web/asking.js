@@ -9,7 +9,8 @@ import { save } from "./storage.js";
 
 /**
  * @typedef {import("./messages.js").Fields} Fields
- * @typedef {{max_characters: number, max_body_bytes: number, max_beam_size: number}} Limits
+ * @typedef {{max_characters: number, max_body_bytes: number, max_beam_size: number, direct: [string, string][]}} Limits
+ *   direct: the pairs that one model has
  * @typedef {{
  *   source: import("./source.js").Source,
  *   languages: import("./languages.js").Languages,
@@ -26,11 +27,13 @@ const LEAST_PAUSE_MILLISECONDS = 80;
 const MOST_PAUSE_MILLISECONDS = 1000;
 const CHARACTERS_PER_MILLISECOND = 15;
 const COMPOSING_MILLISECONDS = 700;
+// A long line that ends within a sentence, as in e-mails.
+const WRAPPED = /^.{39,119}[\p{L}\p{N},]\n\p{Ll}|^.{19,59}[\p{Script=Han}，、]\n\p{Script=Han}/mu;
 const MESSAGE_BYTES = 2000; // of a request's other fields
 
 export class Asking {
   /** @type {Limits} */
-  limits = { max_characters: 20_000, max_body_bytes: 1_048_576, max_beam_size: 16 };
+  limits = { max_characters: 20_000, max_body_bytes: 1_048_576, max_beam_size: 16, direct: [] };
   #parts;
   #isComposing = false;
   /** @type {string[]} how the sentences must begin, because someone chose a word there */
@@ -49,13 +52,23 @@ export class Asking {
   /** The fields of a request. @returns {Fields} */
   get fields() {
     const { source, languages, options } = this.#parts;
+    const from = languages.spoken || languages.from, { to } = languages;
     return {
       ...source.fields,
-      ...{ source: languages.from, target: languages.to },
+      ...{ source: languages.from, target: to },
       ...options.chosen,
-      ...(options.isSampling ? {} : glossaryField(languages.spoken || languages.from, languages.to)),
+      ...(options.isSampling || !this.takesGlossary(from, to) ? {} : glossaryField(from, to)),
       ...(this.#beginnings.length ? { target_prefix: this.#beginnings } : {}),
     };
+  }
+
+  /**
+   * Whether a glossary can be used: one model must have the pair.
+   * @param {string} from
+   * @param {string} to
+   */
+  takesGlossary(from, to) {
+    return this.limits.direct.some((pair) => pair[0] === from && pair[1] === to);
   }
 
   get #pause() {
@@ -80,7 +93,7 @@ export class Asking {
   changeLanguages() {
     const { languages, translation } = this.#parts;
     this.#beginnings = [];
-    save("languages", [languages.from, languages.to]);
+    save("languages", [languages.from, languages.chosen]);
     if (languages.from !== AUTO) translation.showDetected(null);
     translation.speak();
     this.#parts.changed();
@@ -114,12 +127,13 @@ export class Asking {
   }
 
   #count() {
-    const length = this.#parts.source.length, most = this.limits.max_characters;
+    const { source } = this.#parts, { length } = source, most = this.limits.max_characters;
     const count = byId("count", HTMLElement);
     count.textContent = t("count", { count: number(length), most: number(most) });
     count.classList.toggle("is-over", length > most);
     count.hidden = !length;
     byId("clear", HTMLButtonElement).hidden = !length;
+    byId("join", HTMLButtonElement).hidden = Boolean(source.rich) || !WRAPPED.test(source.text);
     byId("share", HTMLButtonElement).disabled = !length;
     document.body.classList.toggle("is-long", length > LONG_TEXT);
   }

@@ -25,8 +25,13 @@ export function wireButtons({ source, pane, languages, translation, asking, sess
     asking.change();
     source.focus();
   });
+  onClick("join", () => {
+    source.text = joined(source.text);
+    asking.change();
+    source.focus();
+  });
   onClick("swap", () => {
-    const text = translation.answer?.translatedText;
+    const text = translation.isStale ? "" : translation.answer?.translatedText;
     languages.choose(languages.to, languages.spoken);
     if (text && source.rich) source.rich.html = text;
     else if (text) source.text = text;
@@ -44,5 +49,16 @@ export function wireButtons({ source, pane, languages, translation, asking, sess
   byId("source", HTMLElement).addEventListener("focus", () => session.warm());
   byId("source", HTMLElement).addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) asking.translate();
+  });
+}
+
+/**
+ * A text without the breaks after long lines. Lists and quotations keep their lines.
+ * @param {string} text
+ */
+function joined(text) {
+  return text.replace(/^(.{39,}|\p{Script=Han}.{18,})\n(?![-*•>|#]|\d+[.)])(?=(\S))/gmu, (_, line, after) => {
+    const ended = line.trimEnd();
+    return /[\p{Script=Han}，、]/u.test(ended.slice(-1) + after) ? ended : `${ended} `;
   });
 }

@@ -11,6 +11,8 @@ import { part, whenLoaded } from "./lazy.js";
  * @typedef {{
  *   source: import("./source.js").Source,
  *   status: import("./status.js").Status,
+ *   languages: import("./languages.js").Languages,
+ *   takesGlossary(from: string, to: string): boolean,
  *   pair(): {from: string, to: string},
  *   hop(): {from: string, to: string},
  *   sentence(word: Word): {sentence: Sentence, index: number} | null,

@@ -37,6 +37,9 @@ export function nameOf(code, otherwise = code) {
   }
 }
 
+const SURE_PERCENT = 96;
+const TELLING = /\p{L}{4}|(?!\p{Script=Latin})\p{L}/u; // less is written alike in many languages
+
 /** The two menus. */
 export class Languages {
   #from = byId("from", HTMLSelectElement);
@@ -46,14 +49,17 @@ export class Languages {
   #all = [];
   /** What `auto` found last. */
   detected = "";
-  /** Whether people have chosen the target. */
+  /** What `auto` found last and was sure of. */
+  #own = "";
+  /** The target that people chose, or the language of the page. */
+  #wanted = "";
   #isChosen = false;
 
   /** @param {() => void} changed */
   constructor(changed) {
     for (const menu of [this.#from, this.#to]) {
       menu.addEventListener("change", () => {
-        this.#isChosen ||= menu === this.#to;
+        if (menu === this.#to) [this.#wanted, this.#isChosen] = [this.to, true];
         this.#update();
         changed();
       });
@@ -66,6 +72,11 @@ export class Languages {
 
   get to() {
     return this.#to.value;
+  }
+
+  /** The target that people chose; "" if they did not. */
+  get chosen() {
+    return this.#isChosen ? this.#wanted : "";
   }
 
   /** The language of the source text, as far as it is known. */
@@ -86,12 +97,11 @@ export class Languages {
    * @param {boolean} isChosen whether people have chosen the target
    */
   fill(all, from, to, isChosen) {
-    this.#isChosen = isChosen;
+    [this.#wanted, this.#isChosen] = [to, isChosen];
     this.#all = all.filter((language) => language.targets.length);
     const sources = this.#all.map((l) => make("option", { value: l.code }, nameOf(l.code, l.name)));
     this.#from.replaceChildren(make("option", { value: AUTO }, t("detect")), ...sources);
     this.#from.value = this.#all.some((l) => l.code === from) ? from : AUTO;
-    this.#to.replaceChildren(make("option", { value: to }, to));
     this.#update();
   }
 
@@ -101,37 +111,47 @@ export class Languages {
    * @param {string} to
    */
   choose(from, to) {
-    this.detected = "";
+    this.detected = this.#own = "";
     this.fill(this.#all, from, to, true);
   }
 
   /**
-   * Notes what `auto` found.
-   * @param {string} code
+   * Notes what `auto` found in a text; returns whether that changes the target. A guess from a few
+   * letters does not.
+   * @param {string} code "" if there is no text
+   * @param {number} [percent] how sure the server is
+   * @param {string} [text]
    */
-  found(code) {
+  found(code, percent = 0, text = "") {
+    const before = this.to;
     this.detected = code;
-    this.#swap.disabled = !this.canSwap;
+    if (!code || (percent >= SURE_PERCENT && TELLING.test(text))) this.#own = code;
+    this.#settle();
+    return this.to !== before;
   }
 
   /**
-   * Takes another target than the text's own language, unless people chose it. Returns whether it
-   * did.
+   * The target for a text that is in the wanted language already; "" if people chose that.
+   * @param {string} own
    */
-  avoidOwn() {
-    const other = this.#targetsOf(this.detected)[0];
-    if (this.#isChosen || this.detected !== this.to || !other) return false;
-    this.#to.value = other;
-    return this.to === other;
+  insteadOf(own) {
+    const others = this.#isChosen ? [] : this.#targetsOf(own);
+    return others.includes("en") ? "en" : (others[0] ?? "");
   }
 
   #update() {
     const names = new Map(this.#all.map((l) => [l.code, l.name]));
-    const wanted = this.to;
-    const targets = this.#targetsOf(this.from);
-    const options = targets.map((c) => make("option", { value: c }, nameOf(c, names.get(c))));
+    const options = this.#targetsOf(this.from).map((c) => make("option", { value: c }, nameOf(c, names.get(c))));
     this.#to.replaceChildren(...options);
-    this.#to.value = targets.includes(wanted) ? wanted : (targets[0] ?? "");
+    this.#settle();
+  }
+
+  /** Takes the wanted target if the text is in another language, and without it a near one. */
+  #settle() {
+    const targets = this.#targetsOf(this.from), own = this.from === AUTO ? this.#own : this.from;
+    const other = own === this.#wanted ? this.insteadOf(own) : "";
+    const [near] = ["en", ...targets].filter((code) => targets.includes(code));
+    this.#to.value = other || (targets.includes(this.#wanted) ? this.#wanted : (near ?? ""));
     this.#swap.disabled = !this.canSwap;
   }
 

@@ -3,15 +3,15 @@
 /** @typedef {{source: string, target: string, q: string}} Linked */
 
 /**
- * What the address asks for: ?source&target&q, where q may also stand after #.
+ * What the address asks for, if it does: ?source&target&q, where q may also stand after #.
  * @param {Location} location
- * @returns {Linked}
+ * @returns {Partial<Linked>}
  */
 export function readLink(location) {
   const query = new URLSearchParams(location.search);
   const hidden = new URLSearchParams(location.hash.slice(1));
-  const value = (/** @type {string} */ name) => hidden.get(name) ?? query.get(name) ?? "";
-  return { source: value("source"), target: value("target"), q: value("q") };
+  const given = ["source", "target", "q"].map((name) => [name, hidden.get(name) ?? query.get(name)]);
+  return Object.fromEntries(given.filter(([, value]) => value));
 }
 
 /**

@@ -6,7 +6,7 @@ import { wireButtons } from "./buttons.js";
 import { debounced } from "./dom.js";
 import { Extras } from "./extras.js";
 import { fillTexts, locale, t } from "./i18n.js";
-import { AUTO, Languages } from "./languages.js";
+import { AUTO, Languages, nameOf } from "./languages.js";
 import { forgetLink, readLink } from "./link.js";
 import { wireMenus } from "./menus.js";
 import { Options } from "./options.js";
@@ -16,19 +16,22 @@ import { Session } from "./session.js";
 import { Source } from "./source.js";
 import { Start } from "./start.js";
 import { Announcer, Status } from "./status.js";
-import { load } from "./storage.js";
+import { load, save } from "./storage.js";
 import { wireTabs } from "./tabs.js";
 import { Translation } from "./translation.js";
 
 const HISTORY_MILLISECONDS = 1500;
 
 fillTexts();
-const linked = readLink(location);
+// What stood here before a reload, and what the address asks for.
+const linked = Object(load("left", {}, "sessionStorage")), asked = readLink(location);
+if (asked.q) delete linked.format;
+Object.assign(linked, asked);
 const status = new Status(() => (languages.to ? session.retry() : void start.load()));
 const languages = new Languages(() => asking.changeLanguages());
 const options = new Options(() => asking.change());
-const source = new Source((isComposing) => asking.change(isComposing), (at) => panels.words?.lightFromSource(at));
-const pane = new Pane((word) => panels.words?.lightFromTarget(word), (word, element) => void extras.offer(word, element));
+const source = new Source((isComposing) => asking.change(isComposing), (at) => panels.understood?.lightFromSource(at));
+const pane = new Pane((word) => panels.understood?.lightFromTarget(word), (word, element) => void extras.offer(word, element));
 /** @type {Translation} */
 const translation = new Translation({
   source, pane, languages, status,
@@ -42,10 +45,12 @@ const session = new Session(websocketUrl(), {
   begun: () => translation.begin(),
   token: (text, segment) => translation.add(text, segment),
   final: (answer, fields) => translation.show(answer, fields),
-  failed(code, error) {
+  failed(code, error, language) {
     translation.stop();
+    if (language) translation.showDetected(null);
     if (refuse(code)) return;
-    status.tell(t(code === "body_too_large" ? "tooLarge" : "failed", { reason: error }));
+    const known = code === "body_too_large" ? t("tooLarge") : t("failed", { reason: error });
+    status.tell(language ? t("notOffered", { language: nameOf(language) }) : known);
   },
   waiting(reason, seconds, told) {
     translation.stop();
@@ -59,6 +64,8 @@ const asking = new Asking({ source, languages, options, session, status, transla
 const page = {
   source,
   status,
+  languages,
+  takesGlossary: (from, to) => asking.takesGlossary(from, to),
   change: (isComposing) => asking.change(isComposing),
   translate: () => asking.translate(),
   pair: () => ({ from: languages.spoken || languages.from, to: languages.to }),
@@ -122,7 +129,12 @@ wireMenus(() => {
 }, () => status.tellBriefly(t("partMissing")));
 wireButtons({ source, pane, languages, translation, asking, session, status });
 wireTabs((name) => panels.open(name));
-source.text = linked.q || source.text;
+if (linked.format) void extras.formatted(linked.q);
+else source.text = linked.q || source.text;
+addEventListener("pagehide", () => {
+  save("left", { ...source.fields, source: languages.from, target: languages.chosen }, "sessionStorage");
+});
+if (!matchMedia("(pointer: coarse)").matches) source.focus();
 forgetLink();
 asking.change();
 void start.load();

@@ -13,6 +13,8 @@ export class Pane {
   /** @type {Word[]} */
   #words = [];
   #isRich = false;
+  /** The place of the word that had the focus when the translation changed; -1: none had. */
+  #focused = -1;
   #pointed;
   #chosen;
 
@@ -42,11 +44,16 @@ export class Pane {
     return this.#target.textContent ?? "";
   }
 
-  /** @param {boolean} isBusy */
+  /** What is around the text does not move up until the text is cleared. @param {boolean} isBusy */
   busy(isBusy) {
     this.#frame.setAttribute("aria-busy", String(isBusy));
-    if (isBusy) this.#target.style.minHeight = `${this.#target.offsetHeight}px`;
-    else this.#target.style.removeProperty("min-height");
+    if (isBusy) this.#frame.style.minHeight = `${this.#frame.getBoundingClientRect().height}px`;
+    else if (!this.text) this.#frame.style.removeProperty("min-height");
+  }
+
+  /** @param {boolean} isStale whether it is of another text than the one that stands there now */
+  stale(isStale) {
+    this.#frame.classList.toggle("is-stale", isStale);
   }
 
   /**
@@ -100,18 +107,21 @@ export class Pane {
     const text = this.text;
     /** @type {(Node | string)[]} */
     const parts = [];
+    const focused = Math.max(0, Math.min(this.#focused, words.length - 1));
     let at = 0;
     this.#words = words;
     this.#elements = words.map((word, index) => {
       const element = make("span", { class: isDoubtful(word) ? "w is-doubtful" : "w" });
       element.textContent = text.slice(word.start, word.end);
-      element.tabIndex = index ? -1 : 0;
+      element.tabIndex = index === focused ? 0 : -1;
       parts.push(text.slice(at, word.start), element);
       at = word.end;
       return element;
     });
     if (!words.length) return;
     this.#target.replaceChildren(...parts, text.slice(at));
+    if (this.#focused >= 0 && document.activeElement === document.body) this.#elements[focused].focus();
+    this.#focused = -1;
   }
 
   /**
@@ -123,6 +133,8 @@ export class Pane {
   }
 
   #flatten() {
+    const focused = this.#elements.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+    this.#focused = Math.max(this.#focused, focused);
     this.#text.data = this.text;
     this.#elements = [];
     this.#words = [];

@@ -90,9 +90,9 @@ export class Panels {
     return this.#understood?.sentences ?? [];
   }
 
-  /** What lights up the words, once there are some. */
-  get words() {
-    return this.#understood?.words;
+  /** What lights up the words, once it is loaded. */
+  get understood() {
+    return this.#understood;
   }
 
   /**

@@ -12,11 +12,11 @@ import { Retry } from "./retry.js";
  *   begun(fields: Fields): void,
  *   token(text: string, segment: number): void,
  *   final(answer: Answer, fields: Fields): void,
- *   failed(code: string, error: string): void,
+ *   failed(code: string, error: string, language?: string): void,
  *   waiting(reason: Reason, seconds: number, told: string): void,
  *   slow(): void,
  * }} Listener
- *   told: the server's sentence, if it said one
+ *   language: that of the text, which is not offered; told: the server's sentence, if it said one
  */
 
 const PASSING = new Set(["overloaded", "not_ready", "draining", "replica_lost", "too_many_streams", "cancelled"]);
@@ -125,17 +125,18 @@ export class Session {
     } else if (LIMITS.has(message.code ?? "")) {
       this.#lose("limited", message.retry_after, message.error);
     } else {
-      this.#fail(message.code ?? "", message.error ?? "");
+      this.#fail(message.code ?? "", message.error ?? "", message.detectedLanguage?.language);
     }
   }
 
   /**
    * @param {string} code
    * @param {string} error
+   * @param {string} [language]
    */
-  #fail(code, error) {
+  #fail(code, error, language) {
     this.#end();
-    this.#on.failed(code, error);
+    this.#on.failed(code, error, language);
     this.#goOn();
   }
 

@@ -4,15 +4,18 @@ const PREFIX = "dragoman.";
 /** @type {Map<string, string>} */
 const memory = new Map();
 
+/** @typedef {"localStorage" | "sessionStorage"} Area kept by the device, or until its tab is closed */
+
 /**
  * The stored value, or `missing` if there is none or it cannot be read.
  * @param {string} key
  * @param {unknown} missing
+ * @param {Area} [area]
  * @returns {unknown}
  */
-export function load(key, missing) {
+export function load(key, missing, area = "localStorage") {
   try {
-    const text = memory.get(key) ?? localStorage.getItem(PREFIX + key);
+    const text = memory.get(key) ?? window[area].getItem(PREFIX + key);
     return text === null ? missing : JSON.parse(text);
   } catch {
     return missing;
@@ -23,11 +26,12 @@ export function load(key, missing) {
  * Stores a value. Returns whether the browser will still have it on the next visit.
  * @param {string} key
  * @param {unknown} value
+ * @param {Area} [area]
  */
-export function save(key, value) {
+export function save(key, value, area = "localStorage") {
   const text = JSON.stringify(value);
   try {
-    localStorage.setItem(PREFIX + key, text);
+    window[area].setItem(PREFIX + key, text);
     memory.delete(key);
     return true;
   } catch {

@@ -2,7 +2,7 @@
 
 import { byId, make } from "./dom.js";
 import { percent, t } from "./i18n.js";
-import { AUTO, directionOf, nameOf } from "./languages.js";
+import { directionOf, nameOf } from "./languages.js";
 
 /**
  * @typedef {import("./messages.js").Answer} Answer
@@ -27,6 +27,8 @@ const LONG_TEXT = 400;
 export class Translation {
   #parts;
   #streamed = "";
+  /** Whether it is of a text that is not the one that stands there now. */
+  isStale = false;
   /** @type {{answer: Answer, fields: Fields} | null} */
   #shown = null;
 
@@ -67,9 +69,10 @@ export class Translation {
     this.#parts.pane.busy(true);
   }
 
-  /** Nothing comes any more, or not now. */
+  /** Nothing comes any more, or not now, so the shown one is of an older text. */
   stop() {
     this.#parts.pane.busy(false);
+    this.#setStale(true);
   }
 
   /**
@@ -80,6 +83,7 @@ export class Translation {
   add(text, segment) {
     const { source, pane, status, announcer } = this.#parts;
     status.clear();
+    pane.stale(false);
     this.#streamed += text;
     if (source.rich) return pane.showNodes(source.rich.nodesOf(this.#streamed));
     announcer.add(text, segment);
@@ -99,13 +103,12 @@ export class Translation {
     if (rich) pane.showNodes(rich.nodesOf(answer.translatedText));
     else pane.show(answer.translatedText);
     pane.busy(false);
-    if (fields.source === languages.from) this.showDetected(answer.detectedLanguage ?? null);
-    if (fields.source === AUTO && languages.avoidOwn()) return again();
+    this.#setStale(false);
+    if (fields.source === languages.from && this.showDetected(answer.detectedLanguage ?? null)) return again();
     if (this.isCurrent && !fields.glossary && wanted().glossary) return again();
     this.speak();
     if (rich) announcer.add(pane.plain, 0);
     announcer.end(fields.target);
-    byId("copy", HTMLButtonElement).disabled = false;
     this.#showAlternatives(answer.alternatives ?? []);
     this.#explain();
     this.#parts.finished();
@@ -126,7 +129,7 @@ export class Translation {
     this.#showAlternatives([]);
     this.speak();
     explain(null);
-    byId("copy", HTMLButtonElement).disabled = true;
+    this.#setStale(false);
   }
 
   /** Tells the browser which languages the two texts are in. */
@@ -138,13 +141,23 @@ export class Translation {
     pane.speak(to, directionOf(to));
   }
 
-  /** @param {Answer["detectedLanguage"] | null} detected */
+  /**
+   * Shows the detected language; returns whether that changes the target.
+   * @param {Answer["detectedLanguage"] | null} detected
+   */
   showDetected(detected) {
     const found = detected?.confidence ? detected : null;
-    this.#parts.languages.found(found?.language ?? "");
     byId("detected", HTMLElement).textContent = found
       ? t("detected", { language: nameOf(found.language), confidence: percent(found.confidence / 100) })
       : "";
+    return this.#parts.languages.found(found?.language ?? "", found?.confidence, this.#parts.source.text);
+  }
+
+  /** @param {boolean} isStale */
+  #setStale(isStale) {
+    this.isStale = isStale;
+    this.#parts.pane.stale(isStale);
+    byId("copy", HTMLButtonElement).disabled = isStale || !this.#shown;
   }
 
   #explain() {
@@ -157,12 +170,26 @@ export class Translation {
   /** @param {string[]} alternatives */
   #showAlternatives(alternatives) {
     const box = byId("alternatives", HTMLElement), { rich } = this;
-    const texts = rich ? alternatives.map((html) => rich.plainOf(html)) : alternatives;
-    const others = [...new Set(texts)].filter((text) => text !== this.#parts.pane.plain);
-    const isShort = (this.#shown?.fields.q.length ?? 0) <= LONG_TEXT;
-    box.hidden = !others.length || !isShort;
-    const lang = this.#shown?.fields.target ?? "";
-    const items = others.map((text) => make("li", { lang, dir: directionOf(lang) }, text));
-    box.querySelector("ul")?.replaceChildren(...(isShort ? items : []));
+    const { q = "", target: lang = "" } = this.#shown?.fields ?? {};
+    const others = new Map(alternatives.map((text) => [rich ? rich.plainOf(text) : text, text]));
+    others.delete(this.#parts.pane.plain);
+    const isShort = q.length <= LONG_TEXT;
+    const items = [...(isShort ? others : [])].map(([plain, text]) => {
+      const button = make("button", { type: "button", lang, dir: directionOf(lang) }, plain);
+      button.addEventListener("click", () => this.#take(text));
+      return make("li", {}, button);
+    });
+    box.hidden = !isShort || this.#parts.wanted().alternatives === undefined;
+    box.classList.toggle("is-empty", !items.length);
+    box.querySelector("ul")?.replaceChildren(...items);
+  }
+
+  /** Shows an alternative, and the translation before among the others. @param {string} text */
+  #take(text) {
+    if (!this.#shown || this.isStale) return;
+    const { answer, fields } = this.#shown;
+    const others = (answer.alternatives ?? []).filter((other) => other !== text);
+    this.show({ ...answer, translatedText: text, alternatives: [answer.translatedText, ...others] }, fields);
+    byId("alternatives", HTMLElement).querySelector("button")?.focus();
   }
 }

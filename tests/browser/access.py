@@ -13,12 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
-from tests.browser.actions import (
-    expect_translation,
-    open_tab,
-    visit,
-    write,
-)
+from tests.browser.actions import choose, expect_translation, open_tab, visit, write
 from tests.browser.conftest import Site
 from tests.service.fakes import until
 
@@ -26,14 +21,9 @@ WRONG = "drg_0123456789ab_" + "0" * 48
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
-    return tmp_path / "server.db"
-
-
-@pytest.fixture
-def store(database: Path) -> Iterator[KeyStore]:
+def store(tmp_path: Path) -> Iterator[KeyStore]:
     """Another process's connection to the server's database."""
-    with closing(KeyStore(database)) as store:
+    with closing(KeyStore(tmp_path / "server.db")) as store:
         yield store
 
 
@@ -50,9 +40,9 @@ def small_key(store: KeyStore) -> str:
 
 
 @pytest.fixture
-def keyed(make_site: Callable[..., Site], database: Path, key: str, small_key: str) -> Site:
+def keyed(make_site: Callable[..., Site], tmp_path: Path, key: str, small_key: str) -> Site:
     """A server that translates nothing without a key."""
-    return make_site(database=database, api_keys="required")
+    return make_site(database=tmp_path / "server.db", api_keys="required")
 
 
 def enter_key(page: Page, key: str) -> None:
@@ -88,8 +78,7 @@ def test_everything_that_asks_the_server_sends_the_key(page: Page, keyed: Site, 
     expect(page.locator("#next-words")).to_contain_text("no other words")
     open_tab(page, "model")
     expect(page.locator(".attention .scroll canvas")).to_be_visible()
-    file = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"A day."}
-    page.locator("#file").set_input_files([file])  # type: ignore[list-item]
+    choose(page, ("a.txt", b"A day."))
     expect(page.locator("#files a")).to_be_visible()
     open_tab(page, "engine")
     expect(page.locator("#engine h3")).to_be_visible()

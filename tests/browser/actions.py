@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -24,6 +25,13 @@ def expect_translation(page: Page, text: str) -> None:
     """The translation is `text`, and complete."""
     expect(page.locator("#target")).to_have_text(text, use_inner_text=False)
     expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
+
+
+def expect_stale(page: Page, text: str) -> None:
+    """The translation `text` is still there, marked as one of an older text, and not copied."""
+    expect(page.locator("#target")).to_have_text(text)
+    expect(page.locator("#translation")).to_have_class(re.compile("is-stale"))
+    expect(page.locator("#copy")).to_be_disabled()
 
 
 def open_tab(page: Page, name: str) -> None:
@@ -61,3 +69,10 @@ def paste(page: Page, html: str, plain: str = "plain", target: str = "#source") 
     """Paste as a browser does; whether the page took it."""
     taken: bool = page.evaluate(PASTE, [html, plain, target])
     return taken
+
+
+def choose(page: Page, *files: tuple[str, bytes]) -> None:
+    """Choose files by name and content."""
+    page.locator("#file").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in files]
+    )

@@ -57,10 +57,9 @@ class Site:
 
     def cut_connections(self) -> None:
         """As a lost network or a killed process ends them: without a word."""
-        self.run(lambda: [c.transport.abort() for c in self._server.server_state.connections])
-
-    def run(self, act: Callable[[], object]) -> None:
-        self._server.servers[0].get_loop().call_soon_threadsafe(act)
+        connections = self._server.server_state.connections
+        loop = self._server.servers[0].get_loop()
+        loop.call_soon_threadsafe(lambda: [one.transport.abort() for one in connections])
 
     @property
     def url(self) -> str:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Page, Route, WebSocketRoute, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.actions import expect_translation, open_tab, paste, sent_messages, visit, write
+from tests.browser.actions import (
+    choose,
+    expect_translation,
+    open_tab,
+    paste,
+    sent_messages,
+    visit,
+    write,
+)
 from tests.browser.conftest import Site
 from tests.service.fakes import until
 
@@ -61,6 +69,10 @@ def test_formatted_text_is_pasted_translated_and_copied_with_its_formatting(
     assert "<b>BIG</b>" in copied[0]
     assert copied[1].split() == ["A", "BIG", "DOG.", "A", "CAT."]
     expect(page.locator("#sentences article")).to_have_count(2)
+    expect(page.locator("#legend")).to_be_hidden()  # no word is marked
+    page.locator("#clear").click()
+    paste(page, "<table><tr><td>one</td> <td>two</td></tr><tr><td>three</td></tr></table>")
+    expect(page.locator("#alternatives li").first).to_have_text("ONE* TWO* THREE*")
 
 
 HOSTILE = [
@@ -90,34 +102,7 @@ def test_hostile_markup_is_neither_run_nor_kept(page: Page, site: Site, html: st
     assert page.evaluate("window.scrollX") == 0
 
 
-def test_hostile_markup_of_a_server_is_not_run_either(page: Page, site: Site) -> None:
-    page.on("dialog", lambda _: pytest.fail("a script ran"))
-
-    def connect(route: WebSocketRoute) -> None:
-        server = route.connect_to_server()
-
-        def poison(text: str | bytes) -> None:
-            message = json.loads(text)
-            if message["type"] == "final":
-                message["translatedText"] = "<b>X</b><img src=x onerror=alert(1)>"
-            route.send(json.dumps(message))
-
-        server.on_message(poison)
-
-    page.route_web_socket("**/translate/stream", connect)
-    visit(page, site)
-    paste(page, "<b>x</b>")
-    expect_translation(page, "X")
-    assert shape(page, "#target") == "<b>X</b>"
-
-
 # Files
-
-
-def choose(page: Page, *files: tuple[str, bytes]) -> None:
-    page.locator("#file").set_input_files(
-        [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in files]
-    )
 
 
 def test_a_file_is_translated_and_saved(page: Page, site: Site) -> None:
@@ -158,6 +143,20 @@ def test_a_file_of_another_kind_is_refused_with_those_that_are_possible(
     assert sum(url.endswith("/translate_file") for url in asked) == 1
 
 
+def test_a_file_is_detected_by_itself(page: Page, site: Site) -> None:
+    """Not by the text beside it. One that is in the target language is said to be so, or goes to
+    another language if nobody chose."""
+    page.goto(site.url)
+    write(page, "This is a sentence in English.")
+    expect(page.locator("#to")).to_have_value("zh")
+    choose(page, ("en.txt", b"A day in the library."), ("zh.txt", "图书馆在哪里？".encode()))
+    expect(page.locator("#files a")).to_have_count(2, timeout=20_000)
+    expect(page.locator("#files a")).to_have_text(["Save en.zh.txt", "Save zh.en.txt"])
+    page.locator("#to").select_option("en")
+    choose(page, ("same.txt", b"A day in the library."))
+    expect(page.locator("#files .is-wrong")).to_have_text("This is English already.")
+
+
 # Glossary
 
 
@@ -188,17 +187,31 @@ def test_a_glossary_is_edited_sent_and_kept_for_its_languages(page: Page, site: 
     assert page.evaluate("localStorage.getItem('dragoman.glossaries')") == "{}"
 
 
+def test_a_glossary_is_refused_where_two_models_translate(
+    page: Page, make_site: Callable[..., Site]
+) -> None:
+    """And is not sent."""
+    page.add_init_script("""localStorage.setItem('dragoman.glossaries',
+        '{"zh de": [{"source": "a", "target": "b"}]}')""")
+    visit(page, make_site(), source="zh", target="de")
+    write(page, "abc")
+    expect_translation(page, "ABC")
+    open_tab(page, "glossary")
+    expect(page.locator("#panel-glossary")).to_contain_text("from Chinese to German, because no")
+
+
 # Other words
 
 WORDS = [
     {"text": " CAT", "probability": 0.6, "translation": "A CAT."},
+    {"text": "CAT", "probability": 0.3, "translation": "ACAT."},  # no words, but for the first
+    {"text": ",", "probability": 0.2, "translation": "A,"},
+    {"text": " OWL", "probability": 0.0003, "translation": "A OWL."},
     {"text": " <b>FOX", "probability": 0.1, "translation": "A <b>FOX."},
 ]
 
 
-@pytest.fixture
-def next_words(page: Page) -> list[dict[str, Any]]:
-    """Answers POST /translate/next as agreed -> the requests."""
+def test_a_word_is_replaced_and_the_rest_translated_anew(page: Page, site: Site) -> None:
     asked: list[dict[str, Any]] = []
 
     def answer(route: Route) -> None:
@@ -206,12 +219,6 @@ def next_words(page: Page) -> list[dict[str, Any]]:
         route.fulfill(json={"words": WORDS})
 
     page.route("**/translate/next", answer)
-    return asked
-
-
-def test_a_word_is_replaced_and_the_rest_translated_anew(
-    page: Page, site: Site, next_words: list[dict[str, Any]]
-) -> None:
     sent = sent_messages(page)
     visit(page, site)
     write(page, "One day. A dog.")
@@ -221,12 +228,13 @@ def test_a_word_is_replaced_and_the_rest_translated_anew(
     expect(box.locator("button")).to_have_count(2)
     expect(box).to_contain_text("60%")
     expect(box.locator(".rest").nth(1)).to_have_text("A <b>FOX.")
-    assert next_words == [{"q": "A dog.", "source": "en", "target": "de", "prefix": "A", "k": 6}]
+    assert asked == [{"q": "A dog.", "source": "en", "target": "de", "prefix": "A", "k": 6}]
     box.locator("button").first.click()
     expect(box).to_be_hidden()
     until(lambda: page.wait_for_timeout(50) is None and "target_prefix" in sent[-1])
     assert sent[-1]["target_prefix"] == ["", "A CAT"]
     expect(page.locator("#target")).to_contain_text("A CAT")
+    expect(page.locator("#target .w").nth(3)).to_be_focused()
     write(page, "new text")
     expect_translation(page, "NEW TEXT")
     assert "target_prefix" not in sent[-1]
@@ -250,9 +258,11 @@ def test_the_attention_is_stepped_through_token_by_token(page: Page, site: Site)
     page.locator("#panel-model label:has([value=encoder])").click()
     expect(page.locator(".matrix tbody tr")).to_have_count(5)
     expect(page.locator(".attention aside")).to_contain_text("model/network/layers.py")
-    expect(page.locator(".attention canvas[role=img]")).to_have_attribute(
-        "aria-label", re.compile("Source to source.*5 by 5")
-    )
+    picture = page.locator(".attention canvas[role=img]")
+    expect(picture).to_have_attribute("aria-label", re.compile("Source to source.*5 by 5"))
+    write(page, "abcdefghijklmnopqrstuvwxyz")
+    expect(picture).to_have_attribute("aria-label", re.compile("27 by 28"))
+    assert picture.evaluate("({parentElement: p}) => p.scrollHeight <= p.clientHeight")
 
 
 def test_the_search_grows_as_a_tree(page: Page, site: Site) -> None:
@@ -274,6 +284,3 @@ def test_the_search_grows_as_a_tree(page: Page, site: Site) -> None:
     expect(page.locator(".search")).to_contain_text("section 6.1")
     page.get_by_label("Play").click()
     expect(page.locator(".stepper")).to_contain_text("3 of 4", timeout=5000)
-
-
-# The engine's batches

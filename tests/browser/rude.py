@@ -6,17 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from playwright.sync_api import (
-    CDPSession,
-    Page,
-    Route,
-    WebSocketRoute,
-    expect,
-)
+from playwright.sync_api import CDPSession, Page, Route, WebSocketRoute, expect
 
 from tests.browser.actions import (
+    choose,
     expect_translation,
     open_tab,
+    paste,
     requests_in,
     sent_messages,
     visit,
@@ -169,12 +165,14 @@ def test_markup_from_the_server_is_shown_as_text_everywhere(page: Page, site: Si
     open_tab(page, "model")
     page.locator("#panel-model label:has([value=search])").click()
     expect(page.locator("#panel-model")).to_contain_text("<img")
-    file = {"name": f"{EVIL[:20]}.txt", "mimeType": "text/plain", "buffer": b"x"}
-    page.locator("#file").set_input_files([file])  # type: ignore[list-item]
+    choose(page, (f"{EVIL[:20]}.txt", b"x"))
     expect(page.locator("#files")).to_contain_text("<img")
     site.runner.poison = ord("z")
     write(page, "zero")
     expect(page.locator("#status")).to_contain_text("<img")
+    page.locator("#clear").click()
+    paste(page, "<b>x</b>")
+    expect(page.locator("#target b")).to_have_text("X")
     assert page.locator("main img, main script, footer img").count() == 0
 
 

@@ -5,8 +5,11 @@ Run by `make clients-test`, because it installs the generators.
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -48,3 +51,16 @@ def test_openapi_python_client(server: Served, document: Path, tmp_path: Path) -
     ]
     run(python, "-c", "".join(f"import {name}\n" for name in modules), cwd=generated)
     assert answers_of(python, "generated_client.py", server.url, str(generated)) == ANSWERS
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="needs node and npm")
+def test_openapi_typescript(server: Served, document: Path) -> None:
+    directory = BUILD / "typescript"
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "tsconfig.json", "client.ts"):
+        shutil.copy(HERE / "typescript" / name, directory / name)
+    run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", cwd=directory)
+    run("npx", "openapi-typescript", document, "-o", "schema.d.ts", cwd=directory)
+    run("npx", "tsc", "--project", ".", cwd=directory)
+    answers: dict[str, Any] = json.loads(run("node", "client.js", server.url, cwd=directory))
+    assert answers == ANSWERS

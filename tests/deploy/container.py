@@ -6,6 +6,7 @@ own user, in namespaces of its own; the requests come from outside.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -15,12 +16,14 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from benchmarks.sentences import real_sentences
 from service import __version__
 from service.offline import OfflineOptions, OfflineTranslator
 from tests.deploy import image
 from tests.deploy.image import IMAGE, ROOT, Container
+from tests.deploy.test_kubernetes import CHART
 
 CHECKPOINTS = sorted(path.parent.name for path in (ROOT / "checkpoints").glob("*/config.json"))
 
@@ -140,3 +143,32 @@ def test_sigterm_turns_the_health_check_and_lets_running_work_finish() -> None:
 
 def _is_idle(container: Container) -> bool:
     return 'dragoman_running{model="zh-en"} 0.0' in httpx.get(f"{container.url}/metrics").text
+
+
+def test_compose_brings_up_the_server_and_a_prometheus_that_finds_it() -> None:
+    with image.composed() as container:
+        assert translate(container, q="谢谢！", source="zh", target="en")
+        assert container.run("touch", "/cache/file").returncode == 0
+        ends = time.monotonic() + 60
+        while not (found := _answers('dragoman_ready{job="dragoman"}')) and time.monotonic() < ends:
+            time.sleep(1)
+        assert found == ["1"] * len(CHECKPOINTS)
+        for name in ("dragoman_waiting", "dragoman_running"):
+            assert _answers(_adapter_query(name)) == ["0"]
+
+
+def _answers(query: str) -> list[str]:
+    """What the composed Prometheus finds; nothing as long as it is not there."""
+    with contextlib.suppress(httpx.TransportError):
+        answer = httpx.get("http://127.0.0.1:9090/api/v1/query", params={"query": query})
+        results = answer.raise_for_status().json()["data"]["result"]
+        return [result["value"][1] for result in results]
+    return []
+
+
+def _adapter_query(series: str) -> str:
+    """What prometheus-adapter asks for the autoscaler, with this Prometheus' labels."""
+    rules = yaml.safe_load((CHART / "prometheus-adapter.yaml").read_text(encoding="utf-8"))
+    query: str = rules["rules"]["custom"][0]["metricsQuery"]
+    named = query.replace("<<.Series>>", series).replace("<<.GroupBy>>", "instance")
+    return named.replace("<<.LabelMatchers>>", 'job="dragoman"')

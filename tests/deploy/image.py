@@ -24,9 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import yaml
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/dragoman:latest"
+COMPOSE_FILE = ROOT / "deploy" / "compose.yaml"
 _LOCAL_BASE = "localhost/dragoman-base"
 _SUITE = "bookworm"  # the oldest Debian whose Python is new enough
 _BUILD_OPTIONS = ("--isolation=chroot", "--format=docker")
@@ -175,6 +177,51 @@ def _run_options() -> list[str]:
         *("--read-only", "--read-only-tmpfs=false", "--tmpfs=/tmp"),
         *("--security-opt=no-new-privileges", "--publish=127.0.0.1::8000"),
     ]
+
+
+@contextlib.contextmanager
+def composed() -> Iterator[Container]:
+    """The server and Prometheus as Docker Compose brings them up, with podman for an engine."""
+    prometheus = yaml.safe_load(COMPOSE_FILE.read_text("utf-8"))["services"]["prometheus"]["image"]
+    if podman("pull", prometheus).returncode:
+        base, dockerfile = f"--build-arg=BASE={_LOCAL_BASE}", _TESTS / "prometheus.Dockerfile"
+        options = [*_BUILD_OPTIONS, base, f"--tag=localhost/{prometheus}", f"--file={dockerfile}"]
+        _make_local_base()
+        checked("build", *options, str(_TESTS))
+    with _engine() as environment:
+        try:
+            compose(environment, "up", "--no-build", "--detach", "dragoman", "prometheus")
+            container = Container("dragoman-dragoman-1", "http://127.0.0.1:8000")
+            _wait_until_ready(container)
+            yield container
+        finally:
+            compose(environment, "down", "--volumes")
+
+
+@contextlib.contextmanager
+def _engine() -> Iterator[dict[str, str]]:
+    """podman as what Compose takes for Docker; yields the environment that says where."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "podman.sock"
+        address = f"unix://{path}"
+        command = ["podman", "system", "service", "--time=0", address]
+        service = subprocess.Popen(command, env=_ENVIRONMENT, stderr=subprocess.DEVNULL)
+        try:
+            while not path.exists():
+                time.sleep(0.05)
+            yield _ENVIRONMENT | {"DOCKER_HOST": address}
+        finally:
+            service.terminate()
+            service.wait(timeout=30)
+
+
+def compose(environment: dict[str, str], *arguments: str) -> None:
+    """Run Docker Compose on deploy/compose.yaml; raises RuntimeError with its complaint."""
+    program = Path(sys.executable).parent / "docker-compose"
+    command = [str(program), "--file", str(COMPOSE_FILE), *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if result.returncode:
+        raise RuntimeError(f"docker-compose {arguments[0]} failed: {result.stderr.strip()}")
 
 
 def _wait_until_ready(container: Container) -> None:

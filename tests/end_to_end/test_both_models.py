@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,18 @@ def test_details_say_which_words_translate_each_other(
         assert not [pair for pair in strong if (word in pair[0]) != (translation in pair[1])]
 
 
+def test_what_is_garbled_has_less_confidence_than_what_is_usual(client: TestClient) -> None:
+    body: dict[str, object] = {
+        "q": ["Where is the library?", "Blorf wug the snarkle flimsy vorpal zibble."]
+    }
+    body |= {"source": "en", "target": "de", "details": True}
+    texts = client.post("/translate", json=body).json()["details"]
+    usual, garbled = (text["sentences"][0] for text in texts)
+    assert usual["confidence"] > garbled["confidence"] + 0.2
+    words = {usual["target"][start:end]: rated for start, end, rated in usual["words"]}
+    assert words["Bibliothek"] > 0.5
+
+
 def test_all_pairs_of_the_languages_are_offered(client: TestClient) -> None:
     targets = {entry["code"]: set(entry["targets"]) for entry in client.get("/languages").json()}
     languages = {code for name in BUNDLED_NAMES for code in name.split("-")}
@@ -98,6 +112,58 @@ def test_the_command_line_translates_as_the_server_does(
     result = CliRunner().invoke(dragoman, command, input=text)
     assert result.exit_code == 0, result.stderr
     assert result.stdout_bytes.decode() == answer.json()["translatedText"]
+
+
+@pytest.mark.parametrize("source", ["auto", "de"])
+def test_files_are_translated_in_their_order_each_from_its_own_language(
+    source: str, tmp_path: Path
+) -> None:
+    texts = {"auto": ["图书馆在哪里？\n", "Wo ist die Bibliothek?\n"], "de": ["Hallo!\n"] * 300}
+    files = [tmp_path / f"{number:03}.txt" for number in range(len(texts[source]))]
+    for file, text in zip(files, texts[source], strict=True):
+        file.write_text(text, encoding="utf-8")
+    command = ["translate", "--from", source, "--to", "en", "--device", "cpu", *map(str, files)]
+    result = CliRunner().invoke(dragoman, command)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) == len(files)
+    if source == "auto":
+        assert all("library" in line for line in lines)
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "zh")])
+def test_prefixes_that_do_not_fit_are_the_clients_fault_and_harm_nobody(
+    client: TestClient, source: str, target: str
+) -> None:
+    """Eighty of them once killed the engine, and those who waited with them got 503."""
+    q = " ".join(f"This is sentence number {number}." for number in range(80))
+    body = {"q": q, "source": source, "target": target}
+    innocent = {"q": "Where is the library?", "source": "en", "target": target}
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        others = [pool.submit(client.post, "/translate", json=innocent) for _ in range(8)]
+        refused = client.post(
+            "/translate", json={**body, "target_prefix": ["the cat sat " * 20] * 80}
+        )
+        assert [other.result().status_code for other in others] == [200] * 8
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_field")
+    assert "target_prefix must have less than" in refused.json()["error"]
+    short = client.post("/translate", json={**innocent, "target_prefix": "Wo ", "max_length": 1})
+    assert (short.status_code, short.json()["code"]) == (422, "invalid_field")
+    restarts = re.findall(r"engine_restarts_total\{.*\} (.*)", client.get("/metrics").text)
+    assert restarts == ["0.0"] * len(BUNDLED)
+
+
+def test_a_byte_order_mark_changes_no_translation(tmp_path: Path) -> None:
+    """On standard input, before each file, and within a text that a client sends."""
+    command = ["translate", "--from", "zh", "--to", "en", "--device", "cpu"]
+    expected = CliRunner().invoke(dragoman, command, input="你好。\n").stdout
+    marked = BOM_UTF8 + "你好。\n".encode()
+    assert CliRunner().invoke(dragoman, command, input=marked).stdout == expected
+    (tmp_path / "text").write_bytes(marked)
+    files = [str(tmp_path / "text")] * 2
+    assert CliRunner().invoke(dragoman, [*command, *files]).stdout == 2 * expected
+    inside = (2 * marked).removeprefix(BOM_UTF8)
+    assert CliRunner().invoke(dragoman, command, input=inside).stdout == 2 * expected
 
 
 def spelled(tokens: list[str]) -> bytes:

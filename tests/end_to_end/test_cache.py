@@ -51,7 +51,7 @@ def requests() -> list[dict[str, Any]]:
     ]
     return [
         {"q": rng.choice(lines[:8]), "source": "zh", "target": "en", **rng.choice(options)}
-        for _ in range(24)
+        for _ in range(60)
     ]
 
 

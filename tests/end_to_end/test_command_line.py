@@ -74,7 +74,7 @@ WITHOUT_AVX = (
 )
 
 
-@pytest.mark.parametrize("arguments", [TRANSLATE])
+@pytest.mark.parametrize("arguments", [TRANSLATE, ["check", ZH_EN], ["serve", "--port", "0"]])
 def test_an_instruction_set_that_the_cpu_lacks_is_one_line_and_exit_code_2(
     arguments: list[str],
 ) -> None:
@@ -82,13 +82,30 @@ def test_an_instruction_set_that_the_cpu_lacks_is_one_line_and_exit_code_2(
     assert_one_line(result, "instruction set avx2 was asked for, but this CPU has baseline")
 
 
-@pytest.mark.parametrize("output", ["/dev/full"])
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_fifo_is_a_text_like_any_other(fifo: Path) -> None:
+    line = f"echo 'I like coffee.' > {fifo} & $DRAGOMAN translate --to zh {fifo}"
+    assert "咖啡" in shell(line).stdout
+
+
+@pytest.mark.parametrize("output", ["/missing/out", "/dev/full"])
 def test_an_unwritable_output_is_one_line_and_exit_code_2(output: str) -> None:
     result = run(*TRANSLATE, "-o", output, text="I like coffee.\n")
     assert_one_line(result, "cannot write", output)
 
 
-@pytest.mark.parametrize("redirected", ["> /dev/full"])
+def test_an_output_that_cannot_be_opened_is_refused_before_a_model_is_loaded() -> None:
+    result = run(*TRANSLATE, "--model", "nowhere", "-o", "/missing/out")
+    assert_one_line(result, "/missing/out")
+
+
+@pytest.mark.parametrize("redirected", ["> /dev/full", ">&-"])
 def test_a_standard_output_that_takes_nothing_is_one_line_and_exit_code_2(redirected: str) -> None:
     result = shell(f"echo 'I like coffee.' | $DRAGOMAN translate --to zh {redirected}")
     assert_one_line(result, "standard output")
@@ -109,13 +126,13 @@ def test_a_reader_that_leaves_ends_the_command_without_a_word(tmp_path: Path) ->
     assert (result.returncode, result.stderr) == (141, "")
 
 
-@pytest.mark.parametrize("arguments", ["serve --help"])
+@pytest.mark.parametrize("arguments", ["--help", "serve --help", "evaluate --help"])
 def test_help_may_be_cut_off(arguments: str) -> None:
     result = shell(f"$DRAGOMAN {arguments} | true")
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("appended", [">>"])
+@pytest.mark.parametrize("appended", [">>", "1<>"])
 def test_a_file_is_not_translated_into_itself(tmp_path: Path, appended: str) -> None:
     text = tmp_path / "text"
     text.write_text("I like coffee.\n")
@@ -126,6 +143,27 @@ def test_a_file_is_not_translated_into_itself(tmp_path: Path, appended: str) -> 
         assert_one_line(shell(line), "is the output too")
     assert_one_line(run(*TRANSLATE, str(text), "-o", str(text)), "is the output too")
     assert text.read_text() == "I like coffee.\n"
+
+
+def test_closed_standard_streams_are_no_files_to_write_into(tmp_path: Path) -> None:
+    text, output = tmp_path / "text", tmp_path / "out"
+    text.write_text("I like coffee.\n")
+    result = shell(f"$DRAGOMAN translate --to zh {text} -o {output} <&- >&- 2>&-")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert "咖啡" in output.read_text(encoding="utf-8")
+    assert_one_line(shell("$DRAGOMAN translate --to zh <&-"), "standard input is closed")
+    assert shell("$DRAGOMAN translate --to nowhere <&- >&- 2>&-").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["average", ZH_EN, ZH_EN], ["export", "--format", "pegasus", ZH_EN]]
+)
+def test_commands_that_write_checkpoints_work_without_standard_streams(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    line = f"$DRAGOMAN {' '.join(arguments)} {tmp_path / 'made'} <&- >&- 2>&-"
+    assert shell(line).returncode == 0
+    assert (tmp_path / "made" / "config.json").stat().st_size > 100
 
 
 INTERRUPT_AT_IMPORT = """
@@ -145,13 +183,15 @@ sys.addaudithook(interrupt)
 """
 
 
-@pytest.mark.parametrize("name", ["click", "torch"])
+@pytest.mark.parametrize("name", ["click", "pydantic", "safetensors", "numpy", "model.runner"])
 def test_an_interrupt_while_importing_ends_a_command_without_a_word(name: str) -> None:
     result = run(*TRANSLATE, text="text", prefix=INTERRUPT_AT_IMPORT.format(name=name))
     assert (result.returncode, result.stderr) == (130, "")
 
 
-@pytest.mark.parametrize("arguments", [TRANSLATE])
+@pytest.mark.parametrize(
+    "arguments", [TRANSLATE, ["serve", "--port", "0"], ["average", ZH_EN, ZH_EN, "made"]]
+)
 def test_an_interrupt_while_loading_ends_a_command_without_a_word(
     arguments: list[str], tmp_path: Path
 ) -> None:
@@ -188,6 +228,14 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None
         time.sleep(0.05)
 
 
+def test_the_start_up_log_names_the_instruction_set() -> None:
+    serve = ["serve", "--model", ZH_EN, "--device", "cpu", "--port", "0"]
+    with running(*serve, "--instruction-set", "baseline") as process:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if "dragoman serves" in line)
+    assert "zh-en on cpu (float32 baseline) with 64 slots" in line
+
+
 def interrupted(process: subprocess.Popen[str]) -> str:
     """What it says on standard error after Ctrl-C, with which it ends."""
     process.send_signal(signal.SIGINT)
@@ -207,6 +255,45 @@ def test_an_interrupt_while_translating_keeps_what_was_done(tmp_path: Path) -> N
     assert output.read_text(encoding="utf-8").count("咖啡") > 1000
 
 
+TINY_RECIPE = """
+[model]
+d_model = 16
+n_heads = 2
+d_ff = 32
+n_encoder_layers = 1
+n_decoder_layers = 1
+max_positions = 64
+[tokenizer]
+vocab_size = 450
+[data]
+languages = ["zh", "en"]
+max_tokens = 60
+[[data.corpora]]
+name = "tiny"
+train = "{corpus}"
+[training]
+max_steps = 100000
+save_every = 20
+"""
+
+
+def test_an_interrupted_training_goes_on_from_what_it_saved(tmp_path: Path) -> None:
+    recipe, corpus = tmp_path / "tiny.toml", ROOT / "tests" / "data" / "tiny.zh-en.tsv"
+    recipe.write_text(TINY_RECIPE.format(corpus=corpus), encoding="utf-8")
+    state, log = tmp_path / "run" / "state.pt", tmp_path / "run" / "log.csv"
+    arguments = ["train", str(recipe), "--run", str(tmp_path / "run"), "--device", "cpu"]
+    with running(*arguments) as process:
+        until(state.exists, process)
+        said = interrupted(process)
+    assert "Traceback" not in said
+    assert said.splitlines()[-1].startswith("dragoman: interrupted; ")
+    num_lines, saved = len(log.read_text().splitlines()), state.stat().st_mtime_ns
+    with running(*arguments) as process:
+        until(lambda: state.stat().st_mtime_ns > saved, process)
+        interrupted(process)
+    assert len(log.read_text().splitlines()) >= num_lines
+
+
 def test_files_of_other_formats_are_known_by_their_names(tmp_path: Path) -> None:
     first, second = tmp_path / "a.md", tmp_path / "b.po"
     first.write_bytes(b"# I like coffee.\n\n```\nI like coffee.\n```\n")
@@ -218,6 +305,12 @@ def test_files_of_other_formats_are_known_by_their_names(tmp_path: Path) -> None
     assert result.stderr == ""  # a progress bar only on a terminal
     assert (out / "a.md").read_text() == "# 我喜欢咖啡。\n\n```\nI like coffee.\n```\n"
     assert (out / "b.po").read_text() == 'msgid "I like coffee."\nmsgstr "我喜欢咖啡。"\n'
+
+
+def test_one_document_may_go_to_standard_output(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"I like coffee.": "I like coffee."}')
+    assert run(*TRANSLATE, str(path)).stdout == '{"I like coffee.": "我喜欢咖啡。"}'
 
 
 def test_a_command_with_documents_says_what_is_wrong(tmp_path: Path) -> None:

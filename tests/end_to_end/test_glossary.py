@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,6 +45,7 @@ def translated(translator: OfflineTranslator, *jobs: TranslationJob) -> list[str
 
 
 CASES: list[tuple[str, str, str, Sequence[tuple[str, str]]]] = [
+    ("My dog is sick.", "en", "de", [("dog", "Köter")]),
     ("The dog is running through the snow.", "en", "de", [("dog", "Köter")]),
     (
         "The committees met near the lake.",
@@ -95,10 +97,17 @@ def test_markup_capitals_and_kept_strings_go_with_terms(translator: OfflineTrans
     assert "KÖTER" in capitals
 
 
-def test_terms_that_do_not_fit_one_sentence_are_refused(translator: OfflineTranslator) -> None:
-    long = [(f"{letter} dog", letter * 199) for letter in "qxz"]
-    with pytest.raises(ValueError, match="terms of one sentence take"):
-        translated(translator, job("q dog x dog z dog", "en", "de", *long))
+def test_two_hundred_terms_in_one_text_appear(translator: OfflineTranslator) -> None:
+    terms = [(f"w{i}", f"Wort{i}") for i in range(200)]
+    text = " ".join(f"w{i}" for i in range(200))
+    (found,) = translated(translator, job(text, "en", "de", *terms))
+    assert [i for i in range(200) if f"Wort{i}" not in found] == []
+
+
+def test_terms_go_with_sampling(translator: OfflineTranslator) -> None:
+    one = job("My dog is sick.", "en", "de", ("dog", "Köter"))
+    (found,) = translated(translator, dataclasses.replace(one, options={"temperature": 0.5}))
+    assert "Köter" in found
 
 
 def test_a_stream_is_the_result(client: TestClient) -> None:
@@ -135,3 +144,8 @@ def test_the_likeliest_next_word(
     probabilities = [word["probability"] for word in found["words"]]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) + found["end"] <= 1.01
+
+
+def test_an_endless_prefix_is_refused(client: TestClient) -> None:
+    fields = {"q": "A dog.", "source": "en", "target": "de", "prefix": "Quark " * 200}
+    assert client.post("/translate/next", json=fields).json()["code"] == "invalid_field"

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from service.offline import OfflineOptions, OfflineTranslator
-from tests.service.translation.code_tokens import CODE
+from tests.service.translation.code_tokens import CODE, MARKS, NAMED_MARKS
 
 ROOT = Path(__file__).parents[2]
 MODELS = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
@@ -53,6 +53,41 @@ def test_code_survives_with_space_beside_it(
             before, _, after = found.partition(code)
             assert not before[-1:].isalnum(), found
             assert not after[:1].isalnum(), found
+
+
+AROUND = {
+    "en": "Read {}our terms{} before you sign.",
+    "de": "Lesen Sie {}unsere Bedingungen{} genau.",
+    "zh": "请先阅读{}我们的条款{}。",
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en"), ("zh", "en")])
+@settings(
+    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_marks_around_words_are_tags(
+    translator: OfflineTranslator, source: str, target: str, data: st.DataObject
+) -> None:
+    """The words are translated as without marks, which stand around some of them."""
+    opening, closing = data.draw(MARKS if source != "zh" else NAMED_MARKS)
+    found = translator.translate(AROUND[source].format(opening, closing), source, target)
+    plain_text = translator.translate(AROUND[source].format("", ""), source, target)
+    before, _, rest = found.partition(opening)
+    inner, _, after = rest.partition(closing)
+    assert before + inner + after == plain_text
+    assert inner == inner.strip() != ""
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en")])
+def test_chinese_words_stay_in_a_sentence_of_languages_without_them(
+    translator: OfflineTranslator, source: str, target: str
+) -> None:
+    text = {"en": "My friend 李明 reads 《红楼梦》.", "de": "Mein Freund 李明 liest 《红楼梦》."}
+    found = translator.translate(text[source], source, target)
+    assert "李明" in found
+    assert found.endswith("《红楼梦》.")
 
 
 PAGES = [
@@ -96,6 +131,63 @@ def test_a_sentence_that_the_model_cannot_spell_stays_as_it_is(
     found = translator.translate(f"{russian} Thank you.", "en", "de")
     assert found.startswith(russian)
     assert "Dank" in found
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        ("zh", "en", "你好龘", "hello"),
+        ("zh", "en", "谢谢你 😀", "thank"),
+        ("en", "de", "Thank you, Łukasz.", "dank"),
+        ("en", "de", "The café is cold.", "kalt"),
+        ("zh", "en", "王翯今天很开心。", "today"),
+    ],
+)
+def test_rare_characters_keep_no_sentence_from_being_translated(
+    translator: OfflineTranslator, source: str, target: str, text: str, expected: str
+) -> None:
+    assert expected in translator.translate(text, source, target).lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + "\u0301" * 5000,
+        "Hello e" + "\u0301" * 5000 + " world.",
+        "The word h\u0336e\u0336l\u0336p\u0336 is here.",
+    ],
+)
+@pytest.mark.parametrize("target", ["de", "zh"])
+def test_piles_of_marks_stay_and_make_no_words(
+    translator: OfflineTranslator, text: str, target: str
+) -> None:
+    found = translator.translate(text, "en", target)
+    (pile,) = re.findall("[a-z]\u0301{9,}|(?:[a-z]\u0336)+", text)
+    assert found.count(pile) == 1
+    assert len(found) < len(text) + 20
+
+
+@pytest.mark.parametrize("target", ["de", "zh"])
+def test_brackets_of_carriers_in_a_text_are_like_any_other_placeholder(
+    translator: OfflineTranslator, target: str
+) -> None:
+    for text in ("Please open @ now.", "She bought two @ apples.", "@ is my best friend."):
+        named = translator.translate(text.replace("@", "{name}"), "en", target)
+        for carrier in ("⟦0⟧", "⟦3⟧", "⟦15⟧"):
+            found = translator.translate(text.replace("@", carrier), "en", target)
+            assert found == named.replace("{name}", carrier)
+    spaced = translator.translate("I like ⟦ red cars ⟧ here.", "en", "de")
+    assert "rote" in spaced
+
+
+def test_single_letters_that_must_stay_in_nonsense_do_not_make_it_longer(
+    translator: OfflineTranslator,
+) -> None:
+    for text in ("xq {a} zk {b} plo {c}", "hjkl {x} uiop {y} bnm {z}", "ab {a} ab {a} ab {a}"):
+        for source, target in (("en", "de"), ("en", "zh"), ("de", "en"), ("zh", "en")):
+            found = translator.translate(text, source, target)
+            assert len(found) < 2 * len(text)
+            assert re.findall(r"\{.\}", text) == sorted(re.findall(r"\{.\}", found))
 
 
 def test_capitals_are_translated_as_small_letters(translator: OfflineTranslator) -> None:

@@ -57,6 +57,27 @@ def test_an_amount_keeps_its_sign(translator: OfflineTranslator) -> None:
     assert "£98765" in found.replace("£98,765", "£98765")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{0}5€{1} 7%d8 ￼ 3 €",
+        "5€€ 6 €7 is",
+        "1\ufe0f\u20e3 x 2 €\ufe0f\u0301",
+        "PRICE €5 MILLION 𝒳1",
+    ],
+)
+def test_links_stay_within_strange_sentences(translator: OfflineTranslator, text: str) -> None:
+    texts = [text, *(text for source, _, text in SENTENCES if source == "en")]
+    wanted = TranslationJob(texts, "en", "zh", is_aligned=True, alternatives=2)
+    results = translator.run_jobs([wanted])[0]
+    for sentence in (sentence for result in results for sentence in result.sentences):
+        for start, end, target_start, target_end, _ in sentence.alignment or ():
+            assert 0 <= start < end <= len(sentence.source)
+            assert 0 <= target_start < target_end <= len(sentence.target)
+    (price,) = results[1].sentences
+    assert price.confidence is None, "it is translated again"
+
+
 def test_a_stream_says_which_numbers_it_lost(translator: OfflineTranslator) -> None:
     for pair in (("zh", "en"), ("en", "zh"), ("en", "de")):
         texts = [text for *of, text in SENTENCES if tuple(of) == pair and "<" not in text]
@@ -82,3 +103,12 @@ def _streamed(
         raise AssertionError
 
     return asyncio.run_coroutine_threadsafe(pieces(), translator._loop).result()
+
+
+def test_a_required_beginning_is_kept_even_with_a_wrong_number(
+    translator: OfflineTranslator,
+) -> None:
+    text = "1973年至1977年由六人组成。"
+    wanted = TranslationJob([text], "zh", "en", prefixes=["In 1999"])
+    (found,) = translator.run_jobs([wanted])[0]
+    assert found.text.startswith("In 1999")

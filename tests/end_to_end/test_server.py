@@ -39,9 +39,13 @@ def process() -> Iterator[Process]:
     ("arguments", "words"),
     [
         (["--max-slots", "65536", "--max-rows", "65536"], ["GiB", "max_rows"]),
+        (["--model", "no/such/directory"], ["no/such/directory"]),
         (["--model", "tests"], ["config.json"]),
+        (["--port", "99999999"], ["port"]),
         (["--device", "cuda:99"], ["device"]),
+        (["--device", "cuda", "--precision", "int8"], ["cuda"]),
         (["--host", "203.0.113.1"], ["203.0.113.1"]),
+        (["--port", "TAKEN"], ["TAKEN"]),
     ],
 )
 def test_what_cannot_be_served_is_said_and_exit_code_2(
@@ -76,6 +80,14 @@ def test_streamed_pieces_join_to_the_answer(process: Process, options: dict[str,
     assert messages[-1]["translatedText"] == expected["translatedText"]
     assert "".join(message["text"] for message in messages[:-1]) == expected["translatedText"]
     assert len(messages) > 4
+
+
+def test_a_client_that_hangs_up_frees_its_slots(process: Process) -> None:
+    with process.open_stream() as socket:
+        for number in range(50):
+            socket.send(json.dumps({"id": number, **HELLO, "q": "我喜欢咖啡。" * 20}))
+        socket.recv(timeout=60)
+    until(lambda: not process.gauge("dragoman_running{") + process.gauge("dragoman_waiting{"))
 
 
 def test_a_client_that_never_reads_holds_up_nobody_and_gathers_no_memory(process: Process) -> None:
@@ -127,6 +139,19 @@ def test_servers_share_a_port_and_one_goes_on_when_the_other_ends() -> None:
             translate_often(server, 16)
             server.popen.terminate()
             assert server.popen.wait(timeout=30) == 0
+
+
+def test_a_draining_server_leaves_the_port_that_it_shares() -> None:
+    with pair() as servers, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(servers[0].translate)
+        until(lambda: any(one.gauge("dragoman_running{") > 0 for one in servers))
+        (draining,) = (one for one in servers if one.gauge("dragoman_running{") > 0)
+        draining.popen.send_signal(signal.SIGTERM)
+        until(lambda: not draining.is_ready)
+        translate_often(draining, 32)
+        assert not running.done()
+        assert running.result(timeout=120).status_code == 200
+        assert draining.popen.wait(timeout=30) == 0
 
 
 def test_sigterm_finishes_running_work_refuses_new_work_and_ends_with_0() -> None:

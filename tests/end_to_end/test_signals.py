@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.end_to_end.process import START_SECONDS, TEXTS, Process, server, until
+from tests.end_to_end.process import ROOT, START_SECONDS, TEXTS, Process, server, until
 
 
 @contextlib.contextmanager
@@ -33,6 +35,8 @@ def busy_workers(process: Process, streams: int = 0) -> Iterator[None]:
     ("first", "second"),
     [
         (signal.SIGTERM, signal.SIGTERM),
+        (signal.SIGINT, signal.SIGINT),
+        (signal.SIGTERM, signal.SIGINT),
     ],
 )
 def test_a_second_signal_ends_a_working_server_at_once_and_by_that_signal(
@@ -43,6 +47,14 @@ def test_a_second_signal_ends_a_working_server_at_once_and_by_that_signal(
         until(lambda: process.get("/health/ready").status_code == 503)
         process.popen.send_signal(second)
         assert process.ended() == (-second, "")
+
+
+def test_a_second_signal_ends_a_server_with_open_streams_at_once() -> None:
+    with server() as process, busy_workers(process, streams=3), process.open_stream():
+        process.popen.send_signal(signal.SIGTERM)
+        until(lambda: process.get("/health/ready").status_code == 503)
+        process.popen.send_signal(signal.SIGTERM)
+        assert process.ended() == (-signal.SIGTERM, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -66,7 +78,7 @@ def test_streams_are_finished_before_a_server_ends_and_idle_ones_do_not_hold_it(
         assert process.ended() == (0, "")
 
 
-@pytest.mark.parametrize("mapped", ["", "model.safetensors"])
+@pytest.mark.parametrize("mapped", ["", "libtorch", "model.safetensors"])
 def test_sigterm_during_start_up_ends_the_server_at_once(mapped: str) -> None:
     """As soon as it catches signals, imports torch, and reads a model."""
     with server() as process:
@@ -83,3 +95,35 @@ def _catches(pid: int, number: signal.Signals) -> bool:
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
     return bool(int(mask, 16) >> (number - 1) & 1)
+
+
+OFFLINE = """
+import threading
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import SourceSentence
+from tests.model.network.reference import EOS, tiny_model, tiny_runner
+
+model = tiny_model(d_model=256, n_heads=8, d_ff=512, vocab_size=20000)
+runner = tiny_runner(model, backend="native")
+is_at_work = threading.Event()
+
+
+def translate_for_ever() -> None:
+    sentence = SourceSentence([5, 6, 7, EOS], DecodingOptions(beam_size=4))
+    while True:
+        if not runner.num_running:
+            runner.admit([sentence] * 16)
+        runner.step()
+        is_at_work.set()
+
+
+threading.Thread(target=translate_for_ever, daemon=True).start()
+is_at_work.wait()
+"""
+
+
+def test_the_interpreter_ends_while_a_daemon_thread_steps() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", OFFLINE], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

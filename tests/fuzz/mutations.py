@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import random
 import zipfile
+from collections.abc import Callable
 
+TRUNCATIONS = 20
+"""Places at which every file of a checkpoint is cut."""
 _NASTY = (
     *(b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\r", b"\n\n"),
     *(b"<", b">", b"</", b"<!--", b"<![CDATA[", b"]]>", b"<?xml", b"&#x110000;", b"&#0;", b"&a;"),
@@ -15,19 +18,16 @@ _NASTY = (
 )
 
 
-def mutated(content: bytes, rng: random.Random) -> bytes:
-    """At one to four places: a part removed, repeated, with bits flipped, or after nasty bytes.
+def truncated(content: bytes, place: int, of: int) -> bytes:
+    """The beginning: `place` of `of` equal parts."""
+    return content[: len(content) * place // of]
 
-    One result in five is cut off.
-    """
+
+def mutated(content: bytes, rng: random.Random) -> bytes:
+    """One to four kinds of damage, one after the other."""
     for _ in range(rng.randint(1, 4)):
-        start = rng.randint(0, len(content))
-        part = content[start : start + rng.randint(1, 60)]
-        flipped = bytes(byte ^ 1 << rng.randrange(8) for byte in part[:8]) + part[8:]
-        nasty = rng.choice(_NASTY) * rng.choice((1, 1, 1, 50))
-        changed = rng.choice((b"", part * rng.randint(2, 30), flipped, nasty + part))
-        content = content[:start] + changed + content[start + len(part) :]
-    return content[: rng.randint(0, len(content))] if rng.random() < 0.2 else content
+        content = rng.choice(_KINDS)(content, rng)
+    return content
 
 
 def mutated_archive(content: bytes, rng: random.Random) -> bytes:
@@ -37,11 +37,55 @@ def mutated_archive(content: bytes, rng: random.Random) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(written, "w") as changed:
         names = archive.namelist()
-        chosen, is_removed = rng.choice(names), rng.random() < 0.1
+        chosen = rng.choice(names)
         for name in names:
             member = archive.read(name)
-            if name != chosen:
-                changed.writestr(name, member, zipfile.ZIP_DEFLATED)
-            elif not is_removed:
-                changed.writestr(name, mutated(member, rng), zipfile.ZIP_DEFLATED)
+            if name == chosen:
+                if rng.random() < 0.1:
+                    continue
+                member = mutated(member, rng)
+            changed.writestr(name, member, zipfile.ZIP_DEFLATED)
     return written.getvalue()
+
+
+def _flip(content: bytes, rng: random.Random) -> bytes:
+    damaged = bytearray(content)
+    for _ in range(rng.randint(1, 8)):
+        if damaged:
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+    return bytes(damaged)
+
+
+def _cut(content: bytes, rng: random.Random) -> bytes:
+    return content[: rng.randint(0, len(content))]
+
+
+def _remove(content: bytes, rng: random.Random) -> bytes:
+    start, end = _span(content, rng)
+    return content[:start] + content[end:]
+
+
+def _double(content: bytes, rng: random.Random) -> bytes:
+    start, end = _span(content, rng)
+    return content[:end] + content[start:end] * rng.randint(1, 30) + content[end:]
+
+
+def _move(content: bytes, rng: random.Random) -> bytes:
+    start, end = _span(content, rng)
+    rest, place = content[:start] + content[end:], rng.randint(0, len(content) - (end - start))
+    return rest[:place] + content[start:end] + rest[place:]
+
+
+def _insert(content: bytes, rng: random.Random) -> bytes:
+    place = rng.randint(0, len(content))
+    return content[:place] + rng.choice(_NASTY) * rng.choice((1, 1, 1, 50)) + content[place:]
+
+
+def _span(content: bytes, rng: random.Random) -> tuple[int, int]:
+    start = rng.randint(0, len(content))
+    return start, min(len(content), start + rng.randint(1, 60))
+
+
+_KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    *(_flip, _cut, _remove, _double, _move, _insert),
+)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.conftest import MOST_CHARACTERS
 from tests.fuzz.strings import any_text, texts
 from tests.service.served import Served
 
@@ -141,3 +142,14 @@ def test_lone_surrogates_are_answered_on_every_route(server: Served, body: str) 
             headers = {"Content-Type": "application/json"}
             answer = httpx.post(server.url + path, content=content, headers=headers, timeout=60)
             assert answer.status_code < 500, (path, answer.text)
+
+
+@pytest.mark.parametrize("piece", ["a", "\u0301", "<"])
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_one_word_of_a_hundred_thousand_characters_is_answered(
+    server: Served, piece: str, form: str
+) -> None:
+    q = (piece * MOST_CHARACTERS)[:MOST_CHARACTERS]
+    fields = {"q": q, "source": "en", "target": "zh", "format": form}
+    answer = post(server, {**fields, "beam_size": 1, "max_length": 1})
+    assert answer.status_code in (200, 413), answer.text

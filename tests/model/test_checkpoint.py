@@ -7,6 +7,9 @@ import hashlib
 import json
 import os
 import pickle
+import random
+import re
+import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +30,7 @@ from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
 from model.text.tokenizer_config import TokenizerConfig
 from tests.conftest import FullDisk
+from tests.fuzz.mutations import mutated
 from tests.model.network.reference import run_to_end, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
@@ -134,6 +138,17 @@ def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_ne
     info = load_checkpoint(saved).info
     assert info.architecture.max_positions == 64
     assert info.source_limit(wanted) == limit
+
+
+@pytest.mark.parametrize("wrong", [None, [[0]], [[0, 4]], [[2, 0]], [[0, True]], [[0, 1], [0, 1]]])
+def test_alignment_heads_that_the_network_lacks_are_refused(saved: Path, wrong: object) -> None:
+    edit_config(saved, lambda raw: raw.update(alignment_heads=wrong))
+    said = (
+        "alignment_heads must list different [layer, head] pairs, layers 0 to 1 and heads 0 to 3, "
+        f"got {wrong!r}"
+    )
+    with pytest.raises(CheckpointError, match=re.escape(said)):
+        load_checkpoint(saved)
 
 
 def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
@@ -250,24 +265,67 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (remove("config.json"), "tiny-checkpoint holds no config.json"),
         (remove("SHA256SUMS"), "tiny-checkpoint holds no SHA256SUMS"),
         (remove("model.safetensors"), "tiny-checkpoint lacks model.safetensors"),
+        (remove("tiny.model"), "tiny-checkpoint lacks tiny.model"),
         (truncate_weights, "model.safetensors does not match SHA256SUMS: the file is truncated"),
         (flip_a_bit, "tiny.model does not match SHA256SUMS"),
+        (write_sums("../secret\n"), r"line that is not '<sha256>  <file>': '../secret'"),
         (write_sums("0  ../secret\n"), r"line that is not '<sha256>  <file>': '0  ../secret'"),
+        (write_sums(""), "SHA256SUMS does not list config.json"),
         (spoil_tokenizer, "cannot read the sentencepiece model .*tiny.model"),
+        (write_config("{oops"), "config.json is not readable JSON"),
+        (change_config("pairs", value=[]), "pairs must name at least one"),
+        (change_config("max_source_tokens", value=15), "an integer of at least 16, got 15"),
         (change_config("format", value=9), "format must be 1, got 9"),
         (change_config("architecture", "rope", value=1), "unknown architecture option 'rope'"),
+        (change_config("decoding", "top_p", value=2), "top_p must be a number from 0.0 to 1.0"),
         (change_config("tokenizer", "source", value="../x"), "must lie in the directory itself"),
+        (
+            change_config("tokenizer", "source_vocabulary", value="absent.json"),
+            "cannot read the tokenizer's files: .*absent.json",
+        ),
         (
             change_config("architecture", "d_ff", value=48),
             r"encoder.0.feed_forward.expand.weight has shape \(32, 16\), expected \(48, 16\)",
         ),
+        (
+            change_config("architecture", "output_bias", value=True),
+            "tensor 'output.bias' is only in the architecture",
+        ),
         (change_weights(lambda w: w.update(x=torch.ones(1))), "tensor 'x' is only in the file"),
+        (write_sums("0  config.json\n" * 2**21), "SHA256SUMS is larger than 16 MiB"),
+        (lambda d: (d / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is not UTF-8: byte 0"),
+        (
+            in_place_of("config.json", Path.mkdir),
+            "cannot read .*config.json: it is not a regular file",
+        ),
+        (
+            in_place_of("tiny.model", Path.mkdir),
+            "lacks tiny.model, which SHA256SUMS lists: it is no regular",
+        ),
         (
             in_place_of("config.json", os.mkfifo),
             "cannot read .*config.json: it is not a regular file",
         ),
+        (
+            in_place_of("config.json", lambda path: path.symlink_to("absent")),
+            "tiny-checkpoint holds no config.json",
+        ),
+        (
+            in_place_of("config.json", lambda path: path.symlink_to(path)),
+            "tiny-checkpoint holds no config.json",
+        ),
         (unlist("tiny.model"), "SHA256SUMS does not list tiny.model, which cannot be verified"),
         (write_config("[" * 100_000), "config.json is not readable JSON: it is nested too deeply"),
+        (write_config(" " * 2**24 + "{}"), "config.json is larger than 16 MiB"),
+        (change_config("name", value="x" * 201), "name must be a line of 1 to 200"),
+        (change_config("pairs", value=[["../x", "en"]]), "a language must be a code .*'../x'"),
+        (
+            change_config(
+                "pairs",
+                value={side: [f"l{i}" for i in range(10**4)] for side in ("sources", "targets")},
+            ),
+            "pairs must be at most 1000000, got 10000 sources and 10000 targets",
+        ),
         (
             change_config("architecture", "pad_id", value=5),
             "says pad_id 5, which is '<2en>' to the tokenizer; it must be 0",
@@ -294,6 +352,37 @@ def test_a_damaged_checkpoint_is_refused_with_the_reason(
         load_checkpoint(saved)
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["d_model", "n_encoder_layers", "max_positions"],
+)
+def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_built(
+    saved: Path, option: str
+) -> None:
+    """The largest that the bounds allow: a network of it would take up to a terabyte."""
+    most = {"d_model": 16384, "d_ff": 131072, "max_positions": 65536}.get(option, 256)
+    edit_config(saved, lambda raw: raw["architecture"].update({option: most}))
+    if option == "max_positions":
+        assert open_checkpoint(saved).info.architecture.max_positions == most
+        return
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CheckpointError, match="model.safetensors does not fit config.json"):
+        open_checkpoint(saved)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
+
+
+@pytest.mark.parametrize("table", ["architecture", "decoding"])
+def test_an_option_that_is_missing_is_refused_because_its_default_makes_another_model(
+    saved: Path, table: str
+) -> None:
+    original = json.loads((saved / "config.json").read_text())
+    for option in original[table]:
+        kept = {name: value for name, value in original[table].items() if name != option}
+        edit_config(saved, lambda raw, kept=kept: raw.update({table: kept}))  # type: ignore[misc]
+        with pytest.raises(CheckpointError, match=f"does not describe a model: .*{option}"):
+            load_checkpoint(saved)
 
 
 WRONG = [None, True, 0, -1, 1.5, 10**30, float("nan"), "", "x\ny", [], [[1]], {}, {"a": None}]
@@ -352,6 +441,39 @@ def test_weights_that_float16_cannot_hold_are_not_saved(
             tmp_path / "new", info_for(tiny_config), weights, [tiny_tokenizer_file], torch.float16
         )
     assert not (tmp_path / "new").exists()
+
+
+def test_a_tokenizer_of_another_size_is_refused(
+    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
+) -> None:
+    larger = dataclasses.replace(tiny_config, src_vocab_size=451, tgt_vocab_size=451)
+    save(saved, random_model(larger), tiny_tokenizer_file)
+    said = r"the tokenizer has \(450, 450\) source and target pieces, config.json says \(451, 451\)"
+    with pytest.raises(CheckpointError, match=said):
+        load_checkpoint(saved)
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize("name", ["config.json", "tiny.model", "model.safetensors", "SHA256SUMS"])
+def test_random_damage_is_refused_or_leaves_a_model_that_loads(
+    saved: Path, name: str, is_signed: bool
+) -> None:
+    """Where the sums are the old ones, it is the old model."""
+    whole, rng = (saved / name).read_bytes(), random.Random(1)
+    expected = load_checkpoint(saved)
+    num_refused = 0
+    for _ in range(25):
+        (saved / name).write_bytes(mutated(whole, rng))
+        if is_signed and name != "SHA256SUMS":
+            sign_again(saved)
+        try:
+            loaded = load_checkpoint(saved)
+        except CheckpointError:
+            num_refused += 1
+            continue
+        if not is_signed:
+            assert loaded.info == expected.info
+    assert num_refused > 5
 
 
 class Bomb:

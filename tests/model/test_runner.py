@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 import sys
 from types import FrameType
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.backends.pytorch.cache import MemoryCache, RowCache, StepRows
 from model.backends.selection import Backend
@@ -16,6 +18,7 @@ from model.decoding.decoder import Precision, StepShape
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.network.layers import KV
+from model.offline import translate_all
 from model.runner import Runner
 from tests.model.backends.test_networks import TABLE
 from tests.model.network.reference import (
@@ -168,6 +171,20 @@ def test_sentences_that_sit_out_steps_translate_as_alone(seed: int, precision: P
     assert any(streamed.values())
 
 
+def test_a_short_sentence_admitted_late_overtakes_a_long_one() -> None:
+    model = tiny_model()
+    model.output.bias.data[EOS] = -50.0
+    runner = tiny_runner(model)
+    long = SourceSentence([5, EOS], DecodingOptions(beam_size=1, max_length=40))
+    first = runner.admit([long])[0]
+    for _ in range(5):
+        assert runner.step().finished == []
+    late = SourceSentence([6, EOS], DecodingOptions(beam_size=4, max_length=3))
+    second = runner.admit([late])[0]
+    ended = [f.handle for _ in range(40) for f in runner.step().finished]
+    assert ended == [second, first]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_slots_and_rows_come_back_after_any_mix_of_ends(backend: Backend) -> None:
     runner = tiny_runner(tiny_model(), max_slots=5, max_rows=20, backend=backend)
@@ -210,6 +227,13 @@ def test_streamed_tokens_are_a_growing_prefix_of_the_result(
             assert told == [*best, EOS][: len(told)]
             is_early |= 0 < len(told_before.get(finished.handle, [])) < len(best)
     assert is_early
+
+
+class _Forbidden(TorchDispatchMode):
+    """Inside, every PyTorch operation fails."""
+
+    def __torch_dispatch__(self, func: object, types: object, *_: object) -> None:
+        raise AssertionError(f"{func} was called")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -261,6 +285,68 @@ def test_the_encoder_and_the_projections_of_its_memory_run_at_admission_alone() 
     assert texts([results[handle] for handle in handles]) == expected
 
 
+def test_our_cpu_code_translates_without_a_pytorch_operation() -> None:
+    """Beams, greedy ones, streams, and sentences that are left out or abandoned."""
+    runner = tiny_runner(tiny_model(seed=5), max_slots=4, backend="native")
+    waiting = [
+        SourceSentence([5, 4 + i, EOS], DecodingOptions(beam_size=1 + i % 4), is_streamed=i > 4)
+        for i in range(9)
+    ]
+    results: list[Finished] = []
+    with _Forbidden():
+        while waiting or runner.num_running:
+            newcomers = runner.admit([waiting.pop() for _ in waiting[: runner.num_free_slots]])
+            results += runner.step(newcomers or None).finished
+        (abandoned,) = runner.admit([SourceSentence([5, EOS], DecodingOptions())])
+        runner.release(abandoned)
+    assert (len(results), runner.num_running) == (9, 0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_option_that_can_be_asked_for_gives_whole_prefixes_and_finite_scores(
+    seed: int, backend: Backend
+) -> None:
+    rng = random.Random(seed)
+    runner = tiny_runner(tiny_model(seed=seed), max_slots=4, max_rows=80, backend=backend)
+    for _ in range(6):
+        sentences = [_with_any_options(rng) for _ in range(4)]
+        for sentence, finished in zip(sentences, run_to_end(runner, sentences), strict=True):
+            limit = sentence.target_limit(runner.max_target_tokens)
+            assert finished.hypotheses or finished.error
+            for hypothesis in finished.hypotheses:
+                assert tuple(hypothesis.ids[: len(sentence.prefix)]) == sentence.prefix
+                assert len(hypothesis.ids) <= limit
+                assert all(map(math.isfinite, [hypothesis.score, *hypothesis.log_probs]))
+
+
+def _with_any_options(rng: random.Random) -> SourceSentence:
+    """Every bound of every option, and a prefix of every length that fits."""
+    is_sampling = rng.random() < 0.3
+    beam_size = 1 if is_sampling else rng.choice([1, 2, 4, 16, 20])
+    options = DecodingOptions(
+        beam_size=beam_size,
+        n_best=rng.randint(1, beam_size),
+        length_penalty=rng.choice([0.0, 1.0, 10.0]),
+        normalization=rng.choice(["wu", "average"]),
+        lookahead=rng.choice([None, 0, 3, 100_000]),
+        sampling=is_sampling,
+        temperature=rng.choice([0.01, 1.0, 100.0]),
+        top_k=rng.choice([0, 1, 13, 2**31 - 1]),
+        top_p=rng.choice([0.0, 1e-300, 0.5, 1.0]),
+        seed=rng.choice([0, 2**63 - 1]),
+        max_length=rng.choice([None, 1, 2, 48, 100_000]),
+        length_ratio=rng.choice([0.1, 2.0, 100.0]),
+        length_margin=rng.choice([1, 16, 100_000]),
+        repetition_penalty=rng.choice([0.1, 1.0, 10.0]),
+        no_repeat_ngram_size=rng.choice([0, 1, 2, 20]),
+    )
+    ids = [rng.randint(4, 12) for _ in range(rng.choice([1, 5, 32]))]
+    capacity = SourceSentence(ids, options).target_limit(48) - 1
+    prefix = tuple(rng.choice([4, 5, 6]) for _ in range(rng.choice([0, capacity // 2, capacity])))
+    return SourceSentence(ids, options, rng.random() < 0.5, prefix)
+
+
 @pytest.mark.parametrize(
     ("precision", "backend"), [("float32", "native"), ("int8", "native"), ("float32", "eager")]
 )
@@ -299,3 +385,13 @@ def test_what_cannot_be_admitted_is_refused_whole(sentence: SourceSentence, mess
     with pytest.raises(ValueError, match=message):
         runner.admit([SourceSentence([5, EOS], DecodingOptions(beam_size=1)), sentence])
     assert (runner.num_free_slots, runner.num_free_rows) == (4, 8)
+
+
+def test_translate_all_keeps_the_order_and_tells_of_each_end() -> None:
+    model = tiny_model(seed=7)
+    sentences = mixed_sentences(30, seed=9)
+    alone = [run_to_end(tiny_runner(model), [s])[0] for s in sentences]
+    ended: list[int] = []
+    results = translate_all(tiny_runner(model, max_slots=4, max_rows=16), sentences, ended.append)
+    assert texts(results) == texts(alone)
+    assert sorted(ended) == list(range(30))

@@ -75,9 +75,6 @@ class FakeTokenizer:
     ) -> list[tuple[int, int]]:
         return [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
 
-    def can_write(self, ids: Sequence[int]) -> bool:
-        return not self.count_unspelled("".join(map(chr, ids)))
-
     def stream(self) -> FakeStreamDecoder:
         return FakeStreamDecoder()
 
@@ -106,7 +103,7 @@ class _Running:
 
     def _hypothesis(self, rank: int, garbled: dict[str, str]) -> Hypothesis:
         text = "".join(map(chr, self.sentence.ids[1:-1])).upper()
-        text = "".join(map(chr, self.sentence.prefix)) + text + self._terms() + "*" * rank
+        text = "".join(map(chr, self.sentence.prefix)) + text + "*" * rank
         for right, wrong in garbled.items():
             text = text.replace(right, wrong)
         is_aligned = self.sentence.is_aligned and not rank
@@ -118,13 +115,6 @@ class _Running:
             "stop",
             attention if is_aligned else None,
         )
-
-    def _terms(self) -> str:
-        """The terms that are asked for, in brackets."""
-        written = [
-            f"[{''.join(map(chr, term.forms[0].ids))}]" * term.times for term in self.sentence.terms
-        ]
-        return "".join(written)
 
 
 class FakeRunner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import sys
@@ -195,3 +196,46 @@ def test_a_list_of_a_missing_database_does_not_create_it(tmp_path: Path, command
 @pytest.mark.parametrize("command", ["keys", "suggestions"])
 def test_without_a_database_the_setting_is_named(command: str) -> None:
     assert_refused([command, "list"], "DRAGOMAN_DATABASE")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def commands_with(path: str) -> dict[str, list[str]]:
+    """Every command, given the path where it wants a file or a checkpoint."""
+    return {
+        "serve": ["serve", "--model", path],
+        "serve config": ["serve", "--config", path],
+        "serve secrets": ["serve", "--secrets-dir", path],
+        "translate": [*TRANSLATE, path],
+        "translate model": [*TRANSLATE, "--model", path],
+        "train": ["train", path, "--run", "never-made"],
+        "evaluate": ["evaluate", path, "--recipe", RECIPE],
+        "evaluate recipe": ["evaluate", ZH_EN, "--recipe", path],
+        "average": ["average", path, path, "never-made"],
+        "import": ["import", path, "never-made"],
+        "export": ["export", path, "never-made", "--format", "pegasus"],
+    }
+
+
+PLACES = list(commands_with(""))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_name_that_is_no_utf_8(place: str, here: Path) -> None:
+    assert_refused(commands_with("caf\udce9")[place])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_dangling_link(place: str, here: Path) -> None:
+    Path("dangling").symlink_to("nowhere")
+    assert_refused(commands_with("dangling")[place], "dangling")
+
+
+@pytest.mark.parametrize("place", [p for p in PLACES if p != "translate"])
+def test_a_fifo_is_refused_and_never_waited_for(place: str, here: Path) -> None:
+    os.mkfifo("fifo")
+    assert_refused(commands_with("fifo")[place], "fifo")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import re
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -59,6 +60,35 @@ def test_all_workers_share_one_copy_of_the_weights_even_after_a_rebuild() -> Non
     runners = [make_runner() for make_runner in model.make_runners * 2]
     assert len(runners) == 4
     assert num_packed() - before == 1
+
+
+@pytest.mark.parametrize(
+    ("bundled", "wanted", "limit"),
+    [("zh-en", 0, 28), ("en-de", 0, 34), ("zh-en", 16, 16), ("zh-en", 100, 100)],
+)
+def test_sentences_are_cut_where_the_settings_or_else_the_checkpoint_say(
+    bundled: str, wanted: int, limit: int
+) -> None:
+    """Where the bundled checkpoints say it, their cards tell."""
+    model = loaded(model=[Path("checkpoints") / bundled], max_source_tokens=wanted)
+    assert model.max_source_tokens == limit
+    runners = [make_runner() for make_runner in model.make_runners]
+    assert all(isinstance(runner, Runner) for runner in runners)
+    assert {runner.max_source_tokens for runner in runners} == {limit}
+
+
+def test_a_model_computes_with_the_instruction_set_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the environment says; precision auto follows it. Other backends have none."""
+    monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", "unknown")
+    model = loaded(instruction_set="baseline")
+    assert (model.instruction_set, model.precision) == ("baseline", "float32")
+    make_runner, *_ = model.make_runners
+    assert isinstance(make_runner(), Runner)
+    assert (
+        loaded(instruction_set="auto", backend="eager", precision="float32").instruction_set is None
+    )
 
 
 @pytest.fixture

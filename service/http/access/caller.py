@@ -8,7 +8,7 @@ import functools
 import ipaddress
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
@@ -124,9 +124,8 @@ class Access:
         key = self.ring.find(written)
         return Client(f"key/{key.id}", "key", key.limits(self._limits), key)
 
-    @contextlib.contextmanager
-    def at_once(self, client: Client) -> Iterator[None]:
-        """Count a request as in progress inside the block. Raises TooManyAtOnce."""
+    def take_place(self, client: Client) -> None:
+        """Count a request as in progress until `leave_place`. Raises TooManyAtOnce."""
         limit = client.limits.concurrent_requests
         if limit and self._num_at_once[client.name] >= limit:
             raise TooManyAtOnce(
@@ -134,12 +133,11 @@ class Access:
                 _AT_ONCE_RETRY_SECONDS,
             )
         self._num_at_once[client.name] += 1
-        try:
-            yield
-        finally:
-            self._num_at_once[client.name] -= 1
-            if not self._num_at_once[client.name]:
-                del self._num_at_once[client.name]
+
+    def leave_place(self, client: Client) -> None:
+        self._num_at_once[client.name] -= 1
+        if not self._num_at_once[client.name]:
+            del self._num_at_once[client.name]
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -163,7 +161,7 @@ class Caller:
         self._access, self._client = access, client
         self._is_identified = access.is_open
         self._num_characters = 0
-        self._place = contextlib.ExitStack()
+        self._placed: Client | None = None
 
     @property
     def name(self) -> str:
@@ -224,6 +222,8 @@ class Caller:
 
         `weight`: how much more work than usual the request asks for. Raises a ServiceError.
         """
+        if self._access.is_open:
+            return
         await self.identify(None)
         client, num_weighted = self._client, math.ceil(num_characters * weight)
         limit = client.limits.characters_per_minute
@@ -243,12 +243,14 @@ class Caller:
     async def leave(self, status: int | None, *, has_delivered: bool = False) -> None:
         """End the request; `status` None: the client left before its answer. Its characters count
         if it `has_delivered` a part of a translation, however it ended."""
+        if self._access.is_open:
+            return
         self._settle(is_used=has_delivered or outcome_of(status) in _USED)
-        self._place.close()
+        self._leave_place()
         if not self._is_identified:  # its body never came
             with contextlib.suppress(ServiceError):
                 await self.identify(None)
-            self._place.close()
+            self._leave_place()
 
     async def _take(
         self,
@@ -284,8 +286,14 @@ class Caller:
         return None
 
     def _take_place(self) -> None:
-        self._place.close()
-        self._place.enter_context(self._access.at_once(self._client))
+        self._leave_place()
+        self._access.take_place(self._client)
+        self._placed = self._client
+
+    def _leave_place(self) -> None:
+        if self._placed is not None:
+            self._access.leave_place(self._placed)
+            self._placed = None
 
 
 @contextlib.asynccontextmanager

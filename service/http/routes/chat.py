@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.sse import format_sse_event
 from pydantic_core import to_json
 
@@ -23,8 +23,9 @@ from service.http.language_names import language_name
 from service.http.models import RequestModel
 from service.http.request_log import RequestRecord
 from service.http.requests import read_request
+from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
-from service.http.state import ServerState, StateDep, server_state
+from service.http.state import ServerState, server_state
 from service.http.translations import translate_texts
 from service.translation.job import AUTO
 from service.translation.results import TextPiece
@@ -33,7 +34,7 @@ from service.translation.translator import Pieces
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
 _PAIR = re.compile(r"([A-Za-z]{2,8}(?:[-_][A-Z][A-Za-z]{1,3})?)-([A-Za-z]{2,8}(?:[-_]\w{2,4})?)")
 _ASKED = re.compile(r"translat\w*\b.*?(?:\bfrom (\w+)\b.*?)?\b(?:in)?to (\w+)", re.I | re.DOTALL)
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class ChatRequest(RequestModel):
@@ -68,10 +69,10 @@ class ChatRequest(RequestModel):
         return None
 
 
-@router.get(MODELS)
-@router.head(MODELS)
-async def models(state: StateDep) -> dict[str, Any]:
+@router.api_route(MODELS, methods=[*READ])
+async def models(request: Request) -> dict[str, Any]:
     """A model for each pair of languages."""
+    state = server_state(request)
     common = {"object": "model", "created": 0, "owned_by": "dragoman"}
     pairs = [(code, one) for code, found in state.dispatcher.targets.items() for one in found]
     return {"object": "list", "data": [{"id": "-".join(pair), **common} for pair in pairs]}
@@ -81,13 +82,13 @@ async def models(state: StateDep) -> dict[str, Any]:
 async def complete(request: Request) -> Any:
     """The translation as the assistant's message, whole or in chunks."""
     state, record = server_state(request), request.state.record
-    asked = await read_request(request, state.limits, ChatRequest, (JSON,))
+    asked = await read_request(request, ChatRequest, (JSON,))
     wanted = asked.wanted(state)
     base = {"id": record.request_id, "created": int(time.time()), "model": asked.model}
     if asked.stream:
         job = await state.admit(request.state.caller, wanted)
         return await event_stream(job, state, record, lambda found: _chunks(base, found, record))
-    (translation,) = await translate_texts(request, state, wanted)
+    (translation,) = await translate_texts(request, wanted)
     answer = {"role": "assistant", "content": translation.text}
     choice = {"index": 0, "message": answer, "finish_reason": "stop"}
     return {**base, "object": "chat.completion", "choices": [choice]}

@@ -13,9 +13,8 @@ import secrets
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BeforeValidator
-from pydantic_core import to_json
 from starlette.responses import Response
 
 from service.errors import InvalidField, MissingField, NotOffered, UnknownFile, shown
@@ -24,8 +23,9 @@ from service.http.file_store import StoredFile
 from service.http.language_names import language_name
 from service.http.models import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
+from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
-from service.http.state import ServerState, StateDep, server_state
+from service.http.state import ServerState, server_state
 from service.http.translations import (
     read_upload,
     sent_file,
@@ -50,7 +50,7 @@ _MOST_CHARACTERS = 10**12
 _NO_MARK = ' translate="no"'
 _TAG_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _MAX_TAGS = 100
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class IgnoredTags:
@@ -239,15 +239,13 @@ class DocumentKey(RequestModel):
 
 
 @router.post(TRANSLATE)
-async def translate(request: Request) -> Response:
+async def translate(request: Request) -> dict[str, Any]:
     """Translate texts that are sent as JSON or as a form."""
-    state = server_state(request)
-    asked = await read_request(request, state.limits, TextRequest, (JSON, FORM))
+    asked = await read_request(request, TextRequest, (JSON, FORM))
     asked.require_offered()
     num_characters = sum(map(len, asked.texts))  # without the marks of ignored tags
-    translations = await translate_texts(request, state, asked.wanted_texts(), num_characters)
-    answer = {"translations": [_rendered(asked, *one) for one in enumerate(translations)]}
-    return Response(to_json(answer), media_type=JSON)
+    translations = await translate_texts(request, asked.wanted_texts(), num_characters)
+    return {"translations": [_rendered(asked, *one) for one in enumerate(translations)]}
 
 
 def _rendered(asked: TextRequest, index: int, translation: TranslationResult) -> dict[str, Any]:
@@ -264,12 +262,11 @@ def _rendered(asked: TextRequest, index: int, translation: TranslationResult) ->
     return rendered
 
 
-@router.get(LANGUAGES)
-@router.head(LANGUAGES)
-@router.post(LANGUAGES)
-async def languages(request: Request, state: StateDep) -> list[dict[str, Any]]:
+@router.api_route(LANGUAGES, methods=[*READ, "POST"])
+async def languages(request: Request) -> list[dict[str, Any]]:
     """The source languages, or with type=target the target languages."""
-    asked = await read_request(request, state.limits, LanguagesRequest)
+    state = server_state(request)
+    asked = await read_request(request, LanguagesRequest)
     sources, targets = _codes(state)
     if asked.type == "source":
         return [{"language": code, "name": language_name(code)} for code in sources]
@@ -288,11 +285,11 @@ def _codes(state: ServerState) -> tuple[list[str], list[str]]:
     return [code.upper() for code, reached in targets.items() if reached], variants
 
 
-@router.get(LANGUAGES_3)
-@router.head(LANGUAGES_3)
-async def languages_3(request: Request, state: StateDep) -> list[dict[str, Any]]:
+@router.api_route(LANGUAGES_3, methods=[*READ])
+async def languages_3(request: Request) -> list[dict[str, Any]]:
     """All languages, each with what it can be used as. Style rules and others have none."""
-    asked = await read_request(request, state.limits, ResourceRequest)
+    state = server_state(request)
+    asked = await read_request(request, ResourceRequest)
     if not (resource := asked.resource or asked.product):
         raise MissingField("Invalid request: missing resource parameter")
     if resource not in ("translate_text", "translate_document", "glossary"):
@@ -313,8 +310,7 @@ async def languages_3(request: Request, state: StateDep) -> list[dict[str, Any]]
     ]
 
 
-@router.get(USAGE)
-@router.head(USAGE)
+@router.api_route(USAGE, methods=[*READ])
 async def usage(request: Request) -> dict[str, int]:
     """The usage of the caller's key this month, and its quota."""
     caller = request.state.caller
@@ -328,21 +324,21 @@ async def usage(request: Request) -> dict[str, int]:
 async def upload_document(request: Request) -> dict[str, str]:
     """Translate a file -> the id and the key of its translation, which waits for its download."""
     state = server_state(request)
-    fields = await read_upload(request, state)
+    fields = await read_upload(request)
     asked = fields.parse(request, DocumentRequest)
     asked.require_offered()
-    sent = sent_file(state, fields, asked.filename)
+    sent = sent_file(state.limits, fields, asked.filename)
     asked.require_same_format(sent.name)
     if asked.source == asked.target_lang.lower():
         raise InvalidField("Source and target language are equal")
-    name, file = await translate_upload(request, state, sent, asked.wanted("", {}))
+    name, file, _ = await translate_upload(request, sent, asked.wanted("", {}))
     return {"document_id": name, "document_key": file.key}
 
 
 @router.post(DOCUMENT + "/{document_id}")
-async def document_status(document_id: str, request: Request) -> dict[str, Any]:
+async def document_status(request: Request, document_id: str) -> dict[str, Any]:
     """Always done: the upload is answered when the translation is."""
-    file = await _find_document(document_id, request, server_state(request))
+    file = await _find_document(request, document_id)
     return {
         "document_id": document_id,
         "status": "done",
@@ -352,20 +348,19 @@ async def document_status(document_id: str, request: Request) -> dict[str, Any]:
 
 
 @router.post(DOCUMENT + "/{document_id}/result")
-async def document_result(document_id: str, request: Request) -> Response:
+async def document_result(request: Request, document_id: str) -> Response:
     """The translation. As DeepL does, the server forgets it afterwards."""
-    state = server_state(request)
-    file = await _find_document(document_id, request, state)
-    state.files.remove(document_id)
+    file = await _find_document(request, document_id)
+    server_state(request).files.remove(document_id)
     suffix = posixpath.splitext(file.download_name)[1]
     headers = {"Content-Disposition": f'attachment; filename="translated{suffix}"'}
     return Response(file.content, headers=headers, media_type="application/octet-stream")
 
 
-async def _find_document(document_id: str, request: Request, state: ServerState) -> StoredFile:
+async def _find_document(request: Request, document_id: str) -> StoredFile:
     """The document, if the request has its key. Raises a ServiceError."""
-    given = await read_request(request, state.limits, DocumentKey)
-    file = state.files.get(document_id, request.state.caller.owner.id)
+    given = await read_request(request, DocumentKey)
+    file = server_state(request).files.get(document_id, request.state.caller.owner.id)
     if not secrets.compare_digest(file.key.encode(), given.document_key.encode()):
         raise UnknownFile("there is no such file, or it has expired")
     return file

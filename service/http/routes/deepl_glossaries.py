@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -20,7 +20,8 @@ from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.bodies import FORM, JSON
 from service.http.models import Code, RequestModel
 from service.http.requests import read_fields, read_request
-from service.http.state import ServerState, StateDep
+from service.http.routing import READ, foreign_router
+from service.http.state import ServerState, server_state
 from service.stores.api_key import Owner
 from service.stores.glossaries import NO_DICTIONARY, GlossaryStore, StoredGlossary
 from service.translation.glossary import GlossaryEntry
@@ -31,7 +32,7 @@ _ONE_2, _ONE_3 = GLOSSARIES + "/{glossary_id}", GLOSSARIES_3 + "/{glossary_id}"
 _FORMATS = {"csv": CSV, "tsv": TSV}
 _PART = re.compile(r"dictionaries\[(\d{1,4})\]\.(\w+)")
 _Pair = tuple[str, str]
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class PairRequest(RequestModel):
@@ -81,19 +82,19 @@ class NamedRequest(RequestModel):
         return [DictionaryRequest.from_json(one) for one in given]
 
 
-@router.get(PAIRS)
-@router.head(PAIRS)
-async def glossary_language_pairs(state: StateDep) -> dict[str, list[dict[str, str]]]:
+@router.api_route(PAIRS, methods=[*READ])
+async def glossary_language_pairs(request: Request) -> dict[str, list[dict[str, str]]]:
     """The pairs that one model has."""
+    state = server_state(request)
     pairs = state.direct_pairs() if state.glossaries else []
     found = [{"source_lang": source, "target_lang": target} for source, target in pairs]
     return {"supported_languages": found}
 
 
-@router.get(GLOSSARIES)
-@router.head(GLOSSARIES)
-async def list_glossaries(request: Request, state: StateDep) -> dict[str, list[dict[str, Any]]]:
+@router.api_route(GLOSSARIES, methods=[*READ])
+async def list_glossaries(request: Request) -> dict[str, list[dict[str, Any]]]:
     """All glossaries that the caller may read; none without a database."""
+    state = server_state(request)
     if state.glossaries is None:
         return {"glossaries": []}
     found = await run_in_threadpool(state.glossaries.all, request.state.caller.owner)
@@ -101,39 +102,37 @@ async def list_glossaries(request: Request, state: StateDep) -> dict[str, list[d
 
 
 @router.post(GLOSSARIES, status_code=201)
-async def create_glossary(request: Request, state: StateDep) -> dict[str, Any]:
+async def create_glossary(request: Request) -> dict[str, Any]:
     """Without a database 404, because clients repeat a request that gets 501."""
+    state, owner = server_state(request), request.state.caller.owner
     store = state.glossary_store
-    asked = await read_request(request, state.limits, GlossaryRequest, (JSON, FORM))
-    owner, pair, entries = request.state.caller.owner, asked.pair(state), await asked.read()
+    asked = await read_request(request, GlossaryRequest, (JSON, FORM))
+    pair, entries = asked.pair(state), await asked.read()
     return _rendered(await asyncio.to_thread(store.add, asked.name, *pair, entries, owner))
 
 
-@router.get(_ONE_2)
-@router.head(_ONE_2)
-async def get_glossary(glossary_id: str, request: Request, state: StateDep) -> dict[str, Any]:
-    return _rendered((await _find(glossary_id, request, state))[0])
+@router.api_route(_ONE_2, methods=[*READ])
+async def get_glossary(request: Request, glossary_id: str) -> dict[str, Any]:
+    return _rendered((await _find(request, glossary_id))[0])
 
 
-@router.get(_ONE_2 + "/entries")
-@router.head(_ONE_2 + "/entries")
-async def glossary_entries(glossary_id: str, request: Request, state: StateDep) -> Response:
-    found, store, owner = await _find(glossary_id, request, state)
+@router.api_route(_ONE_2 + "/entries", methods=[*READ])
+async def glossary_entries(request: Request, glossary_id: str) -> Response:
+    found, store, owner = await _find(request, glossary_id)
     entries = await run_in_threadpool(store.entries, found.id, owner)
     return Response(write_entries(entries, TSV), media_type=f"{TSV}; charset=utf-8")
 
 
 @router.delete(_ONE_2, status_code=204)
 @router.delete(_ONE_3, status_code=204)
-async def remove_glossary(glossary_id: str, request: Request, state: StateDep) -> None:
-    found, store, owner = await _find(glossary_id, request, state)
+async def remove_glossary(request: Request, glossary_id: str) -> None:
+    found, store, owner = await _find(request, glossary_id)
     await asyncio.to_thread(store.remove, found.id, owner)
 
 
-@router.get(GLOSSARIES_3)
-@router.head(GLOSSARIES_3)
-async def list_glossaries_3(request: Request, state: StateDep) -> dict[str, list[dict[str, Any]]]:
-    store, owner = state.glossaries, request.state.caller.owner
+@router.api_route(GLOSSARIES_3, methods=[*READ])
+async def list_glossaries_3(request: Request) -> dict[str, list[dict[str, Any]]]:
+    store, owner = server_state(request).glossaries, request.state.caller.owner
     if store is None:
         return {"glossaries": []}
     found = await run_in_threadpool(
@@ -143,9 +142,9 @@ async def list_glossaries_3(request: Request, state: StateDep) -> dict[str, list
 
 
 @router.post(GLOSSARIES_3, status_code=201)
-async def create_glossary_3(request: Request, state: StateDep) -> dict[str, Any]:
-    store, owner = state.glossary_store, request.state.caller.owner
-    asked, dictionaries = await _read_named(request, state)
+async def create_glossary_3(request: Request) -> dict[str, Any]:
+    store, owner = server_state(request).glossary_store, request.state.caller.owner
+    asked, dictionaries = await _read_named(request)
     if not asked.name or not dictionaries:
         missing = "dictionaries" if asked.name else "name"
         raise MissingField(f"Invalid request: missing {missing} parameter")
@@ -158,30 +157,26 @@ async def create_glossary_3(request: Request, state: StateDep) -> dict[str, Any]
         raise
 
 
-@router.get(_ONE_3)
-@router.head(_ONE_3)
-async def get_glossary_3(glossary_id: str, request: Request, state: StateDep) -> dict[str, Any]:
-    found, store, owner = await _find(glossary_id, request, state)
+@router.api_route(_ONE_3, methods=[*READ])
+async def get_glossary_3(request: Request, glossary_id: str) -> dict[str, Any]:
+    found, store, owner = await _find(request, glossary_id)
     return _rendered_3(await run_in_threadpool(store.dictionaries, found.id, owner))
 
 
 @router.patch(_ONE_3)
-async def change_glossary(glossary_id: str, request: Request, state: StateDep) -> dict[str, Any]:
+async def change_glossary(request: Request, glossary_id: str) -> dict[str, Any]:
     """Rename it, and merge entries into its dictionaries."""
-    found, store, owner = await _find(glossary_id, request, state)
-    asked, dictionaries = await _read_named(request, state)
+    found, store, owner = await _find(request, glossary_id)
+    asked, dictionaries = await _read_named(request)
     if asked.name is not None:
         found = await asyncio.to_thread(store.rename, found.id, asked.name, owner)
     return await _put_all(store, found, dictionaries, owner)
 
 
-@router.get(_ONE_3 + "/entries")
-@router.head(_ONE_3 + "/entries")
-async def dictionary_entries(
-    glossary_id: str, request: Request, state: StateDep
-) -> dict[str, list[dict[str, Any]]]:
-    found, store, owner = await _find(glossary_id, request, state)
-    pair = (await read_request(request, state.limits, PairRequest)).pair(state)
+@router.api_route(_ONE_3 + "/entries", methods=[*READ])
+async def dictionary_entries(request: Request, glossary_id: str) -> dict[str, list[dict[str, Any]]]:
+    found, store, owner = await _find(request, glossary_id)
+    pair = (await read_request(request, PairRequest)).pair(server_state(request))
     dictionaries = await asyncio.to_thread(store.dictionaries, found.id, owner)
     if pair not in [one.pair for one in dictionaries]:
         raise UnknownGlossary(NO_DICTIONARY)
@@ -192,10 +187,10 @@ async def dictionary_entries(
 
 
 @router.put(_ONE_3 + "/dictionaries")
-async def put_dictionary(glossary_id: str, request: Request, state: StateDep) -> dict[str, Any]:
-    found, store, owner = await _find(glossary_id, request, state)
-    asked = await read_request(request, state.limits, DictionaryRequest, (JSON, FORM))
-    pair, entries = asked.pair(state), await asked.read()
+async def put_dictionary(request: Request, glossary_id: str) -> dict[str, Any]:
+    found, store, owner = await _find(request, glossary_id)
+    asked = await read_request(request, DictionaryRequest, (JSON, FORM))
+    pair, entries = asked.pair(server_state(request)), await asked.read()
     made = await asyncio.to_thread(
         store.put_dictionary, found.id, pair, entries, owner, is_merged=False
     )
@@ -203,17 +198,15 @@ async def put_dictionary(glossary_id: str, request: Request, state: StateDep) ->
 
 
 @router.delete(_ONE_3 + "/dictionaries", status_code=204)
-async def remove_dictionary(glossary_id: str, request: Request, state: StateDep) -> None:
-    found, store, owner = await _find(glossary_id, request, state)
-    pair = (await read_request(request, state.limits, PairRequest)).pair(state)
+async def remove_dictionary(request: Request, glossary_id: str) -> None:
+    found, store, owner = await _find(request, glossary_id)
+    pair = (await read_request(request, PairRequest)).pair(server_state(request))
     await asyncio.to_thread(store.remove_dictionary, found.id, pair, owner)
 
 
-async def _find(
-    glossary_id: str, request: Request, state: ServerState
-) -> tuple[StoredGlossary, GlossaryStore, Owner]:
+async def _find(request: Request, glossary_id: str) -> tuple[StoredGlossary, GlossaryStore, Owner]:
     """Raises UnknownGlossary, and InvalidField for what is no id."""
-    store, owner = state.glossary_store, request.state.caller.owner
+    store, owner = server_state(request).glossary_store, request.state.caller.owner
     try:
         uuid.UUID(glossary_id)
     except ValueError:
@@ -222,13 +215,14 @@ async def _find(
 
 
 async def _read_named(
-    request: Request, state: ServerState
+    request: Request,
 ) -> tuple[NamedRequest, list[tuple[_Pair, list[GlossaryEntry]]]]:
-    fields = await read_fields(request, state.limits, (JSON, FORM))
+    fields = await read_fields(request, (JSON, FORM))
     if fields.strings is None:
         asked = fields.parse(request, NamedRequest)
     else:
         asked = NamedRequest.from_json(_nested(fields.strings))
+    state = server_state(request)
     return asked, [(one.pair(state), await one.read()) for one in asked.parsed()]
 
 

@@ -10,21 +10,23 @@ import posixpath
 import re
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from service.http.file_store import StoredFile
 from service.http.models import RequestModel
+from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
-from service.http.state import StateDep, server_state
+from service.http.state import server_state
 from service.http.translations import read_upload, sent_file, translate_upload
+from service.translation.job import AUTO
 
 PATH = "/translate_file"
 DOWNLOADS = "/download_file/"
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:\d{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?")
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,64}){1,8}")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9 ._()-]+")
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class FileRequest(RequestModel):
@@ -41,23 +43,28 @@ class FileRequest(RequestModel):
 
 
 @router.post(PATH)
-async def translate_uploaded(request: Request) -> dict[str, str]:
-    """Translate a file -> the address of its translation."""
+async def translate_uploaded(request: Request) -> dict[str, object]:
+    """Translate a file -> the address of its translation, and with "auto" its own language."""
     state = server_state(request)
-    fields = await read_upload(request, state)
-    file = sent_file(state, fields)
+    fields = await read_upload(request)
+    file = sent_file(state.limits, fields)
     asked = fields.parse(request, FileRequest)
     given = asked.model_dump(include={"source", "target", "keep", "glossary"})
     wanted = TranslateRequest.from_json({"q": "", **given})
-    name, stored = await translate_upload(request, state, file, wanted, replaces=asked.replace)
+    name, stored, source = await translate_upload(request, file, wanted, replaces=asked.replace)
     suffix = posixpath.splitext(stored.download_name)[1]
-    return {"translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"}
+    answer: dict[str, object] = {
+        "translatedFileUrl": f"{_base_url(request)}{DOWNLOADS}{name}{suffix}"
+    }
+    if asked.source == AUTO != source:
+        answer["detectedLanguage"] = {"language": source}
+    return answer
 
 
-@router.get(DOWNLOADS + "{name}")
-@router.head(DOWNLOADS + "{name}")
-async def download(name: str, request: Request, state: StateDep) -> Response:
+@router.api_route(DOWNLOADS + "{name}", methods=[*READ])
+async def download(request: Request, name: str) -> Response:
     """A translated file, until it expires."""
+    state = server_state(request)
     file = state.files.get(name.partition(".")[0], request.state.caller.owner.id)
     headers = {
         "Content-Disposition": _disposition(file),

@@ -24,8 +24,9 @@ from service.http.bodies import (
 )
 from service.http.limits import Limits
 from service.http.models import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
-from service.http.openapi import WITH_BODY, describe_errors
-from service.http.state import ServerState, StateDep
+from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors
+from service.http.routing import described_router
+from service.http.state import ServerState, server_state
 from service.stores.glossaries import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry
 
@@ -73,7 +74,7 @@ _NEW: dict[str, Any] = {"model": GlossaryDescription, "description": "Stored und
 def make_router(pairs: Sequence[tuple[str, str]], *, is_on: bool) -> APIRouter:
     """Make the routes. `pairs`: the languages that a glossary may have. Without a database they are
     not described, and refuse all."""
-    router = APIRouter(include_in_schema=is_on)
+    router = described_router("Glossaries", *WITH_ACCESS, is_described=is_on)
     router.get(PATH)(list_glossaries)
     router.head(PATH)(list_glossaries)
     named = _describe(pairs, name=NAME_SCHEMA)
@@ -81,21 +82,27 @@ def make_router(pairs: Sequence[tuple[str, str]], *, is_on: bool) -> APIRouter:
     router.get(_ONE, responses=_ERRORS)(get_glossary)
     router.head(_ONE, responses=_ERRORS)(get_glossary)
     put = {**_ERRORS, 201: _NEW}
-    router.put(_ONE, responses=put, openapi_extra=_describe(pairs))(put_glossary)
+    router.put(
+        _ONE,
+        response_model=GlossaryDescription,
+        responses=put,
+        openapi_extra=_describe(pairs),
+    )(put_glossary)
     router.delete(_ONE, status_code=204, responses=_ERRORS)(remove_glossary)
     return router
 
 
-async def list_glossaries(
-    request: Request, state: StateDep
-) -> dict[str, list[GlossaryDescription]]:
+async def list_glossaries(request: Request) -> dict[str, list[GlossaryDescription]]:
     """All stored glossaries that the caller may read, by name."""
-    found = await run_in_threadpool(state.glossary_store.all, request.state.caller.owner)
+    found = await run_in_threadpool(
+        server_state(request).glossary_store.all, request.state.caller.owner
+    )
     return {"glossaries": [GlossaryDescription.model_validate(one) for one in found]}
 
 
-async def create_glossary(request: Request, state: StateDep) -> GlossaryDescription:
+async def create_glossary(request: Request) -> GlossaryDescription:
     """Store a glossary: JSON, or a CSV or TSV file with name, source and target in the query."""
+    state = server_state(request)
     store = state.glossary_store
     description, entries = await _read(request, state)
     if not description.name:
@@ -107,9 +114,9 @@ async def create_glossary(request: Request, state: StateDep) -> GlossaryDescript
     )
 
 
-async def get_glossary(name: str, request: Request, state: StateDep) -> Response:
+async def get_glossary(request: Request, name: str) -> Response:
     """A glossary with its entries: JSON, or CSV or TSV if Accept asks for it."""
-    store, owner = state.glossary_store, request.state.caller.owner
+    store, owner = server_state(request).glossary_store, request.state.caller.owner
     found = await run_in_threadpool(store.get, name, owner)
     entries = await run_in_threadpool(store.entries, name, owner)
     accept = request.headers.get("accept", "")
@@ -120,22 +127,22 @@ async def get_glossary(name: str, request: Request, state: StateDep) -> Response
     return Response(await asyncio.to_thread(_rendered, found, entries), media_type=JSON)
 
 
-async def put_glossary(
-    name: str, request: Request, response: Response, state: StateDep
-) -> GlossaryDescription:
+async def put_glossary(request: Request, name: str) -> Response:
     """Store a glossary under this name, in place of one that there is."""
+    state = server_state(request)
     store = state.glossary_store
     description, entries = await _read(request, state)
     source, target = state.direct_pair(description.source, description.target)
     owner = request.state.caller.owner
     found, is_new = await asyncio.to_thread(store.replace, name, source, target, entries, owner)
-    response.status_code = 201 if is_new else 200
-    return GlossaryDescription.model_validate(found)
+    answer = GlossaryDescription.model_validate(found)
+    return Response(to_json(answer), 201 if is_new else 200, media_type=JSON)
 
 
-async def remove_glossary(name: str, request: Request, state: StateDep) -> None:
+async def remove_glossary(request: Request, name: str) -> None:
     """Remove a glossary."""
-    await asyncio.to_thread(state.glossary_store.remove, name, request.state.caller.owner)
+    store = server_state(request).glossary_store
+    await asyncio.to_thread(store.remove, name, request.state.caller.owner)
 
 
 async def _read(request: Request, state: ServerState) -> tuple[_Description, list[GlossaryEntry]]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Request
-from pydantic_core import to_json
-from starlette.responses import Response
+from fastapi import Request
 
-from service.http.bodies import JSON
 from service.http.language_names import language_name
 from service.http.models import Code, RequestModel, Texts, listed
 from service.http.requests import read_request
+from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts
@@ -26,7 +24,7 @@ from service.translation.results import TranslationResult
 PATH = "/language/translate/v2"
 DETECT, LANGUAGES = PATH + "/detect", PATH + "/languages"
 _SYSTEM_PARAMETERS = ("key", "alt", "prettyPrint", "quotaUser", "access_token", "oauth_token")
-router = APIRouter(include_in_schema=False)
+router = foreign_router()
 
 
 class TextRequest(RequestModel):
@@ -73,47 +71,40 @@ class LanguagesRequest(RequestModel):
         return ["model"] if self.model else []
 
 
-@router.get(PATH)
-@router.head(PATH)
-@router.post(PATH)
-async def translate(request: Request) -> Response:
+@router.api_route(PATH, methods=[*READ, "POST"])
+async def translate(request: Request) -> dict[str, Any]:
     """Translate one text or several."""
-    state = server_state(request)
-    asked = await read_request(request, state.limits, TextRequest)
-    translations = await translate_texts(request, state, asked.wanted())
-    return _data({"translations": [_rendered(translation) for translation in translations]})
+    asked = await read_request(request, TextRequest)
+    translations = await translate_texts(request, asked.wanted())
+    return {"data": {"translations": list(map(_rendered, translations))}}
 
 
-@router.get(DETECT)
-@router.head(DETECT)
-@router.post(DETECT)
-async def detect(request: Request) -> Response:
+@router.api_route(DETECT, methods=[*READ, "POST"])
+async def detect(request: Request) -> dict[str, Any]:
     """The language of each text."""
     state = server_state(request)
-    asked = await read_request(request, state.limits, DetectRequest)
+    asked = await read_request(request, DetectRequest)
     texts = listed(asked.q)
     state.limits.check_texts("q", texts)
     detections = [
         [{"language": one.language, "isReliable": False, "confidence": one.confidence / 100}]
         for one in await state.dispatcher.detect(texts)
     ]
-    return _data({"detections": detections})
+    return {"data": {"detections": detections}}
 
 
-@router.get(LANGUAGES)
-@router.head(LANGUAGES)
-@router.post(LANGUAGES)
-async def languages(request: Request) -> Response:
+@router.api_route(LANGUAGES, methods=[*READ, "POST"])
+async def languages(request: Request) -> dict[str, Any]:
     """The languages, with names if the request says in which language."""
     state = server_state(request)
-    asked = await read_request(request, state.limits, LanguagesRequest)
+    asked = await read_request(request, LanguagesRequest)
     codes = state.dispatcher.languages
     if asked.target is None:
-        return _data({"languages": [{"language": code} for code in codes]})
+        return {"data": {"languages": [{"language": code} for code in codes]}}
     display = asked.target if asked.target in codes else "en"
     # Babel reads a file for every new language that names are given in
     names = await to_thread.run_sync(lambda: [_named(code, display) for code in codes])
-    return _data({"languages": names})
+    return {"data": {"languages": names}}
 
 
 def _named(code: str, display_code: str) -> dict[str, str]:
@@ -125,7 +116,3 @@ def _rendered(translation: TranslationResult) -> dict[str, Any]:
     if translation.detection:
         rendered["detectedSourceLanguage"] = translation.detection.language
     return rendered
-
-
-def _data(content: dict[str, Any]) -> Response:
-    return Response(to_json({"data": content}), media_type=JSON)

@@ -15,9 +15,17 @@ from service.http.answers import DetectedLanguage
 from service.http.bodies import JSON
 from service.http.language_names import language_name
 from service.http.models import NO_SPACE, Code, PreferredLanguages, RequestModel, listed
-from service.http.openapi import WITH_BODY, Offer, Schema, describe_body, describe_errors
+from service.http.openapi import (
+    WITH_ACCESS,
+    WITH_BODY,
+    Offer,
+    Schema,
+    describe_body,
+    describe_errors,
+)
 from service.http.requests import read_request
-from service.http.state import StateDep, server_state
+from service.http.routing import described_router
+from service.http.state import server_state
 from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
 from service.translation.documents.formats import FORMATS
 from service.translation.job import AUTO, TextFormat
@@ -91,7 +99,7 @@ class SuggestRequest(RequestModel):
 
 
 def make_detect_router(offer: Offer) -> APIRouter:
-    router = APIRouter()
+    router = described_router("Translation", *WITH_ACCESS)
     router.add_api_route(
         DETECT,
         detect,
@@ -104,7 +112,7 @@ def make_detect_router(offer: Offer) -> APIRouter:
 
 
 def make_languages_router() -> APIRouter:
-    router = APIRouter()
+    router = described_router("Translation")
     for method in (router.get, router.head):
         method(LANGUAGES)(languages)
     return router
@@ -112,7 +120,7 @@ def make_languages_router() -> APIRouter:
 
 def make_page_router(*, has_spec: bool) -> APIRouter:
     """Make the routes that LibreTranslate's clients ask for first."""
-    router = APIRouter()
+    router = described_router(_TITLE)
     for method in (router.get, router.head):
         method(SETTINGS)(frontend_settings)
         if has_spec:
@@ -123,9 +131,9 @@ def make_page_router(*, has_spec: bool) -> APIRouter:
 def make_suggest_router(offer: Offer, *, is_on: bool) -> APIRouter:
     """Make the route; where suggestions are off, it is not described and refuses all, as
     LibreTranslate's does."""
-    router = APIRouter()
+    router = described_router(_TITLE, *WITH_ACCESS, is_described=is_on)
     if not is_on:
-        router.add_api_route(SUGGEST, refuse, methods=["POST"], include_in_schema=False)
+        router.add_api_route(SUGGEST, refuse, methods=["POST"])
         return router
     example = {"q": "Hi.", "s": "Servus.", "source": "en", "target": "de"}
     text: Schema = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": NO_SPACE}
@@ -145,23 +153,24 @@ async def detect(request: Request) -> list[DetectedLanguage]:
     The text is sent as JSON, as a form, or in the query.
     """
     state = server_state(request)
-    wanted = await read_request(request, state.limits, DetectRequest)
+    wanted = await read_request(request, DetectRequest)
     state.limits.check_length("q", [wanted.q])
     preferred = listed(wanted.preferred_languages)
     (found,) = await state.dispatcher.detect([wanted.q], preferred=preferred)
     return [DetectedLanguage(language=found.language, confidence=found.confidence)]
 
 
-async def languages(state: StateDep) -> list[Language]:
+async def languages(request: Request) -> list[Language]:
     """All source languages. A target is reached directly or by a pivot through English."""
     return [
         Language(code=code, name=language_name(code), targets=targets)
-        for code, targets in state.dispatcher.targets.items()
+        for code, targets in server_state(request).dispatcher.targets.items()
     ]
 
 
-async def frontend_settings(state: StateDep) -> FrontendSettings:
+async def frontend_settings(request: Request) -> FrontendSettings:
     """The server's limits and abilities, for LibreTranslate's page and clients."""
+    state = server_state(request)
     targets = state.dispatcher.targets
     target = next((codes[0] for codes in targets.values() if codes), "en")
     return FrontendSettings(
@@ -186,7 +195,7 @@ async def spec(request: Request) -> Response:
     return Response(to_json(titled), media_type=JSON)
 
 
-async def refuse() -> None:
+async def refuse(_: Request) -> None:
     """Always 403: this server does not store suggestions."""
     raise SuggestionsOff("Suggestions are disabled on this server.")
 
@@ -196,7 +205,7 @@ async def suggest(request: Request) -> dict[str, bool]:
     state = server_state(request)
     store = state.suggested.store
     assert store is not None  # the router has the route only then
-    asked = await read_request(request, state.limits, SuggestRequest)
+    asked = await read_request(request, SuggestRequest)
     source = state.dispatcher.known_language("source", asked.source)
     target = state.dispatcher.known_language("target", asked.target)
     if not asked.q.strip() or not asked.s.strip():

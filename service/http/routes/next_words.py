@@ -6,8 +6,16 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from service.http.models import Code, RequestModel
-from service.http.openapi import WITH_BODY, Offer, describe_body, describe_errors
+from service.http.openapi import (
+    WITH_ACCESS,
+    WITH_BODY,
+    WITH_ENGINE,
+    Offer,
+    describe_body,
+    describe_errors,
+)
 from service.http.requests import read_request
+from service.http.routing import described_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import until_disconnected
@@ -48,7 +56,7 @@ class NextWordsAnswer(BaseModel):
 
 def make_router(offer: Offer) -> APIRouter:
     """Make the route, whose description names what the server offers."""
-    router = APIRouter()
+    router = described_router("Translation", *WITH_ACCESS, *WITH_ENGINE)
     router.add_api_route(
         PATH,
         next_words,
@@ -63,7 +71,7 @@ def make_router(offer: Offer) -> APIRouter:
 async def next_words(request: Request) -> NextWordsAnswer:
     """The likeliest next words of a translation that begins with `prefix`."""
     state = server_state(request)
-    asked = await read_request(request, state.limits, NextWordsRequest)
+    asked = await read_request(request, NextWordsRequest)
     state.limits.check_length("q", [asked.q])
     state.limits.check_length("prefix", [asked.prefix])
     given = {"q": asked.q, "source": asked.source, "target": asked.target}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from service.http.bodies import JSON
-from service.http.requests import OwnRoute
-from service.http.state import StateDep, server_state
+from service.http.routing import described_router
+from service.http.state import server_state
 
 HEALTH, LIVE, READY = "/health", "/health/live", "/health/ready"
 METRICS = "/metrics"
@@ -30,7 +30,7 @@ class Health(BaseModel):
 
 def make_health_router() -> APIRouter:
     """Make the routes of the probes, which are asked often and cost little."""
-    router = APIRouter(route_class=OwnRoute)
+    router = described_router("Operation")
     for path, endpoint in {HEALTH: health, LIVE: live, READY: ready}.items():
         for method in (router.get, router.head):
             method(path, response_model=Health)(endpoint)
@@ -54,19 +54,16 @@ async def ready(request: Request) -> Response:
     return Response(_OK, media_type=JSON)
 
 
-async def own_metrics(state: StateDep) -> bytes:
-    """The metrics of this server; deployments with several servers override this dependency."""
-    return state.metrics.render()
-
-
 def make_metrics_router(*, is_described: bool) -> APIRouter:
     """Make the route. `is_described`: whether it is served where the description is."""
-    router = APIRouter(include_in_schema=is_described)
+    router = described_router("Operation", is_described=is_described)
     for method in (router.get, router.head):
         method(METRICS, response_class=Response, responses=_PAGE)(metrics)
     return router
 
 
-async def metrics(page: Annotated[bytes, Depends(own_metrics)]) -> Response:
+async def metrics(request: Request) -> Response:
     """All metrics in the Prometheus text format."""
+    gather = request.app.state.gather_metrics
+    page = await gather() if gather else server_state(request).metrics.render()
     return Response(page, headers={"Content-Type": CONTENT_TYPE_LATEST})

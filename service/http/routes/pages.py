@@ -11,7 +11,7 @@ import functools
 import gzip
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -147,12 +147,16 @@ def _milliseconds(seconds: float) -> int:
 
 
 def make_page_router(
-    limits: Limits, engines: Mapping[str, Engine], render_engines: Callable[[], bytes] | None
+    limits: Limits,
+    direct_pairs: Sequence[tuple[str, str]],
+    engines: Mapping[str, Engine],
+    render_engines: Callable[[], bytes] | None,
 ) -> APIRouter:
-    """Make the routes of the page, which reads this server's `limits`. `render_engines`: the
-    engines' numbers in the Prometheus text format; None: they and the batches are not shown."""
+    """Make the routes of the page, which reads this server's `limits` and the pairs that one model
+    has. `render_engines`: the engines' numbers in the Prometheus text format; None: they and the
+    batches are not shown."""
     router = APIRouter()
-    limits_file = _BrowserFile.of(to_json(asdict(limits)), "json")
+    limits_file = _BrowserFile.of(to_json({**asdict(limits), "direct": direct_pairs}), "json")
     for path, file in {**_read_page(), _LIMITS: limits_file}.items():
         router.add_route(path, file.answer_with(_PAGE_POLICY), _METHODS, include_in_schema=False)
     if render_engines is not None:

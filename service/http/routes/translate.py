@@ -18,18 +18,21 @@ from service.http.answers import (
     render_piece,
 )
 from service.http.bodies import JSON, PLAIN
-from service.http.deeplx import answer_deeplx, is_deeplx
 from service.http.error_answers import unforeseen
 from service.http.event_stream import EVENT_STREAM, event_stream
 from service.http.openapi import (
+    WITH_ACCESS,
     WITH_BODY,
+    WITH_ENGINE,
     Offer,
     describe_body,
     describe_errors,
 )
 from service.http.request_log import RequestRecord
-from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, OwnRoute, read_fields
+from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields
+from service.http.routing import described_router
 from service.http.schemas import TranslateRequest
+from service.http.small_apis import answer_deeplx, is_deeplx
 from service.http.state import server_state
 from service.http.translations import translate_texts
 from service.translation.results import TextPiece
@@ -56,7 +59,7 @@ _PREFER = {
 
 def make_router(offer: Offer) -> APIRouter:
     """Make the route, whose description names what the server offers."""
-    router = APIRouter(route_class=OwnRoute)
+    router = described_router("Translation", *WITH_ACCESS, *WITH_ENGINE)
     router.add_api_route(
         PATH,
         translate,
@@ -68,7 +71,7 @@ def make_router(offer: Offer) -> APIRouter:
     return router
 
 
-async def translate(request: Request) -> Response:
+async def translate(request: Request) -> Any:
     """Translate a text or a list of texts; answer when all sentences are translated.
 
     The fields may also come as a form, or in the query. A text/plain body with ?source=&target=
@@ -76,14 +79,14 @@ async def translate(request: Request) -> Response:
     events: token, then final or error.
     """
     state = server_state(request)
-    fields = await read_fields(request, state.limits, (*FIELD_TYPES, PLAIN))
+    fields = await read_fields(request, (*FIELD_TYPES, PLAIN))
     if is_deeplx(fields.json):
         return await answer_deeplx(request, fields)
     wanted = fields.parse(request, TranslateRequest)
     if EVENT_STREAM in request.headers.get("accept", ""):
         job, record = await state.admit(request.state.caller, wanted), request.state.record
         return await event_stream(job, state, record, lambda found: _events(wanted, found, record))
-    translations = await translate_texts(request, state, wanted)
+    translations = await translate_texts(request, wanted)
     if fields.media_type == PLAIN:
         return PlainTextResponse(translations[0].text)
     answer = await render_answer(wanted, translations)

@@ -30,7 +30,7 @@ from service.http.limits import Limits
 from service.http.request_log import RequestRecord, request_id_of
 from service.http.requests import key_of_fields
 from service.http.schemas import TranslateRequest
-from service.http.state import ServerState, StateDep
+from service.http.state import ServerState, server_state
 from service.translation.job import TranslationJob
 
 router = APIRouter()
@@ -50,11 +50,12 @@ SERVER_LEAVES: Message = {
 
 
 @router.websocket(PATH)
-async def translate_stream(socket: WebSocket, state: StateDep) -> None:
+async def translate_stream(socket: WebSocket) -> None:
     """Answer requests until the client disconnects, then cancel its running requests.
 
     Without a key the messages may have one. Raises a ServiceError, such as for a wrong key.
     """
+    state = server_state(socket)
     caller = state.access.caller(socket.scope)
     try:
         await caller.enter(socket.scope, may_have_key_in_body=True)

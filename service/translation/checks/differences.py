@@ -15,10 +15,11 @@ from typing import Literal, NamedTuple
 import regex
 
 from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.glossary import GlossaryEntry
 from service.translation.language.segmentation import is_spaced
 from service.translation.placeholders import find_kept
 
-Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "language"]
+Kind = Literal["number", "url", "tag", "placeholder", "term", "length", "language", "omitted"]
 _TAG = regex.compile(r"</?[A-Za-z][\w:.-]*+(?=[\s/>])")
 _ADDRESS = regex.compile(r"://|^www\.|^[^\s@]+@[^\s@]+\.[^\s@]+$|^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}/")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*+")
@@ -50,7 +51,7 @@ def check_sentence(
     is_complete: bool = True,
 ) -> list[Check]:
     """All that differs between a sentence and its translation as they read, in the order of the
-    kinds. Terms are checked by `check_terms`.
+    kinds. Terms and omissions have checks of their own.
 
     `tags`: both as written, with tags; `is_complete`: the network ended the translation itself.
     """
@@ -65,23 +66,21 @@ def check_sentence(
     return [check for check in found if check is not None]
 
 
-def check_terms(
-    source_terms: Sequence[str], target_terms: Sequence[str], target: str
-) -> Check | None:
-    """Whether the translation has each target term as often as it is listed, in any case.
-
-    The terms are those of a glossary that stand in the source: source_terms[i] is to be translated
-    as target_terms[i].
-    """
-    text = target.casefold()
-    wanted = Counter(term.casefold() for term in target_terms)
-    missing = {term for term, count in wanted.items() if text.count(term) < count}
-    pairs = zip(source_terms, target_terms, strict=True)
-    lost = [(s, t) for s, t in pairs if t.casefold() in missing]
+def check_terms(lost: Sequence[GlossaryEntry]) -> Check | None:
+    """The terms of a glossary that a translation lacks."""
     if not lost:
         return None
-    told = ", ".join(f"{s} = {t}" for s, t in dict.fromkeys(lost))
-    return _check("term", [s for s, _ in lost], [], f"the translation lacks the term {told}")
+    told = ", ".join(f"{one.source} = {one.target}" for one in dict.fromkeys(lost))
+    return _check(
+        "term", [one.source for one in lost], [], f"the translation lacks the term {told}"
+    )
+
+
+def check_omitted(words: Sequence[str]) -> Check | None:
+    """The words of the source that the translation seems to lack."""
+    if not words:
+        return None
+    return _check("omitted", words, [], f"the translation seems to lack {', '.join(words)}")
 
 
 def check_tags(source: str, target: str) -> Check | None:

@@ -1,4 +1,5 @@
-"""The flow of a plain text: tags in it, such as `<b0>...</b0>`, and branches of ICU messages."""
+"""The flow of a plain text: tags in it, such as `<b>...</b>` and `{b}...{/b}`, and branches of ICU
+messages."""
 
 from __future__ import annotations
 
@@ -15,10 +16,14 @@ from service.translation.placeholders import Span, find_kept
 _LINE_BREAK = regex.compile(r"(?<=\S)[ \u3000]*+(?:\r\n|\n|\r)[ \u3000]*+(?=\S)")
 _CHOICE = regex.compile(r"\s*+\{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
 _BRACE, _NUMBER, _BRANCH_DEPTH = regex.compile(r"[{}]"), regex.compile("#"), 2
-_TAG = regex.compile(
-    r"(?<!⟦)<(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?<empty>/)?>"
+_MARK = regex.compile(
+    r"""(?<!⟦)(?P<left><)(?P<end>/)?(?P<name>[A-Za-z\d][\w:.-]*+)(?:\s[^<>\n]*+)?(?P<empty>/)?>
+    |(?P<left>\{\{?|\[)(?P<end>/)?(?P<name>[\w.$@-]{1,40}+)(?:=[^\[\]{}\n]{1,80})?(?:\}\}?|\])
+    |(?P<left>%)(?:\d\$)?[sd@]
+    |(?P<left>(?P<emphasis>\*{1,3}+|(?<!_)_(?!_)|~{1,2}+))""",
+    regex.X,
 )
-"""Reserved pieces such as ⟦<1>⟧ have none."""
+"""What may be a tag: reserved pieces such as ⟦<1>⟧ have none."""
 
 
 def text_flow(
@@ -39,7 +44,7 @@ def text_flow(
         return builder.build()
     add = functools.partial(_add_joined, builder, is_spaced) if joins_lines else builder.add
     position = 0
-    for number, (token, partner) in enumerate(_pairs(text)):
+    for number, (token, partner) in enumerate(_pairs(text, find, is_spaced)):
         add(text[position : token.start])
         builder.add_tag((text[token.start : token.end],), number, partner)
         position = token.end
@@ -83,19 +88,9 @@ def _add_joined(builder: FlowBuilder, is_spaced: bool, text: str) -> None:
     builder.add(text[position:])
 
 
-def _pairs(text: str) -> Iterator[tuple[Token, int]]:
+def _pairs(text: str, find: FindKept, is_spaced: bool) -> Iterator[tuple[Token, int]]:
     """The paired tags with the number of each one's partner."""
-    if "</" not in text:
-        return
-    tokens = [
-        Token(
-            Kind.END if match["end"] else Kind.START,
-            *match.span(),
-            match["name"].lower(),
-            match["empty"] is not None,
-        )
-        for match in _TAG.finditer(text)
-    ]
+    tokens = list(_tokens(text, find, is_spaced))
     partners = {
         index: partner
         for index, partner in pair_tags(tokens).items()
@@ -104,3 +99,45 @@ def _pairs(text: str) -> Iterator[tuple[Token, int]]:
     numbers = {index: number for number, index in enumerate(sorted(partners))}
     for index in sorted(partners):
         yield tokens[index], numbers[partners[index]]
+
+
+def _tokens(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
+    """The marks that may be tags: those that say so, such as `<b>`, `[b]` and `{/b}`, and marks of
+    one kind of which the first touches the word after it, the last the word before it. What is a
+    part of a longer string to keep is none."""
+    marks = list(_MARK.finditer(text))
+    ends = {_named(mark) for mark in marks if mark["end"]}
+    kept = _kept_marks(text, find) if any(_named(mark) not in ends for mark in marks) else {}
+    num_emphases = 0
+    for mark in marks:
+        kind = None
+        if (name := _named(mark)) in ends:
+            kind = Kind.END if mark["end"] else Kind.START
+        elif not kept.get(mark.start(), mark["emphasis"] is not None) or mark["left"] in "<[":
+            continue
+        elif is_spaced:
+            kind, name = _touching(mark), mark["left"]
+        elif mark["left"] == "**":
+            num_emphases += 1
+            kind, name = (Kind.END, Kind.START)[num_emphases % 2], mark["left"]
+        if kind:
+            yield Token(kind, *mark.span(), name, mark["empty"] is not None)
+
+
+def _kept_marks(text: str, find: FindKept) -> dict[int, bool]:
+    """Of each character of a string to keep whether that has nothing but marks."""
+    spans = {span: not _MARK.sub("", text[span.start : span.end]) for span in find(text)}
+    return {at: is_mark for span, is_mark in spans.items() for at in range(*span)}
+
+
+def _touching(mark: regex.Match[str]) -> Kind | None:
+    """Whether a mark begins or ends something, by the one side where a word touches it."""
+    before, after = mark.string[: mark.start()][-1:], mark.string[mark.end() :][:1]
+    if (after.isalpha() or (mark["emphasis"] and after.isdigit())) and not before.isalnum():
+        return Kind.START
+    is_end = before.isalpha() or (mark["emphasis"] and not before.isspace()) or before in ".!?"
+    return Kind.END if before and is_end and not after.isalnum() else None
+
+
+def _named(mark: regex.Match[str]) -> str:
+    return f"{mark['left']}{mark['name']}".lower()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from service.translation.placeholders import Span
 _WORD = regex.compile(r"[\p{L}\p{N}\ufffc]")
 _ORDINAL_END = regex.compile(r"(?<=\p{N})(?:st|nd|rd|th)\b")
 _NOWHERE = Span(0, 0)
+Otherwise = Callable[[Span, Sequence[Span]], Span | None]
 
 
 class SentenceTag(NamedTuple):
@@ -93,7 +94,7 @@ def place_tags(
     """Where each tag goes, in the order in which they are written."""
     root = _build_tree(tags, len(source))
     root.target = Span(0, len(target))
-    placement = _Placement(source, target, links)
+    placement = Placement(source, target, links)
     pending = [root]
     while pending:
         node = pending.pop()
@@ -102,8 +103,8 @@ def place_tags(
     return list(root.placed())
 
 
-class _Placement:
-    """Places the children of one element after the other."""
+class Placement:
+    """Places parts of a sentence, by its links, and the children of one element after the other."""
 
     def __init__(self, source: str, target: str, links: Sequence[AlignmentLink]) -> None:
         self._source, self._target = source, target
@@ -127,7 +128,11 @@ class _Placement:
                 child.target = self._shared(child, room)
                 room = Span(room.start, child.target.start)
         inner = [c for c in parent.children if not (c.begins_before or c.ends_after)]
-        taken = self._place_elements([c for c in inner if self._has_words(c)], room)
+        elements = {c.source: c for c in inner if self._has_words(c)}
+        taken = set()
+        for source, target in self.spans(elements, [room], self._nearest_word).items():
+            elements[source].target = target
+            taken.add(elements[source])
         for child in inner:
             if child not in taken:
                 point = self._point(child, parent, room)
@@ -136,23 +141,20 @@ class _Placement:
                     taken.add(child)
         _move_out(inner, sorted(taken, key=lambda c: c.target))
 
-    def _place_elements(self, children: Iterable[_Node], room: Span) -> set[_Node]:
-        """Place elements with words, the most certain first; return those that got a word."""
-        ranked = []
-        for order, child in enumerate(children):
-            run = _best_run(self._words, self._weights(child), room)
-            ranked.append((-run.weight if run else 0.0, order, child))
-        free, taken = [room], set()
-        for _, _, child in sorted(ranked, key=lambda entry: entry[:2]):
-            weights = self._weights(child)
-            runs = (_best_run(self._words, weights, part) for part in free)
-            run = max((run for run in runs if run), default=None)
-            span = run.span if run else self._nearest_word(free, child)
+    def spans(
+        self, sources: Iterable[Span], rooms: Sequence[Span], otherwise: Otherwise = lambda *_: None
+    ) -> dict[Span, Span]:
+        """The words in the rooms of each part of the source, the most certain first; they do not
+        overlap. `otherwise`: gives the words of a part without links, of those that are free."""
+        free, found = list(rooms), {}
+        ranked = [(run.weight if (run := self._run(one, free)) else 0.0, one) for one in sources]
+        for _, source in sorted(ranked, key=lambda pair: -pair[0]):
+            run = self._run(source, free)
+            span = run.span if run else otherwise(source, free)
             if span is not None:
-                child.target = span
+                found[source] = span
                 free = [rest for part in free for rest in _without(part, span)]
-                taken.add(child)
-        return taken
+        return found
 
     def _has_words(self, node: _Node) -> bool:
         """Whether an element has words; the end of an ordinal, as in 21st, is none."""
@@ -160,18 +162,25 @@ class _Placement:
         is_ordinal = ordinal is not None and ordinal.end() == node.source.end
         return not is_ordinal and _WORD.search(self._source, *node.source) is not None
 
-    def _weights(self, node: _Node) -> list[float]:
-        """Each target word's weight of links to the element, minus that of its other links."""
+    def _run(self, source: Span, free: Iterable[Span]) -> _Run | None:
+        """The run of words, in one of the free rooms, that is mostly linked to this part."""
+        weights = self._weights(source)
+        runs = (_best_run(self._words, weights, part) for part in free)
+        return max((run for run in runs if run), default=None)
+
+    def _weights(self, source: Span) -> list[float]:
+        """Each target word's weight of links to a part of the source, minus that of its other
+        links."""
         weights = [0.0] * len(self._words)
         for start, end, place, weight in self._links:
-            is_own = start < node.source.end and node.source.start < end
+            is_own = start < source.end and source.start < end
             weights[place] += weight if is_own else -weight
         return weights
 
     def _shared(self, node: _Node, room: Span) -> Span:
         """The words at the start of the room, or at its end if the element ends after it, that are
         most the element's."""
-        weights, places = self._weights(node), _inside(self._words, room)
+        weights, places = self._weights(node.source), _inside(self._words, room)
         best, total, edge = 0.0, 0.0, room.end if node.ends_after else room.start
         for place in reversed(places) if node.ends_after else places:
             total += weights[place]
@@ -180,9 +189,9 @@ class _Placement:
                 best, edge = total, word.start if node.ends_after else word.end
         return Span(edge, room.end) if node.ends_after else Span(room.start, edge)
 
-    def _nearest_word(self, free: Sequence[Span], node: _Node) -> Span | None:
-        """The free word that is nearest to where the element would be; None if there is none."""
-        point = self._anchor(node.source.start, len(self._source))
+    def _nearest_word(self, source: Span, free: Sequence[Span]) -> Span | None:
+        """The free word that is nearest to where the part would be; None if there is none."""
+        point = self._anchor(source.start, len(self._source))
         inside = (place for part in free for place in _inside(self._words, part))
         words = [self._words[place] for place in inside]
         lettered = [word for word in words if _WORD.search(self._target, *word)]

@@ -1,6 +1,7 @@
 """Sentences in capitals: translated in ordinary case, and given back in capitals.
 
-Models learned few of them, and spell capitals letter by letter.
+Models learned few of them, and spell capitals letter by letter. They also know few words that stand
+alone with a capital, as on buttons.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import regex
 
 _WORD = regex.compile(r"[\p{L}\p{M}'’]+")
+_TITLE = regex.compile(r"\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+)?[.:!?…]*+")
 _SINGLE_I = regex.compile(r"(?<![\p{L}\p{M}])i(?![\p{L}\p{M}])")
 _LEAST_SHARE = 0.9
 _LEAST_WORDS, _LEAST_LONGEST = 2, 4
@@ -30,10 +32,26 @@ def is_in_capitals(text: str) -> bool:
     return len(words) >= _LEAST_WORDS and longest >= _LEAST_LONGEST and bool(in_capitals)
 
 
+def is_title(text: str) -> bool:
+    """Whether the text is one or two words that begin with capitals, and marks."""
+    return _TITLE.fullmatch(text) is not None
+
+
+def in_small_letters(text: str) -> str:
+    """The text in small letters, of the same length."""
+    return "".join(map(_small, text))
+
+
+def like(text: str, other: str) -> str:
+    """The text with a capital as first letter, or in capitals if the other is; of the same
+    length."""
+    end = len(text) if other.isupper() else 1
+    return "".join(map(_capital, text[:end])) + text[end:]
+
+
 def in_sentence_case(text: str) -> str:
     """The text in small letters, but for its first letter and the word I; of the same length."""
-    small = "".join(map(_small, text))
-    small = _SINGLE_I.sub("I", small)
+    small = _SINGLE_I.sub("I", in_small_letters(text))
     first = next((place for place, char in enumerate(small) if char.isalpha()), None)
     if first is None:
         return small

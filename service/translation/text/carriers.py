@@ -35,7 +35,7 @@ class MarkedText(NamedTuple):
     links: Sequence[AlignmentLink] = ()
 
 
-class _Replacement(NamedTuple):
+class Replacement(NamedTuple):
     """text[start:end], to be replaced by `new`."""
 
     start: int
@@ -51,10 +51,10 @@ class _Beside(NamedTuple):
     after: str
 
 
-class _Replaced:
+class Replaced:
     """A text with parts replaced, and where its offsets have moved."""
 
-    def __init__(self, text: str, replacements: Sequence[_Replacement]) -> None:
+    def __init__(self, text: str, replacements: Sequence[Replacement]) -> None:
         self._starts = [replacement.start for replacement in replacements]
         self._ends = [replacement.end for replacement in replacements]
         growth = (len(s.new) - (s.end - s.start) for s in replacements)
@@ -90,7 +90,7 @@ class Carriers:
     text: str
     spellings: Sequence[str]
     _slots: Sequence[Slot]
-    _marked: _Replaced
+    _marked: Replaced
 
     @property
     def marked(self) -> str:
@@ -119,9 +119,9 @@ class Carriers:
             )
             for match, slot in zip(matches, slots, strict=True)
         ]
-        marked = _Replaced(target, replacements)
+        marked = Replaced(target, replacements)
         moved = [
-            *_moved_links(links, self._marked, marked),
+            *moved_links(links, self._marked, marked),
             *_slot_links(slots, replacements, marked),
         ]
         return MarkedText(marked.text, [marks.index(slot) for slot in found], moved)
@@ -167,10 +167,10 @@ def carry(
         after_pad = " " if len(beside.after) > 1 or is_before_word else ""
         start = len(carried)
         carried += before_pad + spelling + after_pad
-        replacements.append(_Replacement(start, len(carried), text[slot.start : slot.end]))
+        replacements.append(Replacement(start, len(carried), text[slot.start : slot.end]))
         position = slot.end
     carried += text[position:]
-    return Carriers(carried, spellings, slots, _Replaced(carried, replacements))
+    return Carriers(carried, spellings, slots, Replaced(carried, replacements))
 
 
 def _slots_of(text: str, amounts: Sequence[Amount] = ()) -> list[Slot]:
@@ -185,8 +185,8 @@ def mark_offsets(text: str) -> Iterator[int]:
     return (offset for offset, char in enumerate(text) if char == MARK)
 
 
-def _moved_links(
-    links: Sequence[AlignmentLink], source: _Replaced, target: _Replaced
+def moved_links(
+    links: Sequence[AlignmentLink], source: Replaced, target: Replaced
 ) -> Iterator[AlignmentLink]:
     """The links of words that are no carriers."""
     for start, end, target_start, target_end, weight in links:
@@ -201,7 +201,7 @@ def _moved_links(
 
 
 def _slot_links(
-    slots: Sequence[Slot], replacements: Sequence[_Replacement], target: _Replaced
+    slots: Sequence[Slot], replacements: Sequence[Replacement], target: Replaced
 ) -> Iterator[AlignmentLink]:
     for slot, replacement in zip(slots, replacements, strict=True):
         before = len(replacement.new) - len(replacement.new.lstrip(" "))
@@ -245,7 +245,7 @@ def _touching(pair: str, char: str, is_spaced_language: bool) -> str:
 
 def _replacement(
     target: str, span: tuple[int, int], new: str, beside: _Beside, *, is_padded: bool
-) -> _Replacement:
+) -> Replacement:
     """What stands for target[slice(*span)]: with a space where the translation has a letter or
     another carrier beside it and the source none, without the space that parts it from its
     digit or word."""
@@ -260,7 +260,7 @@ def _replacement(
         start -= 1
     if after == " " and _belongs(beside.after, target[end + 1 : end + 2]):
         end += 1
-    return _Replacement(start, end, f"{left}{new}{right}")
+    return Replacement(start, end, f"{left}{new}{right}")
 
 
 def _belongs(beside: str, char: str) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from model.decoding.sentence import SourceSentence
+from service.translation.glossary import Match
 from service.translation.language.segmentation import Piece, spaced_gap
 from service.translation.markup.flow import MARK, Flow, Kept, Tag
 from service.translation.markup.placement import SentenceTag
 from service.translation.placeholders import Span
-from service.translation.text.capitals import in_sentence_case, is_in_capitals
+from service.translation.text.capitals import in_sentence_case, in_small_letters, is_in_capitals
 from service.translation.text.carriers import Carriers
 
 Item = Union[str, "Sentence"]
@@ -26,8 +27,10 @@ class Sentence:
     """A sentence of a flow, with a MARK for each string of `kept`, on its way through the network.
 
     `tags` are the tags inside, and `tag_items` what is written for each; `escapes` is how the
-    translation spells some characters. `carriers` stand for the marks where the network reads it,
-    None without marks; `source` is what the engine gets.
+    translation spells some characters; `terms` are those of a glossary that stand in it.
+    A title is asked once more, where it `is_small`: in small letters.
+    `carriers` stand for the marks where the network reads it, None without marks; `source` is what
+    the engine gets.
     """
 
     text: str
@@ -36,12 +39,17 @@ class Sentence:
     tag_items: Sequence[Sequence[Item]] = ()
     escapes: Mapping[str, str] = field(default_factory=dict)
     is_in_capitals: bool = False
+    is_title: bool = False
+    is_small: bool = False
+    terms: Sequence[Match] = ()
     carriers: Carriers | None = None
     source: SourceSentence | None = None
 
     @property
     def marked(self) -> str:
         """The text in the case that the network reads, with marks."""
+        if self.is_small:
+            return in_small_letters(self.text)
         return in_sentence_case(self.text) if self.is_in_capitals else self.text
 
     @property
@@ -58,7 +66,8 @@ class Sentence:
     @property
     def is_plain(self) -> bool:
         """Whether the translation is the network's text, but for escapes."""
-        return not (self.kept or self.tags or self.is_in_capitals)
+        is_as_read = not (self.is_in_capitals or self.is_title)
+        return is_as_read and not (self.kept or self.tags or self.terms)
 
     @property
     def attributes(self) -> list[Sentence]:

@@ -48,14 +48,9 @@ def find_unspelled(text: str, tokenizer: Tokenizer, language: str) -> Iterator[S
                 if part["word"]:
                     is_found = is_unspelled and has_words
                 else:
-                    is_found = _is_sign(part, language) and (is_unspelled or has_reserved)
+                    is_found = part["emoji"] is None and (is_unspelled or has_reserved)
                 if is_found:
                     yield Span(*part.span())
-
-
-def _is_sign(part: regex.Match[str], language: str) -> bool:
-    """Whether it is no emoji. The models translate $, but from Chinese they lose it."""
-    return part["emoji"] is None and (part.group() != "$" or not is_spaced(language))
 
 
 def is_spellable(text: str, tokenizer: Tokenizer) -> bool:

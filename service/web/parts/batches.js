@@ -17,12 +17,11 @@ const BAR_HEIGHT = 9, LEAST_PLACES = 8, MOST_PLACES = 64, LABEL_HEIGHT = 18;
 const RETRY_MILLISECONDS = 3000;
 
 export class Batches {
-  root = make("div", { class: "batches" });
   #timer = 0;
   #isOpen = false;
   /** @type {Map<string, Map<string, Bar>>} by model, then by worker and number */
   #bars = new Map();
-  /** @type {Map<string, {canvas: HTMLCanvasElement, told: HTMLElement}>} */
+  /** @type {Map<string, {root: HTMLElement, canvas: HTMLCanvasElement, span: HTMLElement, told: HTMLElement}>} */
   #pictures = new Map();
 
   constructor() {
@@ -80,14 +79,15 @@ export class Batches {
    * @param {number} waiting
    */
   #draw(model, bars, now, waiting) {
-    const { canvas, told } = this.#picture(model);
+    const { root, canvas, told } = this.#picture(model);
+    root.hidden = !bars.size;
     const running = [...bars.values()].filter(({ left }) => left === null);
-    const aside = running.filter(({ stops }) => isAside(stops, now)).length;
+    const aside = running.filter(({ stops }) => (stops.at(-1)?.[1] ?? -1) >= now).length;
     const text = t("batchTold", { running: number(running.length), aside: number(aside), waiting: number(waiting) });
     told.textContent = text;
     canvas.setAttribute("aria-label", `${model}: ${text}`);
     const count = Math.min(MOST_PLACES, Math.max(LEAST_PLACES, ...[...bars.values()].map(({ place }) => place + 1)));
-    const width = Math.max(200, this.root.clientWidth - 36), height = count * BAR_HEIGHT + LABEL_HEIGHT;
+    const width = Math.max(200, root.clientWidth), height = count * BAR_HEIGHT + LABEL_HEIGHT;
     const context = prepared(canvas, width, height);
     const { accent, muted, line } = colours();
     const xOf = (/** @type {number} */ time) => Math.max(0, width - ((now - time) / SPAN_MILLISECONDS) * width);
@@ -116,14 +116,19 @@ export class Batches {
     }
   }
 
+  /** The picture of a model's batch. @param {string} model */
+  pictureOf(model) {
+    const { root, span } = this.#picture(model);
+    span.textContent = t("batchSpan");
+    return root;
+  }
+
   /** @param {string} model */
   #picture(model) {
     const known = this.#pictures.get(model);
     if (known) return known;
-    const canvas = make("canvas", { role: "img" });
-    const told = make("p", { class: "note" });
-    this.root.append(make("article", { class: "model" }, make("h3", {}, model, make("span", {}, t("batchSpan"))), canvas, told));
-    const made = { canvas, told };
+    const canvas = make("canvas", { role: "img" }), span = make("p", { class: "note" }), told = make("p", { class: "note" });
+    const made = { root: make("div", { class: "batch", hidden: "" }, span, canvas, told), canvas, span, told };
     this.#pictures.set(model, made);
     return made;
   }
@@ -156,12 +161,4 @@ function freePlace(bars, joined) {
   let place = 0;
   while (taken.has(place)) place += 1;
   return place;
-}
-
-/**
- * @param {[number, number][]} stops
- * @param {number} now
- */
-function isAside(stops, now) {
-  return (stops.at(-1)?.[1] ?? -1) >= now;
 }

@@ -53,7 +53,7 @@ export class EnginePanel {
 
   constructor() {
     const panel = byId("panel-engine", HTMLElement);
-    panel.replaceChildren(this.#lead, this.#none, this.#batches.root, this.#root, make("p", {}, this.#link));
+    panel.replaceChildren(this.#lead, this.#none, this.#root, make("p", {}, this.#link));
     document.addEventListener("visibilitychange", () => this.#begin());
   }
 
@@ -81,7 +81,7 @@ export class EnginePanel {
     }
     const models = samples.filter((s) => s.name === "model_info");
     this.#none.hidden = models.length > 0;
-    this.#link.hidden = this.#batches.root.hidden = !models.length;
+    this.#link.hidden = !models.length;
     this.#none.textContent = models.length ? "" : t("engineMissing");
     this.#root.replaceChildren(...models.map((model) => this.#model(model, samples)));
     clearTimeout(this.#timer);
@@ -110,7 +110,8 @@ export class EnginePanel {
       duration(t("slowestToken"), quantile(own, "time_to_first_token_seconds", 0.99)),
       duration(t("step"), quantile(own, "decode_step_seconds", 0.5)),
       share(t("cacheHits"), own));
-    return make("article", { class: "model" }, title, gauges, spark(rates(readings)));
+    const pictures = [...(Math.max(...rates(readings)) > 0 ? [spark(rates(readings))] : []), this.#batches.pictureOf(model)];
+    return make("article", { class: "model" }, title, gauges, ...pictures);
   }
 
   /**

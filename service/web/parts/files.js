@@ -2,7 +2,8 @@
 
 import { authorization, credentials, refuse } from "../api.js";
 import { byId, make } from "../dom.js";
-import { number, t } from "../i18n.js";
+import { percent, t } from "../i18n.js";
+import { nameOf } from "../languages.js";
 
 /** @typedef {import("../extras.js").Page} Page */
 /** @typedef {{row: HTMLElement, state: HTMLElement, bar: HTMLProgressElement, cancel: HTMLButtonElement}} Shown */
@@ -24,7 +25,7 @@ export class Files {
 
   /** @param {File[]} files */
   take(files) {
-    const { from, to } = this.#page.pair();
+    const { from, to } = this.#page.languages; // "auto" is the language of the file, not of the text
     for (const file of files.slice(0, MOST_FILES)) {
       const shown = this.#show(file);
       const aborting = new AbortController();
@@ -60,9 +61,14 @@ export class Files {
     if (signal.aborted) return;
     try {
       await this.#requireFormat(file.name);
-      const url = await this.#send(file, from, to, shown, signal);
-      const blob = await fetched(url, shown, signal);
-      const name = file.name.replace(/(\.[^.]+)$/, `.${to}$1`);
+      let target = to, sent = await this.#send(file, from, target, shown, signal);
+      if (sent.own === target) {
+        target = this.#page.languages.insteadOf(sent.own);
+        if (!target) throw new Error(t("sameLanguage", { language: nameOf(sent.own) }));
+        sent = await this.#send(file, from, target, shown, signal);
+      }
+      const blob = await fetched(sent.url, shown, signal);
+      const name = file.name.replace(/(\.[^.]+)$/, `.${target}$1`);
       const link = make("a", { href: URL.createObjectURL(blob), download: name, class: "tool" }, t("fileSave", { name }));
       shown.bar.remove();
       shown.state.replaceChildren(t("fileDone"));
@@ -88,13 +94,13 @@ export class Files {
   }
 
   /**
-   * Sends a file -> the address of its translation.
+   * Sends a file -> the address of its translation, and its own language if that was detected.
    * @param {File} file
    * @param {string} source
    * @param {string} target
    * @param {Shown} shown
    * @param {AbortSignal} signal
-   * @returns {Promise<URL>}
+   * @returns {Promise<{url: URL, own?: string}>}
    */
   #send(file, source, target, shown, signal) {
     const form = new FormData();
@@ -107,7 +113,7 @@ export class Files {
       request.responseType = "json";
       request.upload.addEventListener("progress", ({ loaded, total }) => {
         shown.bar.value = total ? loaded / total : 0;
-        shown.state.textContent = t("fileSending", { share: number(total ? loaded / total : 0, { style: "percent", maximumFractionDigits: 0 }) });
+        shown.state.textContent = t("fileSending", { share: percent(total ? loaded / total : 0) });
       });
       request.upload.addEventListener("load", () => {
         shown.bar.removeAttribute("value");
@@ -116,10 +122,11 @@ export class Files {
       request.addEventListener("error", () => reject(new Error(t("fileUnreachable"))));
       request.addEventListener("abort", () => reject(new Error(t("fileUnreachable"))));
       request.addEventListener("load", () => {
-        const answer = request.response ?? {};
-        if (request.status === 200) return resolve(own(answer.translatedFileUrl));
+        const answer = request.response ?? {}, own = answer.detectedLanguage?.language;
+        if (request.status === 200) return resolve({ url: onThisHost(answer.translatedFileUrl), own });
         refuse(answer.code);
-        reject(new Error(answer.error ?? String(request.status)));
+        const reason = own ? t("notOffered", { language: nameOf(own) }) : answer.error;
+        reject(new Error(reason ?? String(request.status)));
       });
       request.send(form);
     });
@@ -137,7 +144,7 @@ async function formats() {
  * The address on this page's host: behind a proxy the server may know another name.
  * @param {string} url
  */
-function own(url) {
+function onThisHost(url) {
   const path = new URL(url, document.baseURI).pathname;
   const at = path.lastIndexOf("/download_file/");
   return new URL(path.slice(at + 1), document.baseURI);

@@ -27,11 +27,14 @@ export class GlossaryEditor {
   /** Shows the terms of the languages that are chosen now. */
   show() {
     const { from, to } = this.#page.pair();
-    const state = `${document.documentElement.lang} ${from} ${to}`;
+    const isPossible = this.#page.takesGlossary(from, to);
+    const state = `${document.documentElement.lang} ${from} ${to} ${isPossible}`;
     if (state === this.#shown) return;
     this.#shown = state;
-    if (from === AUTO) {
-      this.#panel.replaceChildren(make("p", { class: "empty" }, t("glossaryChoose")));
+    const names = { from: nameOf(from), to: nameOf(to) };
+    if (!isPossible) {
+      const why = from === AUTO ? t("glossaryChoose") : t("glossaryPivot", names);
+      this.#panel.replaceChildren(make("p", { class: "empty" }, why));
       return;
     }
     const add = make("button", { type: "button", class: "tool" }, t("glossaryAdd"));
@@ -45,7 +48,6 @@ export class GlossaryEditor {
     this.#rows.replaceChildren();
     for (const term of termsOf(from, to)) this.#add(term);
     if (!this.#rows.children.length) this.#add({ source: "", target: "" });
-    const names = { from: nameOf(from), to: nameOf(to) };
     this.#panel.replaceChildren(
       make("p", { class: "lead" }, t("glossaryLead", names)),
       this.#rows,

@@ -1,17 +1,24 @@
 // A matrix of probabilities as a picture, with the tokens of its rows and columns.
 
+import { make } from "../dom.js";
+
 const LEAST_CELL = 24, MOST_CELL = 40, LABEL = 92, FONT = 13;
 
-/** @typedef {{ink: string, muted: string, accent: string, surface: string, line: string}} Colours */
+/** @typedef {{ink: string, muted: string, accent: string, line: string}} Colours */
 
 /** The colours of the page as they are now. @returns {Colours} */
 export function colours() {
-  const style = getComputedStyle(document.documentElement);
-  const own = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+  const probe = make("span"), style = getComputedStyle(document.body.appendChild(probe));
+  const own = (/** @type {string} */ name) => {
+    probe.style.color = `var(--${name})`;
+    return style.color;
+  };
   if (matchMedia("(forced-colors: active)").matches) {
-    return { ink: "CanvasText", muted: "CanvasText", accent: "Highlight", surface: "Canvas", line: "GrayText" };
+    return { ink: "CanvasText", muted: "CanvasText", accent: "Highlight", line: "GrayText" };
   }
-  return { ink: own("ink"), muted: own("muted"), accent: own("accent"), surface: own("surface"), line: own("line") };
+  const found = { ink: own("ink"), muted: own("muted"), accent: own("accent"), line: own("line") };
+  probe.remove();
+  return found;
 }
 
 /**

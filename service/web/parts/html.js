@@ -7,6 +7,7 @@ const ALLOWED = new Set([
 ]);
 const SKIPPED = new Set(["script", "style", "head", "title", "template", "noscript", "iframe", "object", "svg", "math", "textarea", "select"]);
 const BLOCKS = new Set(["p", "div", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "table", "tr"]);
+const CELLS = new Set(["td", "th"]);
 const VOID = new Set(["br"]);
 const SAFE_ADDRESS = /^(https?:\/\/|mailto:)/i;
 const MOST_DEPTH = 40;
@@ -127,7 +128,7 @@ export function htmlOf(nodes) {
 }
 
 /**
- * Nodes as plain text, a block a line.
+ * Nodes as plain text, a block a line, with tabs between cells.
  * @param {Iterable<Node>} nodes
  * @returns {string}
  */
@@ -137,7 +138,8 @@ export function plainOf(nodes) {
     if (!(node instanceof HTMLElement)) return "";
     if (node.localName === "br") return "\n";
     const inner = plainOf(node.childNodes);
+    if (CELLS.has(node.localName)) return `${inner}\t`;
     return BLOCKS.has(node.localName) ? `\n${inner}\n` : inner;
   }).join("");
-  return text.replace(/ ?\n ?/g, "\n").replace(/\n{2,}/g, "\n").replace(/^\n|\n$/g, "");
+  return text.replace(/ ?([\n\t]) ?/g, "$1").replace(/\n{2,}/g, "\n").replace(/\t(?=\n|$)|^\n|\n$/g, "");
 }

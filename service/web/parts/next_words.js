@@ -9,6 +9,7 @@ import { percent, t } from "../i18n.js";
 /** @typedef {{text: string, probability: number, translation?: string}} NextWord */
 
 const COUNT = 6;
+const LEAST_PROBABILITY = 0.001;
 const NOT_FOUND = 404;
 
 export class NextWords {
@@ -70,10 +71,10 @@ export class NextWords {
    */
   #fill(words, prefix, index, element) {
     const current = element.textContent ?? "";
-    const items = distinct(words).map((word) => {
+    const items = distinct(words.filter((word) => isWord(word, prefix))).map((word) => {
       const isCurrent = word.text.trim() === current;
       const button = make("button", { type: "button", ...(isCurrent ? { "aria-current": "true" } : {}) },
-        make("span", { class: "word" }, make("bdi", {}, word.text.trim() || "␣"), make("small", {}, share(word.probability))),
+        make("span", { class: "word" }, make("bdi", {}, word.text.trim()), make("small", {}, share(word.probability))),
         ...(word.translation ? [make("bdi", { class: "rest" }, word.translation)] : []));
       button.addEventListener("click", () => {
         this.#close();
@@ -122,6 +123,16 @@ export class NextWords {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+/**
+ * Whether it is a word of its own: not a mark, an end of the word before, or what is hardly possible.
+ * @param {NextWord} word
+ * @param {string} prefix
+ */
+function isWord({ text, probability }, prefix) {
+  const isGlued = /\p{Cased}$/u.test(prefix) && /^\p{Cased}/u.test(text);
+  return probability >= LEAST_PROBABILITY && /[\p{L}\p{N}]/u.test(text) && !isGlued;
 }
 
 /**

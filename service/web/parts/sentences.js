@@ -7,7 +7,9 @@ import { isDoubtful } from "./spans.js";
 
 /**
  * @typedef {import("./spans.js").Sentence} Sentence
- * @typedef {{source: string, target: string, from: string, to: string, sentences: Sentence[]}} Explained
+ * @typedef {{
+ *   source: string, target: string, from: string, to: string, isFormatted: boolean, sentences: Sentence[],
+ * }} Explained
  */
 
 const MOST_SHOWN = 20;
@@ -52,7 +54,7 @@ export class SentencePanel {
     const hasLinks = sentences.some(({ words }) => words.some(({ links }) => links.length));
     const next = document.body.classList.contains("has-no-next") ? "" : t("legendNext");
     this.#legend.textContent = t(hasLinks ? "legendLinks" : "legend") + next;
-    this.#legend.hidden = !sentences.length;
+    this.#legend.hidden = !sentences.length || Boolean(explained?.isFormatted); // its words are not marked
     this.#list.tabIndex = -1;
     const shown = sentences.slice(0, most);
     this.#list.replaceChildren(...shown.map((s) => card(s, /** @type {Explained} */ (explained))));

@@ -88,9 +88,6 @@ function wordsOf(detail, inSource, inTarget, language) {
  * @returns {Span[]}
  */
 function segments(text, language) {
-  if (!("Segmenter" in Intl)) {
-    return [...text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)].map((m) => ({ start: m.index, end: m.index + m[0].length }));
-  }
   const words = [...new Intl.Segmenter(language || "en", { granularity: "word" }).segment(text)];
   return words
     .filter((word) => word.isWordLike)

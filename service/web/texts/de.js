@@ -2,11 +2,11 @@
 export default {
   theme: "Farben", themeSystem: "Systemfarben", themeLight: "Hell", themeDark: "Dunkel",
   interfaceLanguage: "Sprache dieser Seite", title: "Text übersetzen", languages: "Sprachen",
-  from: "Übersetzen aus", to: "Übersetzen in", detect: "Automatisch", swap: "Sprachen tauschen",
+  from: "Übersetzen aus", to: "Übersetzen in", detect: "Erkennen", swap: "Sprachen tauschen",
   detected: "Erkannt: {language} ({confidence})", pivot: "Über {language}: {text}",
   sourceText: "Zu übersetzender Text", sourcePlaceholder: "Text eingeben oder einfügen",
   translation: "Übersetzung", count: "{count} von {most}", clear: "Leeren", copy: "Kopieren",
-  share: "Link kopieren", copied: "Kopiert.", linkCopied: "Der Link ist kopiert. Er enthält den Text.",
+  share: "Link kopieren", join: "Zeilen verbinden", copied: "Kopiert.", linkCopied: "Der Link ist kopiert. Er enthält den Text.",
   notCopied: "Der Browser erlaubt das Kopieren nicht. Markieren Sie stattdessen den Text.",
   alternatives: "Andere Übersetzungen", more: "Mehr zu dieser Übersetzung", tabSentences: "Sätze",
   tabRequest: "Anfrage", tabHistory: "Verlauf", tabOptions: "Optionen", tabEngine: "Engine",
@@ -31,6 +31,7 @@ export default {
   busy: "Der Server ist ausgelastet. Neuer Versuch {when}.",
   limited: "Der Server meldet: {reason}. Neuer Versuch {when}.",
   slow: "Der Server antwortet langsam. Wir warten noch.", failed: "Der Server lehnt das ab: {reason}",
+  notOffered: "Das scheint {language} zu sein, das hier nicht angeboten wird.", sameLanguage: "Das ist schon {language}.",
   noLanguages: "Die Sprachen konnten nicht geladen werden. Neuer Versuch {when}.", now: "jetzt",
   inSeconds: "in {seconds} s",
 };

@@ -4,7 +4,7 @@ export default {
   from: "Translate from", to: "Translate to", detect: "Auto-detect", swap: "Swap languages",
   detected: "Detected: {language} ({confidence})", pivot: "By way of {language}: {text}",
   sourceText: "Text to translate", sourcePlaceholder: "Type or paste text", translation: "Translation",
-  count: "{count} of {most}", clear: "Clear", copy: "Copy", share: "Copy a link", copied: "Copied.",
+  count: "{count} of {most}", clear: "Clear", copy: "Copy", share: "Copy a link", join: "Join the lines", copied: "Copied.",
   linkCopied: "The link is copied. It contains the text.",
   notCopied: "The browser does not allow copying. Select the text instead.", alternatives: "Other translations",
   more: "More about this translation", tabSentences: "Sentences", tabRequest: "Request", tabHistory: "History",
@@ -27,5 +27,6 @@ export default {
   lost: "The connection was lost. Trying again {when}.", busy: "The server is busy. Trying again {when}.",
   limited: "The server says: {reason}. Trying again {when}.",
   slow: "The server is slow to answer. Still waiting.", failed: "The server refuses this: {reason}",
+  notOffered: "This seems to be {language}, which is not offered here.", sameLanguage: "This is {language} already.",
   noLanguages: "The languages could not be loaded. Trying again {when}.", now: "now", inSeconds: "in {seconds} s",
 };

@@ -90,7 +90,7 @@ def test_a_container_that_sees_only_its_own_group_is_bounded_by_it(
 
 
 @pytest.mark.parametrize("name", ["memory.max", "memory.current"])
-@pytest.mark.parametrize("content", [None, "-1"])
+@pytest.mark.parametrize("content", [None, "", "nonsense", "-1", "1.5", "max"])
 def test_a_group_whose_files_say_nothing_bounds_nothing(
     machine: Machine, name: str, content: str | None
 ) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch._subclasses import FakeTensorMode
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 
+from model.backends.pytorch.cuda_graphs import UsualSentences, usual_shapes
 from model.backends.pytorch.eager import EagerNetwork
 from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.search import Search
@@ -19,7 +20,8 @@ from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_options import Features
 from model.decoding.utf8 import Utf8Tables
-from tests.model.network.reference import CONTROL_IDS, EOS, tiny_model, tiny_runner
+from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.test_runner import mixed_sentences, texts
 
 PLAIN = Features(False, False, False, False, 0, 0)
 EVERYTHING = Features(
@@ -68,3 +70,19 @@ def test_a_sentence_abandoned_on_its_way_out_is_not_told_of() -> None:
     runner.release(short)
     ended = [f.handle for _ in range(40) for f in runner.step().finished]
     assert (ended, runner.num_running) == ([long], 0)
+
+
+def test_warming_up_leaves_no_trace() -> None:
+    model, sentences = tiny_model(seed=5), mixed_sentences(10, seed=6)
+    expected = texts(run_to_end(tiny_runner(model), sentences))
+    runner = tiny_runner(model, backend="graphs")
+    runner.warm_up([DecodingOptions(beam_size=1), DecodingOptions(beam_size=4)])
+    assert (runner.num_running, runner.num_free_slots, runner.num_free_rows) == (0, 16, 64)
+    assert texts(run_to_end(runner, sentences)) == expected
+
+
+def test_an_h200_full_of_a_model_has_no_more_shapes_than_are_kept() -> None:
+    """1,024 rows, beams of four, histories and sources of 256 tokens."""
+    usual = [UsualSentences(4, PLAIN), UsualSentences(1, PLAIN)]
+    shapes = usual_shapes(Capacity(256, 1024, 256, 256), usual)
+    assert len(shapes) == len(set(shapes)) < 2048

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
@@ -22,6 +21,7 @@ from model.backends.pytorch.step import Step
 from model.decoding.decoder import Capacity, StepShape
 from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.network.transformer import Transformer
+from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved
 
 _MIB = 2**20
 _MAX_BEAM = 16

@@ -115,6 +115,18 @@ def test_sentences_shared_among_threads_score_the_same(is_quantised: bool) -> No
         torch.testing.assert_close(other, found[0], atol=0, rtol=0)
 
 
+@pytest.mark.parametrize("kernels", kernel_names())
+@torch.inference_mode()
+def test_every_instruction_set_that_runs_here_ranks_alike(kernels: str) -> None:
+    model = tiny_model(vocab_size=1300)
+    for is_quantised in (False, True):
+        network = native(model, ROOM, is_quantised, kernels)
+        log_probs, tokens = steps(network, 3)[-1].log_softmax(-1).topk(8)
+        best = network.rank(8)
+        torch.testing.assert_close(best.log_probs, log_probs, atol=1e-5, rtol=1e-5)
+        assert best.tokens.tolist() == tokens.tolist()
+
+
 def test_the_instruction_set_is_the_one_asked_for_or_else_the_environments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -130,6 +142,18 @@ def test_the_instruction_set_is_the_one_asked_for_or_else_the_environments(
     refusal = "the instruction set amx was asked for, but this CPU has vnni, avx2, baseline"
     with pytest.raises(ValueError, match=refusal):
         PackedModel(tiny_model(), CONTROL_IDS, False)
+
+
+@pytest.mark.parametrize("kernels", kernel_names())
+@torch.inference_mode()
+def test_a_model_computes_with_the_environments_instruction_set(
+    kernels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, which differs between sets."""
+    model = tiny_model(d_model=256, n_heads=8, d_ff=512)
+    expected = torch.stack(steps(native(model, ROOM, False, kernels), 4))
+    monkeypatch.setenv("DRAGOMAN_INSTRUCTION_SET", kernels)
+    assert torch.equal(torch.stack(steps(native(model, ROOM, False), 4)), expected)
 
 
 @pytest.mark.parametrize("kernels", kernel_names())

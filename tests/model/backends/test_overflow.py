@@ -6,6 +6,8 @@ later sentence reads, masked or not.
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from model.backends.selection import Backend
@@ -38,6 +40,11 @@ def bad_sentence(place: str, beam_size: int = 4) -> SourceSentence:
     )
 
 
+def good_sentence(rng: random.Random) -> SourceSentence:
+    source = [rng.randint(4, 11) for _ in range(rng.randint(1, 16))]
+    return SourceSentence([*source, EOS], DecodingOptions(beam_size=rng.choice([1, 2, 4])))
+
+
 def results(finished: list[Finished]) -> list[list[list[int]] | str]:
     return [f.error or [h.ids for h in f.hypotheses] for f in finished]
 
@@ -52,3 +59,38 @@ def test_the_sentence_after_one_that_overflowed_is_translated(place: str, backen
     assert run_to_end(runner, [bad_sentence(place)])[0].error
     after = [run_to_end(runner, [sentence]) for sentence in good]
     assert list(map(results, after)) == list(map(results, alone))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("place", ["encoder", "decoder"])
+@pytest.mark.parametrize("seed", range(2))
+def test_sentences_that_overflow_among_others_fail_alone(
+    seed: int, place: str, backend: Backend
+) -> None:
+    """They join, end, are cancelled, and leave holes that others move into."""
+    rng = random.Random(seed)
+    model = overflowing_model(place)
+    sentences = [
+        bad_sentence(place, rng.choice([1, 3])) if rng.random() < 0.25 else good_sentence(rng)
+        for _ in range(16)
+    ]
+    reference = tiny_runner(model, max_slots=1, max_rows=4, backend="native")
+    alone = [results(run_to_end(reference, [sentence]))[0] for sentence in sentences]
+    runner = tiny_runner(model, max_slots=5, max_rows=14, backend=backend)
+    waiting, running = list(range(len(sentences))), dict[int, int]()
+    while waiting or running:
+        while waiting and rng.random() < 0.6:
+            if not runner.num_free_slots:
+                break
+            if runner.num_free_rows < sentences[waiting[0]].options.beam_size:
+                break
+            place_of = waiting.pop(0)
+            running[runner.admit([sentences[place_of]])[0]] = place_of
+        for finished in runner.step().finished:
+            index = running.pop(finished.handle)
+            assert results([finished])[0] == alone[index]
+        if running and rng.random() < 0.15:
+            handle = rng.choice(sorted(running))
+            runner.release(handle)
+            del running[handle]
+    assert sum(isinstance(result, str) for result in alone) > 1

@@ -109,6 +109,17 @@ def test_a_translation_begins_with_its_prefix_and_goes_on_as_the_model_would(
         assert results[0] == tokens
 
 
+def test_even_a_token_that_is_never_generated_can_be_forced() -> None:
+    """Such as a language tag; it costs nothing, so that the score is of what follows."""
+    options = DecodingOptions(beam_size=3, max_length=12)
+    sentence = SourceSentence(SOURCE, options, prefix=(CONTROL_IDS[1],))
+    best = run_to_end(tiny_runner(tiny_model(seed=3)), [sentence])[0].hypotheses[0]
+    assert best.ids[0] == CONTROL_IDS[1]
+    assert best.log_probs[0] == 0.0
+    assert not set(best.ids[1:]) & set(CONTROL_IDS)
+    assert best.score == pytest.approx(sum(best.log_probs) / len(best.log_probs))
+
+
 @pytest.mark.parametrize("period", [1, 2, 3, 6])
 def test_only_a_tail_that_repeats_a_short_cycle_is_a_loop(period: int) -> None:
     cycle = list(range(period))

@@ -45,6 +45,20 @@ def found(
     return result.hypotheses
 
 
+def test_the_form_of_the_start_stands_only_there() -> None:
+    one = Term((TermForm((6, 6, 6)), TermForm((11,), "start")))
+    for seed in range(8):
+        (best,) = found([one], seed=seed, beam_size=1, max_length=3)
+        assert best.ids[0] == 11 or best.ids == [6, 6, 6]
+
+
+def test_a_form_is_recognised_where_the_network_writes_it() -> None:
+    (plain,) = found([], seed=1, beam_size=1)
+    one = Term((TermForm((12, 11)), TermForm((plain.ids[0],), "recognised")))
+    (best,) = found([one], seed=1, beam_size=1)
+    assert best.ids == plain.ids
+
+
 def test_repetition_guards_do_not_forbid_a_term() -> None:
     terms = [term(6, 8, times=3)]
     (best,) = found(terms, beam_size=2, no_repeat_ngram_size=1, repetition_penalty=9.0)
@@ -78,6 +92,23 @@ def test_neighbours_change_nothing(backend: Backend) -> None:
     ]
     for sentence, result in zip(sentences, together, strict=True):
         assert has_all(result.hypotheses[0], sentence.terms)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_slot_forgets_the_terms_of_its_last_sentence(backend: Backend) -> None:
+    model = tiny_model()
+    options = DecodingOptions(beam_size=2, max_length=12)
+    plain, termed = (
+        SourceSentence(SOURCE, options),
+        SourceSentence(SOURCE, options, terms=(term(6, 8),)),
+    )
+    runner = tiny_runner(model, backend=backend, max_slots=1)
+    before = run_to_end(runner, [plain])[0].hypotheses
+    run_to_end(runner, [termed])
+    handle = runner.admit([termed])[0]
+    runner.step()
+    runner.release(handle)
+    assert run_to_end(runner, [plain])[0].hypotheses == before
 
 
 @settings(max_examples=30, deadline=None)

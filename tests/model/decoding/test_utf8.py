@@ -11,7 +11,7 @@ import pytest
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import Finished, Hypothesis, SourceSentence
+from model.decoding.sentence import Finished, Hypothesis, SourceSentence, Term, TermForm
 from model.decoding.utf8 import OTHER, Utf8Tables
 from model.network.transformer import Transformer
 from model.runner import Runner
@@ -22,6 +22,7 @@ FIRST = 4
 BYTE_IDS = {FIRST + byte: byte for byte in range(256)}
 WORDS = range(FIRST + 256, FIRST + 266)
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+SURROGATES = range(0xD800, 0xE000)
 COPIED = {0x27E6, 0x27E7, *range(0xE000, 0xF900), *range(0xF0000, 0x110000)}
 OPTIONS = [
     DecodingOptions(beam_size=1),
@@ -140,6 +141,20 @@ def test_a_vocabulary_that_lacks_bytes_never_gets_stuck_within_a_character(
     assert all(is_utf8(h) for result in results for h in result.hypotheses)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", ["⟦", "\ue000", "\uf8ff", "\U000f0000", "\U0010fffd"])
+def test_a_prefix_and_a_term_may_have_what_is_else_only_copied(text: str, backend: Backend) -> None:
+    ids = tuple(FIRST + byte for byte in text.encode())
+    options = DecodingOptions(beam_size=4, n_best=4, max_length=12)
+    source = [WORDS.start, EOS]
+    sentences = [
+        SourceSentence(source, options, prefix=ids),
+        SourceSentence(source, options, terms=(Term((TermForm(ids),)),)),
+    ]
+    for result in run_to_end(byte_runner(byte_model(2), backend), sentences):
+        assert all(text.encode() in spelled(h.ids) and is_utf8(h) for h in result.hypotheses)
+
+
 def tables(byte_ids: Mapping[int, int] = BYTE_IDS) -> Utf8Tables:
     return Utf8Tables.of(byte_ids, WORDS.stop)
 
@@ -152,6 +167,28 @@ def accepts(found: Utf8Tables, data: bytes) -> bool:
             return False
         state = int(found.next_state[state, column])
     return True
+
+
+def test_every_character_can_be_begun_but_what_is_lost_or_copied() -> None:
+    found = tables()
+    edges = [0, 0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xD7FF, 0xFEFF, 0xFFFC, 0xFFFD, 0xFFFE]
+    edges += [0xFFFF, 0x10000, 0x3FFFF, 0x40000, 0x10FFFF]
+    edges += [0x27E5, 0x27E6, 0x27E7, 0x27E8, 0xE000, 0xF8FF, 0xF900, 0xEFFFF, 0xF0000, 0x100000]
+    rng = random.Random(4)
+    edges += [code for code in rng.sample(range(0x110000), 3000) if code not in SURROGATES]
+    for code in edges:
+        assert accepts(found, chr(code).encode()) == is_free(chr(code)), hex(code)
+
+
+def test_nothing_but_characters_can_be_spelled() -> None:
+    """Every two bytes, and many of three and four, against Python's own decoder."""
+    found, rng = tables(), random.Random(5)
+    leads, tails = [*range(0xE0, 0xF5)], [0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0]
+    candidates = [bytes(pair) for pair in itertools.product(range(256), repeat=2)]
+    candidates += [bytes(three) for three in itertools.product(leads, tails, tails)]
+    candidates += [bytes([rng.choice(leads), *rng.choices(tails, k=3)]) for _ in range(20_000)]
+    for data in candidates:
+        assert accepts(found, data) == is_free(data.decode("utf-8", "replace")), data
 
 
 def is_free(text: str) -> bool:

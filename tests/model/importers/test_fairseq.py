@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import pickle
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -127,3 +128,27 @@ def test_a_pickle_that_would_run_something_is_refused_unopened(
     with pytest.raises(SourceError, match="holds more than weights, or no weights"):
         import_source(str(tmp_path / "model.pt"), tmp_path / "ours", None, Wanted())
     assert not (tmp_path / "exploded").exists()
+
+
+def test_a_damaged_archive_is_refused_in_one_line(
+    tmp_path: Path, original: Original, corpus: Corpus
+) -> None:
+    """Whatever a flipped or missing part makes the reader stumble over."""
+    archive = write(tmp_path / "archive", original, corpus, as_args) / "model.pt"
+    whole = archive.read_bytes()
+    rng = random.Random(1)
+    damaged = [whole[: len(whole) * part // 10] for part in range(10)]
+    head, tail = range(2000), range(len(whole) - 4000, len(whole))
+    for place in [*rng.sample(head, 30), *rng.sample(tail, 30)]:
+        damaged.append(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+    errors = []
+    for content in damaged:
+        archive.write_bytes(content)
+        try:
+            import_source(str(archive), tmp_path / "ours", None, Wanted())
+            shutil.rmtree(tmp_path / "ours")
+        except SourceError as error:
+            errors.append(str(error))
+    assert len(errors) > 20
+    assert all("model.pt" in error or "archive" in error for error in errors)
+    assert {len(error.splitlines()) for error in errors} == {1}

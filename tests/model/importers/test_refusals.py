@@ -78,18 +78,34 @@ def shards(weight_map: Any) -> Edit:
 
 
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+GENERATION = "generation_config.json"
 CASES: list[tuple[str, Edit, str]] = [
     ("marian", change(CONFIG, model_type="gpt2"), "holds a 'gpt2' model; supported: marian, m2m"),
+    ("marian", overwrite(CONFIG, b"{oops"), "config.json is not readable JSON"),
     ("marian", remove("source.spm"), "lacks source.spm, which this family of models needs"),
     ("marian", drop_from_vocabulary, "vocab.json must number its pieces 0, 1, 2, ..."),
     ("marian", remove("model.safetensors"), "holds no weights: neither model.safetensors nor"),
+    ("marian", overwrite("model.safetensors", b"junk"), "is not a safetensors file"),
     ("marian", change(CONFIG, decoder_layers=3), "lack decoder.layers.2.self_attn.q_proj"),
     ("marian", change(CONFIG, d_model=64), "embedding.tokens.weight has shape .* expected .*64"),
+    ("marian", change(CONFIG, vocab_size=10**9), "vocab_size must be from 1 to 2097152, got 1000"),
     ("marian", change(CONFIG, eos_token_id=5), "eos_token_id must be .*, the id of '</s>' .*got 5"),
+    ("marian", change(GENERATION, decoder_start_token_id=7), "says bos_id 7, which is .*must be"),
     ("marian", cast(torch.int32), "hold 'shared.weight' as int32 of shape .* floating-point num"),
     ("marian", spoil(float("nan")), "holds numbers that are not finite in float32"),
     ("marian", shards({"a": "../../secret"}), "weight_map must name files of the same directory"),
+    (
+        "nllb",
+        change(TOKENIZER, added_tokens_decoder={"x": {}}),
+        "added_tokens_decoder must map ids to tokens, got",
+    ),
     ("marian", change(TOKENIZER, source_lang="roa"), "source_lang is 'roa'; name it with --source"),
+    ("nllb", overwrite("sentencepiece.bpe.model", b"junk"), "cannot read the sentencepiece model"),
+    (
+        "nllb",
+        change(TOKENIZER, additional_special_tokens=[], added_tokens_decoder={}),
+        "names no languages: neither special_tokens_map.json nor tokenizer_config.json has",
+    ),
     ("mbart", change(TOKENIZER, tokenizer_class="MBartTokenizer"), "only mBART-50 is supported"),
 ]
 
@@ -113,6 +129,21 @@ def test_a_full_disk_is_said_and_nothing_is_left_behind(
     source = untrained["marian"]
     with full_disk(1000), pytest.raises(SourceError, match="cannot be imported: .*File too large"):
         import_source(str(source), tmp_path / "ours", None, Wanted())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Wanted(("xx",)), "language 'xx' is not supported; supported: ace-Arab, ace, ar, en, zh"),
+        (Wanted(("en",), ("en",)), "no language pair is left"),
+    ],
+)
+def test_languages_that_the_model_lacks_are_refused(
+    tmp_path: Path, untrained: dict[str, Path], wanted: Wanted, said: str
+) -> None:
+    with pytest.raises(SourceError, match=said):
+        import_source(str(untrained["nllb"]), tmp_path / "ours", None, wanted)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -25,12 +25,35 @@ def test_the_defaults_are_the_papers_base_model() -> None:
     ("bad", "said"),
     [
         ({"d_model": 0}, "d_model must be at least 1, got 0"),
+        ({"d_model": 10, "n_heads": 4}, "d_model must be a multiple of n_heads, got 10 and 4"),
+        ({"d_model": 9, "n_heads": 3}, "sinusoidal positions need an even d_model, got 9"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
+        ({"dropout": float("nan")}, r"dropout must be in \[0, 1\), got nan"),
+        ({"positions": "rotary"}, r"positions must be one of .*'alibi'\], got 'rotary'"),
         ({"position_offset": -1}, "position_offset must be at least 0, got -1"),
+        (
+            {"position_offset": 2, "positions": "learned"},
+            "position_offset needs sinusoidal positions, got learned",
+        ),
+        ({"tgt_vocab_size": 99}, "needs equal vocabularies, got 100 and 99"),
         ({"pad_id": 100}, "pad_id must be a target token, 0 to 99, got 100"),
+        ({"d_model": 10**9}, "d_model must be at most 16384, got 1000000000"),
+        ({"n_encoder_layers": 10**9}, "n_encoder_layers must be at most 256"),
         ({"tgt_vocab_size": 10**20}, "tgt_vocab_size must be at most 2097152, got 1000000"),
+        ({"pad_id": 16**10_000}, "pad_id must be a target token, .* got a number of 40001 bits"),
+        (
+            {"max_positions": 65536, "d_model": 2048},
+            "max_positions times d_model must be at most 67108864, got 65536 and 2048",
+        ),
+        ({"n_layers": 6}, r"unknown architecture option 'n_layers'; known: \['activation'"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(bad: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         ModelConfig.from_dict({**SIZES, **bad})
+
+
+@pytest.mark.parametrize("wrong", [None, ["src_vocab_size"]])
+def test_an_architecture_that_is_no_table_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="an architecture must be a table"):
+        ModelConfig.from_dict(wrong)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
+
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model.text.languages import (
+    MAX_CODE_CHARACTERS,
     LanguageError,
     Languages,
+    every_pair,
+    parse_pairs,
     public_codes,
+    render_pairs,
+    shown_pairs,
 )
 
 NLLB = ["ace_Arab", "ace_Latn", "arb_Arab", "eng_Latn", "kor_Hang", "pes_Arab", "prs_Arab"]
@@ -20,6 +29,25 @@ codes = st.sampled_from(["en", "zh", "de", "fr", "ja"])
 def languages() -> Languages:
     public = public_codes(NLLB)
     return Languages(public.values(), public)
+
+
+@pytest.mark.parametrize(
+    ("own", "public"),
+    [
+        (NLLB, "ace-Arab ace ar en ko fa fa-AF pt sr zh zh-Hant yue"),
+        (["en_XX", "zh_CN", "pt_XX", "ar_AR", "sw_KE", "tl_XX"], "en zh pt ar sw tl"),
+        (["fra", "fr_BE", "cmn_Hans", "cmn_Hant"], "fr fr-BE zh zh-Hant"),
+        (["ROMANCE", "en"], "romance en"),
+        (["aka_Latn", "twi_Latn"], "ak tw"),
+    ],
+)
+def test_public_codes_leave_out_what_goes_without_saying(own: list[str], public: str) -> None:
+    assert public_codes(own) == dict(zip(own, public.split(), strict=True))
+
+
+@given(own=st.lists(st.sampled_from([*NLLB, "en_XX", "zh_CN", "zh", "en", "fr_BE"]), unique=True))
+def test_no_two_languages_share_a_public_code(own: list[str]) -> None:
+    assert len(set(public_codes(own).values())) == len(own)
 
 
 @pytest.mark.parametrize(
@@ -46,3 +74,43 @@ def test_what_the_model_lacks_is_refused_with_what_it_has(
 ) -> None:
     with pytest.raises(LanguageError, match="is not supported; supported: ace-Arab, ace, ar, en"):
         languages.resolve(written)
+
+
+def hostile_codes(start: int, count: int) -> Iterator[str]:
+    """Well-formed tags, each of them new: known and unknown languages, with all that may follow."""
+    for number in range(start, start + count):
+        yield f"en-Latn-GB-x-{number:x}"
+        yield f"zh-a{number % 10**7:07d}"
+        yield f"q{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}-u-co-{number:x}"
+
+
+def test_a_variety_of_codes_leaves_the_memory_as_it_was(languages: Languages) -> None:
+    for code in hostile_codes(0, 1000):
+        languages.find(code)
+    tracemalloc.start()
+    try:
+        for code in hostile_codes(1000, 2000):
+            languages.find(code)
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert grown < 2**21
+
+
+def test_a_code_over_the_bound_is_no_language_however_it_begins(languages: Languages) -> None:
+    longest = "en-x-" + "a-" * ((MAX_CODE_CHARACTERS - 6) // 2) + "a"
+    assert languages.find(longest) == "en"
+    for code in ("en" + "-abcde" * 10_000, "en" + "-a" * 500_000, "x" * 900_000):
+        assert languages.find(code) is None
+
+
+@given(pairs=st.lists(st.tuples(codes, codes), min_size=1, unique=True))
+def test_any_pairs_survive_being_written(pairs: list[tuple[str, str]]) -> None:
+    assert set(parse_pairs(render_pairs(tuple(pairs)))) == set(pairs)
+
+
+def test_two_hundred_languages_are_written_once_a_side() -> None:
+    many = [f"x{i}" for i in range(200)]
+    assert render_pairs(every_pair(many, many)) == {"sources": many, "targets": [*many[1:], "x0"]}
+    assert shown_pairs(every_pair("abcd", "abcd")) == "any of a, b, c, d to any other of b, c, d, a"
+    assert shown_pairs([("zh", "en"), ("en", "zh")]) == "zh to en, en to zh"

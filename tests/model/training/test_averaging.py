@@ -14,7 +14,7 @@ from model.checkpoint.saving import save_checkpoint
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.training.averaging import average_checkpoints
-from tests.model.test_checkpoint import info_for
+from tests.model.test_checkpoint import edit_weights, info_for
 
 
 def save_random(directory: Path, config: ModelConfig, tokenizer: Path, seed: int) -> Path:
@@ -50,3 +50,23 @@ def test_what_differs_in_more_than_its_weights_is_refused(
     with pytest.raises(CheckpointError, match="exists already"):
         average_checkpoints([one, one], two)
     assert not (tmp_path / "mean").exists()
+
+
+@pytest.mark.parametrize("damage", ["truncated", "not finite"])
+def test_damaged_sources_are_refused_and_nothing_is_left(
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, damage: str
+) -> None:
+    one, two = (
+        save_random(tmp_path / str(seed), tiny_config, tiny_tokenizer_file, seed) for seed in (1, 2)
+    )
+    weights = two / "model.safetensors"
+    if damage == "truncated":
+        weights.write_bytes(weights.read_bytes()[:-100])
+    else:
+        edit_weights(
+            two, lambda w: w["encoder.0.feed_forward_residual.norm.weight"].fill_(float("nan"))
+        )
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(CheckpointError):
+        average_checkpoints([one, two], tmp_path / "mean")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from model.training.recipe import (
     DataTable,
     Recipe,
     RecipeError,
+    TermsTable,
 )
 
 MakeRecipe = Callable[..., Recipe]
@@ -72,6 +74,15 @@ def test_a_bad_line_is_named(tmp_path: Path, text: bytes, said: str) -> None:
         read_pairs(tmp_path / "bad.tsv")
 
 
+def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.tsv.gz"
+    whole = gzip.compress("".join(f"{i * 7919}\t{i * 104729}\n" for i in range(3000)).encode())
+    for damaged in (whole[:-50], whole[:200] + b"\xff" * 200 + whole[400:], b"a\tb\n"):
+        path.write_bytes(damaged)
+        with pytest.raises(RecipeError, match="cannot read the corpus .*bad.tsv.gz"):
+            read_pairs(path)
+
+
 def test_pairs_too_long_or_empty_are_left_out(tmp_path: Path, tiny_tokenizer: Tokenizer) -> None:
     pairs = ["茶\ttea", "\ttea", "茶\t", "茶\t" + "very " * 30, "猫\tcat"]
     (tmp_path / "pairs.tsv").write_text("".join(f"{p}\n" for p in pairs), encoding="utf-8")
@@ -83,6 +94,30 @@ def test_pairs_too_long_or_empty_are_left_out(tmp_path: Path, tiny_tokenizer: To
 
 VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
 NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss"}
+
+
+def with_terms(directory: Path, **changes: bool) -> DataTable:
+    """A corpus of four verbs and three nouns of weight 0.01, and terms of weight 3."""
+    lines = [f"he {v} {n}\ter {VERBS[v]} {NOUNS[n]}\n" for v in VERBS for n in NOUNS]
+    (directory / "few.tsv").write_text("".join(lines), encoding="utf-8")
+    corpus = CorpusTable("few", directory / "few.tsv", directory / "few.tsv", weight=0.01)
+    terms = TermsTable(weight=3.0, contexts=1)
+    return DataTable(("en", "de"), (replace(corpus, **changes),), terms=terms)
+
+
+def test_terms_are_one_more_corpus_of_a_weight_of_its_own(
+    tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    """They are searched before a corpus of small weight is cut."""
+    few, *terms = tokenize_corpora(with_terms(tmp_path), tiny_tokenizer, "train")
+    assert (few.name, len(few), {(c.name, c.weight) for c in terms}) == ("few", 0, {("terms", 3.0)})
+    texts = [
+        tuple(tiny_tokenizer.decode(side[i].tolist()) for side in corpus.sides)
+        for corpus in terms
+        for i in range(len(corpus))
+    ]
+    assert ("river", "Fluss") in texts
+    assert sum("river" in first and " " in first for first, _ in texts) >= 1
 
 
 def test_an_epochs_batches_depend_only_on_seed_and_epoch(tiny_tokenizer: Tokenizer) -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from model.checking import check_checkpoint
 from model.training.loop import Trainer
 from model.training.recipe import Recipe
 from model.training.saving import TrainingError
@@ -44,6 +45,19 @@ def test_a_full_disk_leaves_the_last_state_whole(
     resumed.run()
     for name, weight in weights_of(unbroken).items():
         assert torch.equal(weights_of(resumed)[name], weight), name
+
+
+def test_a_full_disk_at_the_end_leaves_the_checkpoint_that_was_there(
+    make_trainer: MakeTrainer, full_disk: FullDisk
+) -> None:
+    trainer = make_trainer()
+    checkpoint = trainer.run()
+    before = files_of(checkpoint)
+    again = make_trainer()
+    with full_disk(1000), pytest.raises(TrainingError, match="File too large; step 6 is saved"):
+        again.run()
+    assert files_of(checkpoint) == before
+    check_checkpoint(checkpoint)
 
 
 def test_two_runs_in_one_directory_are_refused(make_trainer: MakeTrainer) -> None:

@@ -14,6 +14,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.loop import Trainer
 from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError
 from model.training.setup import train_tokenizer
+from tests.conftest import FullDisk
 from tests.model.training.runs import kill_after
 
 MakeRecipe = Callable[..., Recipe]
@@ -54,10 +55,20 @@ def test_frozen_layers_and_the_embeddings_stay_those_of_the_start_even_when_resu
     assert not any(name.startswith("encoder.0.") for name in changed)
 
 
+def test_a_disk_that_is_full_from_the_start_is_said(
+    tmp_path: Path, make_recipe: MakeRecipe, full_disk: FullDisk
+) -> None:
+    with full_disk(1000), pytest.raises(ValueError, match="File too large|cannot build this voc"):
+        Trainer(make_recipe(), tmp_path / "run", CPU)
+    assert not (tmp_path / "run" / "sentencepiece.model").exists()
+    Trainer(make_recipe(max_steps=1), tmp_path / "run", CPU).run()
+
+
 @pytest.mark.parametrize(
     ("dev", "max_tokens", "said"),
     [
         ("", 60, "the dev file of corpus 'tiny' has no pair whose sides have 1 to 60 tokens"),
+        ("a b c d e f g\th\n", 3, "the dev file of corpus 'tiny' has no pair"),
     ],
 )
 def test_a_dev_file_with_nothing_to_validate_on_is_refused_at_the_start(
@@ -75,6 +86,15 @@ def test_a_dev_file_with_nothing_to_validate_on_is_refused_at_the_start(
     recipe = replace(recipe, data=replace(recipe.data, corpora=corpora, max_tokens=max_tokens))
     with pytest.raises(RecipeError, match=said):
         start_run(recipe)
+
+
+def test_a_network_that_would_not_fit_into_memory_is_refused_at_the_start(
+    start_run: StartRun, make_recipe: MakeRecipe
+) -> None:
+    recipe = make_recipe()
+    model = {**recipe.model, "d_model": 16384, "d_ff": 131072, "n_encoder_layers": 256}
+    with pytest.raises(RecipeError, match=r"the model of the recipe takes \d+.\d GiB of memory"):
+        start_run(replace(recipe, model=model))
 
 
 def test_digits_are_spelled_one_by_one_however_often_a_number_occurs(

@@ -25,7 +25,27 @@ from service.engine.sentence_task import (
 )
 from service.observability.metrics import Metrics
 
-MEASURED = StepCost(100e-6, 19e-6, 0.05e-6, 330e-6, 25e-6)
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds: fixed per step, per row, per position that a row attends to; fixed per encoding and
+    per source token."""
+
+    fixed: float
+    per_row: float
+    per_position: float
+    encode_fixed: float
+    per_source_token: float
+
+    def of_step(self, num_rows: int, num_positions: int) -> float:
+        """`num_positions`: the lengths of the histories of all rows together."""
+        return self.fixed + self.per_row * num_rows + self.per_position * num_positions
+
+    def of_encoding(self, num_tokens: int) -> float:
+        return self.encode_fixed + self.per_source_token * num_tokens
+
+
+MEASURED = Cost(100e-6, 19e-6, 0.05e-6, 330e-6, 25e-6)
 """Seconds on one core of a Xeon with AMX, the bundled zh-en in int8; the host's work included."""
 
 
@@ -68,7 +88,7 @@ class SimulatedRunner:
     """A runner whose steps move a clock. The first id of a source tells how many tokens its
     translation has."""
 
-    cost: StepCost
+    cost: Cost
     max_slots: int = 128
     max_rows: int = 512
     max_beam_size: int = 16
@@ -143,7 +163,7 @@ class Policy:
     max_slots: int = 128
 
 
-def seconds_alone(arrival: Arrival, cost: StepCost, beam_size: int) -> float:
+def seconds_alone(arrival: Arrival, cost: Cost, beam_size: int) -> float:
     """Seconds that a request takes on an idle runner: all its sentences in one batch."""
     seconds = cost.of_encoding(sum(arrival.num_source_tokens))
     for step in range(max(arrival.num_target_tokens)):
@@ -155,11 +175,11 @@ def seconds_alone(arrival: Arrival, cost: StepCost, beam_size: int) -> float:
 class Simulation:
     """One runner that serves arrivals in order."""
 
-    def __init__(self, policy: Policy, cost: StepCost = MEASURED, beam_size: int = 4) -> None:
+    def __init__(self, policy: Policy, cost: Cost = MEASURED, beam_size: int = 4) -> None:
         self._policy, self._cost, self._beam_size = policy, cost, beam_size
         self.runner = SimulatedRunner(cost, max_slots=policy.max_slots)
         self.runner.max_rows = beam_size * policy.max_slots
-        self.runner.step_cost = cost
+        self.runner.step_cost = StepCost(cost.fixed, cost.per_row)
         self.batch_loop = BatchLoop(
             self.runner,
             Schedule(self.runner, 1024, policy.is_preemptive),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
@@ -37,6 +38,23 @@ def test_what_was_put_is_found_under_its_ids_prefix_and_options() -> None:
     assert cache.get(numbered(1)._replace(is_aligned=True)) is None
 
 
+def test_samples_of_other_seeds_are_other_sentences() -> None:
+    keys = [
+        key_of(SourceSentence([5], DecodingOptions(sampling=True, beam_size=1, seed=seed)))
+        for seed in (0, 1)
+    ]
+    cache = SentenceCache(10**6)
+    cache.put(keys[0], hypotheses(2))
+    assert cache.get(keys[1]) is None
+
+
+def test_a_streamed_sentence_has_the_key_of_one_that_is_not() -> None:
+    options = DecodingOptions()
+    assert key_of(SourceSentence([5], options, is_streamed=True)) == key_of(
+        SourceSentence((5,), options)
+    )
+
+
 def test_the_least_recently_used_go_first_and_the_bound_holds() -> None:
     size = entry_bytes(numbered(0), hypotheses(3))
     cache = SentenceCache(3 * size)
@@ -53,3 +71,24 @@ def test_what_exceeds_the_bound_alone_is_not_kept_and_drives_nothing_out() -> No
     cache.put(numbered(0), hypotheses(3))
     cache.put(numbered(1), hypotheses(400))
     assert (len(cache), cache.get(numbered(1))) == (1, None)
+
+
+def test_putting_twice_counts_once() -> None:
+    cache = SentenceCache(10**6)
+    for _ in range(2):
+        cache.put(numbered(0), hypotheses(3))
+    assert cache.num_bytes == entry_bytes(numbered(0), hypotheses(3))
+
+
+def test_real_memory_stays_below_the_bound() -> None:
+    """Over short and long sentences with few and many alternatives."""
+    rng, cache = random.Random(0), SentenceCache(2_000_000)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(3000):
+        found = hypotheses(rng.choice((2, 20, 100)), rng.choice((1, 1, 4)))
+        cache.put(numbered(number, rng.choice((3, 28))), found)
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert cache.num_bytes > 1_900_000
+    assert 0.4 * cache.num_bytes < after - before < 1.05 * cache.num_bytes

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import threading
 import weakref
 from collections.abc import AsyncGenerator
 
@@ -74,6 +75,18 @@ def test_a_short_sentence_steps_by_itself_among_many_rows_and_all_end_well() -> 
     asyncio.run(scenario())
 
 
+def test_an_idle_engine_does_not_step() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        async with running(runner) as engine:
+            await engine.translate([sentence("a")])
+            steps = runner.num_steps
+            await asyncio.sleep(0.05)
+            assert runner.num_steps == steps
+
+    asyncio.run(scenario())
+
+
 def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=1)
@@ -122,6 +135,17 @@ def test_a_failing_step_answers_all_with_an_error_and_the_engine_goes_on() -> No
             assert runner.num_free_slots == runner.max_slots
             assert engine.is_ready
             assert texts_of(await engine.translate([sentence("c")])) == ["C"]
+
+    asyncio.run(scenario())
+
+
+def test_one_refused_sentence_fails_alone() -> None:
+    async def scenario() -> None:
+        async with running(FakeRunner()) as engine:
+            outcomes = await engine.translate([sentence("a"), sentence("☠"), sentence("b")])
+            assert [outcome.error is None for outcome in outcomes] == [True, False, True]
+            assert "poisoned" in str(outcomes[1].error)
+            assert engine.num_waiting == 0
 
     asyncio.run(scenario())
 
@@ -234,6 +258,21 @@ def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
     asyncio.run(scenario())
 
 
+def test_what_is_not_done_when_a_draining_engine_stops_gets_an_error() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner) as engine:
+            taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
+            await eventually(runner.is_stepping.is_set)
+            engine.refuse_new_work()
+            threading.Timer(0.05, runner.gate.set).start()
+            await asyncio.to_thread(engine.stop)
+            assert [type(outcome.error) for outcome in await taken] == [Draining, Draining]
+
+    asyncio.run(scenario())
+
+
 def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it() -> None:
     async def scenario() -> None:
         runner = FakeRunner(max_slots=2)
@@ -246,6 +285,60 @@ def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it(
             runner.gate.set()
             await asyncio.gather(one, many)
             assert runner.admitted.index(list(sentence("y").ids)) < 5
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("prior_work", "is_overtaken"), [(10_000, True), (0, False)])
+def test_sentences_made_again_do_not_pass_for_new_short_work(
+    prior_work: int, is_overtaken: bool
+) -> None:
+    """A short newcomer goes before the second translations of a request that had much work."""
+
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner) as engine:
+            first = asyncio.create_task(engine.translate([sentence("x" * 30)]))
+            await eventually(runner.is_stepping.is_set)
+            again = asyncio.create_task(
+                engine.translate([sentence("a" * 20)], is_admitted=True, prior_work=prior_work)
+            )
+            await eventually(lambda: engine.num_waiting == 1)
+            newcomer = asyncio.create_task(engine.translate([sentence("b" * 20)]))
+            await eventually(lambda: engine.num_waiting == 2)
+            runner.gate.set()
+            await asyncio.gather(first, again, newcomer)
+        assert (runner.admitted[1] == list(sentence("b" * 20).ids)) == is_overtaken
+
+    asyncio.run(scenario())
+
+
+def test_an_outcome_tells_the_work_that_it_took() -> None:
+    async def scenario() -> None:
+        async with running(FakeRunner()) as engine:
+            (outcome,) = await engine.translate([sentence("abc", beam_size=2)])
+            assert outcome.work == 5 + 2 * 5  # source tokens, and steps of two rows
+
+    asyncio.run(scenario())
+
+
+def test_waiting_tokens_are_bounded_too() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(100, 60, 100))
+        engine.start()
+        first = asyncio.create_task(engine.translate([sentence("a")]))
+        await eventually(lambda: engine.num_running == 1)
+        second = asyncio.create_task(engine.translate([sentence("b" * 38)]))
+        await eventually(lambda: engine.admission.num_tokens == 40)
+        with pytest.raises(Overloaded, match="40 source tokens are waiting"):
+            await engine.translate([sentence("c" * 30)])
+        runner.gate.set()
+        await asyncio.gather(first, second)
+        assert (engine.admission.num_tokens, engine.admission.num_sentences) == (0, 0)
+        engine.stop()
 
     asyncio.run(scenario())
 
@@ -265,6 +358,20 @@ def test_an_empty_line_takes_one_request_that_is_longer_than_the_line() -> None:
         runner.gate.set()
         assert len(await long) == 5
         engine.stop()
+
+    asyncio.run(scenario())
+
+
+def test_stopping_answers_whoever_waits() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with running(runner) as engine:
+            task = asyncio.create_task(engine.translate([sentence("a" * 9), sentence("b")]))
+            await eventually(runner.is_stepping.is_set)
+            runner.gate.set()
+            engine.stop()
+            assert all(outcome.error for outcome in await task)
 
     asyncio.run(scenario())
 

@@ -35,6 +35,7 @@ METRICS = (
     *("metrics.time_to_first_token_seconds", "metrics.inter_token_seconds"),
     *("metrics.decode_step_seconds", "metrics.step_rows"),
 )
+CONSTRUCTION = ("make_runner", "make_schedule", "metrics.engine_restarts")
 
 
 @dataclass
@@ -162,10 +163,56 @@ def play(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
-@pytest.mark.parametrize("nth", [1, 5])
+@pytest.mark.parametrize("nth", [1, 2, 3, 5, 9])
 def test_one_fault_anywhere_leaves_no_request_without_an_answer(
     name: str, nth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = Fault(name, nth)
     play(fault, monkeypatch)
     assert fault.has_struck or nth > 1
+
+
+@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
+def test_a_part_that_stays_broken_leaves_no_request_without_an_answer(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = Fault(name, nth=1, repeats=3)
+    play(fault, monkeypatch)
+    assert fault.has_struck
+
+
+@pytest.mark.parametrize("name", CONSTRUCTION)
+def test_an_engine_is_rebuilt_though_it_fails_at_first(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault, share_cores = Fault(name, nth=1), FakeRunner.share_cores
+
+    def break_once(runner: FakeRunner, sharers: int) -> None:
+        monkeypatch.setattr(FakeRunner, "share_cores", share_cores)
+        raise RuntimeError("no cores")
+
+    monkeypatch.setattr(FakeRunner, "share_cores", break_once)
+    play(fault, monkeypatch)
+    assert fault.has_struck
+
+
+def test_a_deadline_is_told_though_the_sentence_cannot_be_released() -> None:
+    async def scenario() -> None:
+        broken = FakeRunner(max_slots=2)
+        broken.fail_release = True
+        broken.gate.clear()
+        runners = [broken, FakeRunner()]
+        engine = Engine([lambda: runners.pop(0)], Metrics().of_model("fake"), LIMITS)
+        engine.start()
+        task = asyncio.create_task(engine.translate([sentence("a" * 30)] * 4, 0.05))
+        await eventually(broken.is_stepping.is_set)
+        await asyncio.sleep(0.1)
+        broken.gate.set()
+        async with asyncio.timeout(60):
+            assert [o.error.code for o in await task if o.error] == ["deadline"] * 4
+            await eventually(lambda: engine.is_ready and not runners)
+            assert texts_of(await engine.translate([sentence("b")])) == ["B"]
+        assert (engine.num_waiting, engine.num_running) == (0, 0)
+        engine.stop()
+
+    asyncio.run(scenario())

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from benchmarks.sentences import percentile
-from model.decoding.step_cost import StepCost
 from tests.service.engine.simulation import (
     MEASURED,
     Arrival,
+    Cost,
     Policy,
     Served,
     Simulation,
@@ -20,7 +20,7 @@ from tests.service.engine.simulation import (
 COUNT = 1200
 CAPACITY = 250.0
 """Requests a second of `random_arrivals` that the simulated runner can just sustain."""
-GPU = StepCost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
+GPU = Cost(2e-3, 1e-6, 0.0, 3e-3, 1e-6)
 """A step costs nearly the same for one row and for hundreds."""
 FIRST_COME = Policy(is_preemptive=False, max_slots=32)
 
@@ -48,7 +48,7 @@ def test_short_work_has_a_bounded_slowdown_at_any_load(load: float) -> None:
     arrivals = random_arrivals(COUNT, load * CAPACITY, seed=3)
     served = Simulation(Policy()).serve(arrivals)
     first_come = Simulation(FIRST_COME).serve(arrivals)
-    assert percentile(slowdowns(served, 10), 99) < 20
+    assert percentile(slowdowns(served, 10), 99) < 13
     assert percentile(slowdowns(first_come, 10), 99) > 1.5 * percentile(slowdowns(served, 10), 99)
 
 
@@ -68,7 +68,7 @@ def test_clients_that_keep_sending_long_texts_get_nearly_the_throughput_of_first
     """And a short sentence is short among them: neither at the cost of the other."""
     ours, short = kept_busy(Policy(max_slots=32))
     first_come, late = kept_busy(FIRST_COME)
-    assert ours > 0.9 * first_come
+    assert ours > 0.95 * first_come
     assert percentile(short, 95) < 4
     assert percentile(late, 50) > 20
 
@@ -78,7 +78,7 @@ def test_clients_that_keep_sending_sentences_get_nearly_the_throughput_of_first_
     ours, first_come = (
         busy_with_sentences(policy) for policy in (Policy(max_slots=32), FIRST_COME)
     )
-    assert ours > 0.85 * first_come
+    assert ours > 0.9 * first_come
 
 
 def busy_with_sentences(policy: Policy, seconds: float = 2.0) -> int:
@@ -132,6 +132,13 @@ def test_a_request_of_a_thousand_sentences_does_not_hold_back_one() -> None:
     assert served[1].slowdown < 5
 
 
+def test_a_paragraph_is_not_much_slower_than_a_sentence_where_all_that_comes_is_served() -> None:
+    arrivals = random_arrivals(3 * COUNT, CAPACITY, seed=1)
+    served = Simulation(Policy()).serve(arrivals)
+    paragraphs = [one.slowdown for one in served if 40 < one.arrival.num_tokens <= 100]
+    assert percentile(paragraphs, 95) < 2 * percentile(slowdowns(served, 40), 95)
+
+
 def test_no_sentence_waits_for_ever_between_two_of_its_steps() -> None:
     simulation = Simulation(Policy())
     simulation.serve(random_arrivals(COUNT, 3 * CAPACITY, seed=4))
@@ -155,3 +162,48 @@ def test_full_slots_do_not_make_short_work_wait_for_long_to_end(can_step_subset:
     short = [Arrival(0.05 + 0.05 * i, [5], [5]) for i in range(10)]
     served = simulation.serve([long, *short])
     assert max(one.slowdown for one in served[1:]) < 5
+
+
+def test_where_rows_are_nearly_free_short_work_gets_the_next_slot() -> None:
+    """A full runner, and more paragraphs that wait; their sentences end one after another."""
+    paragraphs = [Arrival(0.0, [20] * 8, [10 + i % 20] * 8) for i in range(60)]
+    shorts = [Arrival(0.01 + 0.02 * i, [5], [5]) for i in range(10)]
+
+    def slowest(policy: Policy) -> float:
+        simulation = Simulation(policy, GPU)
+        simulation.runner.can_step_subset = False
+        return max(one.slowdown for one in simulation.serve([*paragraphs, *shorts])[-10:])
+
+    assert slowest(Policy(max_slots=64)) < 4
+    assert slowest(Policy(is_preemptive=False, max_slots=64)) > 5
+
+
+def test_second_translations_do_not_hold_back_a_short_newcomer() -> None:
+    """Clients of long texts have a sentence of each translated again; a short newcomer does not
+    wait for these."""
+    for num_clients in (16, 32):
+        assert percentile(newcomers_beside_second_translations(num_clients), 95) < 3.5
+
+
+def newcomers_beside_second_translations(num_clients: int) -> list[float]:
+    """Slowdowns of a short sentence."""
+    rng = random.Random(0)
+
+    def text(moment: float) -> Arrival:
+        lengths = [rng.randint(8, 28) for _ in range(4)]
+        return Arrival(moment, lengths, lengths)
+
+    def next_of(served: Served) -> Arrival | None:
+        arrival = served.arrival
+        if arrival.seconds > 2.0 or arrival in short:
+            return None
+        if len(arrival.num_source_tokens) == 1:
+            return text(served.ended)
+        lengths = arrival.num_source_tokens[:1]
+        return Arrival(served.ended, lengths, lengths, prior_work=2000)
+
+    short = [Arrival(0.07 * i, [5], [5]) for i in range(1, 28)]
+    served = Simulation(Policy(max_slots=32)).serve(
+        [*(text(0.0) for _ in range(num_clients)), *short], next_of
+    )
+    return [one.slowdown for one in served if one.arrival in short]

@@ -12,6 +12,7 @@ import pytest
 
 from model.decoding.sentence import SourceSentence
 from service.engine.engine import Engine, EngineLimits
+from service.errors import Draining, Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import FakeRunner, FakeTokenizer, eventually, sentence, texts_of
 
@@ -72,6 +73,17 @@ def test_an_equal_sentence_comes_from_the_cache_with_no_wait_in_its_times() -> N
             assert len(runner.admitted) == 2
             assert num_looked_up(metrics) == {"hit": 1, "joined": 0, "miss": 2}
             assert engine.num_cached_bytes > 0
+
+    asyncio.run(scenario())
+
+
+def test_without_bytes_everything_is_computed() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        async with engine_of(runner, cache_bytes=0) as engine:
+            for _ in range(2):
+                assert texts_of(await engine.translate([sentence("a")] * 3)) == ["A"] * 3
+            assert (len(runner.admitted), engine.num_cached_bytes) == (6, 0)
 
     asyncio.run(scenario())
 
@@ -171,6 +183,38 @@ def test_a_deadline_of_one_does_not_end_the_others(is_first: bool) -> None:
     asyncio.run(scenario())
 
 
+def test_after_a_deadline_that_all_missed_nothing_is_cached_or_joined() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        runner.gate.clear()
+        async with engine_of(runner) as engine:
+            hurried = asyncio.create_task(engine.translate([sentence("abc")] * 2, 0.02))
+            assert {o.error.code for o in await hurried if o.error} == {"deadline"}
+            late = asyncio.create_task(engine.translate([sentence("abc")]))
+            await asyncio.sleep(0)
+            runner.gate.set()
+            assert texts_of(await late) == ["ABC"]
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
+
+    asyncio.run(scenario())
+
+
+def test_errors_are_told_to_all_and_not_cached() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        runner.gate.clear()
+        async with engine_of(runner) as engine:
+            calls = [asyncio.create_task(engine.translate([sentence("abc")])) for _ in range(3)]
+            await eventually(runner.is_stepping.is_set)
+            runner.fail_next_step = True
+            runner.gate.set()
+            for [outcome] in await asyncio.gather(*calls):
+                assert outcome.error is not None
+            assert texts_of(await engine.translate([sentence("abc")])) == ["ABC"]
+
+    asyncio.run(scenario())
+
+
 def test_an_engine_that_dies_answers_all_and_computes_again() -> None:
     async def scenario() -> None:
         broken = FakeRunner()
@@ -245,6 +289,78 @@ def test_a_short_request_does_not_wait_for_the_same_sentence_of_a_document() -> 
             assert texts_of(await short) == ["HI"]
             assert texts_of(await long)[-1] == "HI"
             assert runner.admitted.index(list(sentence("hi").ids)) < 10
+
+    asyncio.run(scenario())
+
+
+def test_a_hit_needs_no_room_and_a_miss_does() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        async with engine_of(runner, max_waiting=1) as engine:
+            await engine.translate([sentence("known")])
+            runner.gate.clear()
+            runner.is_stepping.clear()
+            running = asyncio.create_task(engine.translate([sentence("a" * 20)]))
+            await eventually(runner.is_stepping.is_set)
+            waiting = asyncio.create_task(engine.translate([sentence("b" * 20)]))
+            await eventually(lambda: engine.num_waiting == 1)
+            assert texts_of(await engine.translate([sentence("known")])) == ["KNOWN"]
+            joined = asyncio.create_task(engine.translate([sentence("b" * 20)]))
+            await asyncio.sleep(0)
+            with pytest.raises(Overloaded):
+                await engine.translate([sentence("known"), sentence("unknown")])
+            runner.gate.set()
+            await asyncio.gather(running, waiting, joined)
+            assert engine.num_waiting == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_draining_engine_serves_no_hit() -> None:
+    async def scenario() -> None:
+        async with engine_of(FakeRunner()) as engine:
+            await engine.translate([sentence("a")])
+            engine.refuse_new_work()
+            with pytest.raises(Draining):
+                await engine.translate([sentence("a")])
+            outcomes = await engine.translate([sentence("a")], is_admitted=True)
+            assert texts_of(outcomes) == ["A"]
+
+    asyncio.run(scenario())
+
+
+def test_what_draining_ends_gets_an_error_wherever_it_joined() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner(max_slots=1)
+        runner.gate.clear()
+        async with engine_of(runner) as engine:
+            calls = [asyncio.create_task(engine.translate([sentence("a" * 30)])) for _ in range(3)]
+            await eventually(runner.is_stepping.is_set)
+            engine.refuse_new_work()
+            runner.gate.set()
+            await asyncio.to_thread(engine.stop)
+            for [outcome] in await asyncio.gather(*calls):
+                assert isinstance(outcome.error, Draining) or texts_of([outcome]) == ["A" * 30]
+
+    asyncio.run(scenario())
+
+
+def test_times_of_one_that_joined_add_up_to_its_own_wait() -> None:
+    async def scenario() -> None:
+        runner = FakeRunner()
+        runner.gate.clear()
+        async with engine_of(runner) as engine:
+            first = asyncio.create_task(engine.translate([sentence("abc")]))
+            await eventually(runner.is_stepping.is_set)
+            await asyncio.sleep(0.05)
+            second = asyncio.create_task(engine.translate([sentence("abc")]))
+            await asyncio.sleep(0.02)
+            runner.gate.set()
+            [leader], [joined] = await asyncio.gather(first, second)
+            ends = [o.arrived + o.queue + o.encode + o.decode for o in (leader, joined)]
+            assert ends[0] == pytest.approx(ends[1])
+            assert joined.arrived > leader.arrived + 0.04
+            assert min(joined.queue, joined.encode, joined.decode) >= 0
 
     asyncio.run(scenario())
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from service.engine.engine import Engine, EngineLimits
 from service.engine.interfaces import Runner
 from service.engine.worker import Worker
+from service.errors import NotReady
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
@@ -92,6 +95,71 @@ def test_a_list_is_dealt_out_and_comes_back_in_its_order() -> None:
     asyncio.run(scenario())
 
 
+def test_in_a_list_too_hypotheses_count() -> None:
+    async def scenario() -> None:
+        async with held(2) as (runners, engine, _):
+            open_gates(runners)
+            given = [sentence("wide", beam_size=3), *[sentence("a")] * 3]
+            await engine.translate(given)
+        assert [len(runner.admitted) for runner in runners] == [1, 3]
+
+    asyncio.run(scenario())
+
+
+def test_what_is_streamed_is_begun_in_its_order() -> None:
+    async def scenario() -> None:
+        async with held(2) as (runners, engine, _):
+            open_gates(runners)
+            given = [replace(sentence("x" * n), is_streamed=True) for n in (2, 9, 3, 8)]
+            async with engine.stream(given) as updates:
+                ended = [u.index async for u in updates if u.outcome is not None]
+            assert sorted(ended) == [0, 1, 2, 3]
+        assert [[len(ids) - 2 for ids in r.admitted] for r in runners] == [[2, 3], [9, 8]]
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> None:
+    async def scenario() -> None:
+        async with held(2) as (runners, engine, busy_workers):
+            first = asyncio.create_task(engine.translate([sentence("a" * 20)]))
+            await eventually(runners[0].is_stepping.is_set)
+            assert (set(runners[0].sharers), len(busy_workers)) == ({1}, 1)
+            runners[0].sharers.clear()
+            second = asyncio.create_task(engine.translate([sentence("b")]))
+            await eventually(runners[1].is_stepping.is_set)
+            assert set(runners[1].sharers) == {2}
+            runners[0].gate.set()
+            await first
+            assert set(runners[0].sharers) == {2}
+            runners[1].gate.set()
+            await second
+            await eventually(lambda: not busy_workers)
+            await engine.translate([sentence("c")])
+            assert runners[0].sharers[-1] == 1
+
+    asyncio.run(scenario())
+
+
+def test_workers_of_different_engines_share_the_cores_too() -> None:
+    async def scenario() -> None:
+        one, other = FakeRunner(), FakeRunner()
+        other.gate.clear()
+        busy_workers: set[Worker] = set()
+        async with (
+            engine_of([lambda: one], busy_workers) as engine,
+            engine_of([lambda: other], busy_workers) as busy,
+        ):
+            task = asyncio.create_task(busy.translate([sentence("a")]))
+            await eventually(other.is_stepping.is_set)
+            await engine.translate([sentence("b")])
+            other.gate.set()
+            await task
+        assert set(one.sharers) == {2}
+
+    asyncio.run(scenario())
+
+
 def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
     async def scenario() -> None:
         broken, healthy, new = FakeRunner(), FakeRunner(), FakeRunner()
@@ -106,6 +174,105 @@ def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() ->
             await eventually(lambda: engine.num_running == engine.num_waiting == 0)
             assert texts_of(await engine.translate(given)) == ["C", "D"]
             await eventually(lambda: new.num_steps > 0 or healthy.num_steps > 3)
+
+    asyncio.run(scenario())
+
+
+def test_while_a_worker_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
+    async def scenario() -> None:
+        broken, healthy = FakeRunner(), FakeRunner()
+        broken.fail_next_step = broken.fail_release = True
+        attempts = [broken]
+        async with engine_of([attempts.pop, lambda: healthy]) as engine:
+            await engine.translate([sentence("a")])
+            for text in ("b", "c", "d"):
+                assert texts_of(await engine.translate([sentence(text)])) == [text.upper()]
+            assert engine.is_ready
+
+    asyncio.run(scenario())
+
+
+def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
+    """Every worker hears of each of them, and a worker that waits for its next attempt too."""
+
+    async def scenario() -> None:
+        broken, healthy = FakeRunner(), FakeRunner()
+        broken.fail_next_step = broken.fail_release = True
+        attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
+
+        def make_runner() -> FakeRunner:
+            runner = attempts.pop(0)
+            if runner is None:
+                raise RuntimeError("out of memory")
+            return runner
+
+        async with engine_of([make_runner, lambda: healthy]) as engine:
+            await engine.translate([sentence("a")])
+            healthy.gate.clear()
+            async with asyncio.timeout(60):
+                while attempts:
+                    leaving = asyncio.create_task(engine.translate([sentence("b" * 40)]))
+                    await asyncio.sleep(0.01)
+                    leaving.cancel()
+            healthy.gate.set()
+            assert texts_of(await engine.translate([sentence("c")] * 2)) == ["C", "C"]
+
+    asyncio.run(scenario())
+
+
+def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
+    async def scenario() -> None:
+        async with held(2, max_slots=1) as (runners, engine, _):
+            task = asyncio.create_task(engine.translate([sentence("x" * 30)] * 6))
+            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            open_gates(runners)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
+            assert all(runner.num_steps <= 2 for runner in runners)
+            assert texts_of(await engine.translate([sentence("y")] * 2)) == ["Y", "Y"]
+
+    asyncio.run(scenario())
+
+
+def test_a_deadline_ends_a_request_in_every_worker() -> None:
+    async def scenario() -> None:
+        async with held(2, max_slots=1) as (runners, engine, _):
+            given = [sentence("x" * 30)] * 4
+            task = asyncio.create_task(engine.translate(given, deadline_seconds=0.02))
+            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
+            await asyncio.sleep(0.05)
+            open_gates(runners)
+            assert {o.error.code for o in await task if o.error} == {"deadline"}
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
+    """Even if the event loop was held up, and sees the result before its clock."""
+
+    async def scenario() -> None:
+        async with held(1, max_slots=1) as (runners, engine, _):
+            task = asyncio.create_task(engine.translate([sentence("ab")], deadline_seconds=0.05))
+            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
+            open_gates(runners)
+            time.sleep(0.3)
+            (outcome,) = await task
+            assert outcome.error
+            assert outcome.error.code == "deadline"
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
+    async def scenario() -> None:
+        async with engine_of([FakeRunner, FakeRunner]) as engine:
+            engine.stop()
+            with pytest.raises(NotReady):
+                await engine.translate([sentence("a"), sentence("b")])
+            assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
 
     asyncio.run(scenario())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,19 @@ def test_a_client_that_leaves_gives_its_room_back(server: ServerProcess) -> None
         until_refused(server)
         first.close()
         until(lambda: answer_of(server.exchange(SIZED + BODY))[0] == 200)
+
+
+def test_a_body_of_unknown_length_counts_as_the_longest(server: ServerProcess) -> None:
+    with server.connect() as client:
+        client.sendall(CHUNKED + b"5\r\n     \r\n")
+        until_refused(server)
+        finish_chunks(client)
+        assert answer_of(read_to_end(client))[0] == 200
+
+
+def finish_chunks(client: socket.socket) -> None:
+    text = BODY.strip()
+    client.sendall(b"%x\r\n" % len(text) + text + b"\r\n0\r\n\r\n")
 
 
 def until_refused(server: ServerProcess) -> dict[str, object]:

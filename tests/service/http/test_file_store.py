@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from service.errors import UnknownFile
 from service.http.file_store import FileStore, StoredFile
 
@@ -46,3 +48,25 @@ def test_the_oldest_are_dropped_if_all_together_are_too_many_bytes() -> None:
     largest, _ = add(store, b"b" * 50_000, 1)  # the newest stays, however large
     assert has(store, largest)
     assert not any(has(store, name) for name in names)
+
+
+def test_files_without_content_are_bounded_too() -> None:
+    store = FileStore(max_bytes=10_000)
+    names = [add(store, b"", 0)[0] for _ in range(100)]
+    assert sum(has(store, name) for name in names) == 9
+
+
+def test_a_removed_file_makes_room() -> None:
+    store = FileStore(max_bytes=10_000)
+    first, _ = add(store, b"a" * 3900, 1)
+    second, _ = add(store, b"a" * 3900, 1)
+    store.remove(first)
+    store.remove(first)
+    third, _ = add(store, b"a" * 3900, 1)
+    assert [has(store, name) for name in (first, second, third)] == [False, True, True]
+
+
+@pytest.mark.parametrize("name", ["", "x", "\x00", "x" * 100_000])
+def test_there_is_no_file_of_another_name(name: str) -> None:
+    with pytest.raises(UnknownFile):
+        FileStore().get(name, "")

@@ -13,7 +13,7 @@ from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.errors import BodyTooLarge, InvalidText
+from service.errors import BodyTooLarge, ClientGone, InvalidText
 from service.http.bodies import BodyBudget, MultipartForm, SentFile, read_multipart
 from service.http.limits import Limits
 
@@ -86,8 +86,14 @@ def test_an_empty_form_has_no_fields_whether_it_ends_or_not() -> None:
     ("body", "message"),
     [
         (b"garbage", "cannot be parsed"),
+        (part("q", b"a"), "ends before its last boundary"),
+        (part("q", b"a")[:30], "ends before its last boundary"),
         (b"--B\r\n\r\na\r\n" + END, "Field name not found"),
+        (b"--B\r\nContent-Disposition: form-data\r\n\r\na\r\n" + END, "Field name not found"),
+        (b"--B\r\nbad header\xff: x\r\n\r\na\r\n" + END, "cannot be parsed"),
         (b"--B\r\n" + b"X-Y: z\r\n" * 9 + b"\r\na\r\n" + END, "cannot be parsed"),
+        (b"--B\r\nX-Y: " + b"z" * 2000 + b"\r\n\r\na\r\n" + END, "cannot be parsed"),
+        (part("q", b"caf\xe9") + END, "not UTF-8"),
         (part("q", b"a").replace(b'"q"', b'"caf\xe9"') + END, "not UTF-8"),
     ],
 )
@@ -96,9 +102,43 @@ def test_what_is_no_form_is_refused_with_the_reason(body: bytes, message: str) -
         read(body)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        b"multipart/form-data",
+        b"multipart/form-data; boundary=",
+        b'multipart/form-data; boundary=""',
+        b"multipart/form-data; boundary=" + b"b" * 5000,
+    ],
+)
+def test_a_form_without_a_sane_boundary_is_refused(kind: bytes) -> None:
+    with pytest.raises(InvalidText):
+        read(b"--B\r\n", kind=kind)
+
+
 def test_bytes_and_fields_are_bounded() -> None:
     with pytest.raises(BodyTooLarge, match="1048576 bytes"):
         read(*[part("q", b"a" * 65_000)] * 17)
     with pytest.raises(BodyTooLarge, match="1500 fields"):
         read(part("q", b"") * 1501, END)
     assert len(read(part("q", b"") * 1500, END).fields["q"]) == 1500
+
+
+def test_a_client_that_leaves_in_the_middle_is_gone() -> None:
+    request = request_with([part("q", b"a")])
+
+    async def leave() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    request = Request(request.scope, leave)
+    with pytest.raises(ClientGone):
+        asyncio.run(read_multipart(request, LIMITS, LIMITS.max_body_bytes))
+
+
+def test_the_parser_logs_nothing_of_a_body(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(0)
+    with pytest.raises(InvalidText):
+        read(b"--B\r\nsecret\xff\r\n")
+    with pytest.raises(InvalidText):
+        read(b"secret")
+    assert [record for record in caplog.records if record.name != "asyncio"] == []

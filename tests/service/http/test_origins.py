@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
-from service.settings import Settings
+from service.settings import Settings, read_settings
 from tests.service.fakes import FakeRunner, fake_model
+from tests.service.served import served
 
 NAME = "translate.example"
 FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
@@ -163,3 +165,44 @@ def test_all_others_can_use_every_route(app: FastAPI, client: TestClient, sender
 def test_localhost_and_addresses_always_name_the_server(client: TestClient, host: str) -> None:
     headers = {"Host": host, "Origin": f"http://{host}"}
     assert client.post("/translate", json=FIELDS, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("hosts", [(), ("*",)])
+def test_without_names_any_name_is_the_servers(hosts: tuple[str, ...]) -> None:
+    settings = Settings(cors_origins=("*",), allowed_hosts=hosts)
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+        for headers in FOREIGN.values():  # `*` of cors_origins lets every page in
+            assert client.post("/translate", json=FIELDS, headers=headers).status_code == 200
+            assert handshake(client, headers)[0] == 101
+
+
+@pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "A.example", "*.a.example"])
+def test_a_host_in_the_settings_is_a_plain_name(host: str) -> None:
+    with pytest.raises(ValueError, match="a host must be"):
+        read_settings(Settings, {"allowed_hosts": host})
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET /health/live HTTP/1.1\r\n", b"400"),
+        ("GET /health/live HTTP/1.1\r\nHost: a\r\nHost: b\r\n", b"400"),
+        ("GET /health/live HTTP/1.1\r\nHost: a\r\n", b"200"),
+        ("GET /health/live HTTP/1.0\r\n", b"200"),
+        (f"GET {STREAM} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", b"400"),
+    ],
+)
+def test_http_1_1_has_one_host(head: str, status: bytes) -> None:
+    app = create_app(Settings(), [fake_model(FakeRunner())])
+    with served(app) as server, server.connect() as client:
+        client.sendall(f"{head}\r\n".encode())
+        assert client.recv(65536).split(b" ")[1] == status
+
+
+def test_a_refusal_costs_a_client_nothing_of_its_limits(tmp_path: Path) -> None:
+    settings = Settings(requests_per_minute=1)
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+        for headers in FOREIGN.values():
+            assert client.post("/translate", json=FIELDS, headers=headers).status_code == 403
+        assert client.post("/translate", json=FIELDS).status_code == 200
+        assert 'rejected_total{reason="foreign_page"} 9.0' in client.get("/metrics").text

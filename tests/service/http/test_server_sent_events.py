@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
-from tests.service.fakes import FakeRunner, until
+from service.app import create_app
+from service.settings import Settings
+from tests.service.fakes import FakeRunner, eventually, fake_model, until
+from tests.service.http.routes.injection import break_stream
 
 HEADERS = {"Accept": "text/event-stream"}
 
@@ -73,3 +78,53 @@ def test_a_sentence_that_fails_ends_the_stream_with_an_error_event(
     name, data = events_of(response.text)[-1]
     assert (name, data["code"]) == ("error", "translation_failed")
     until(lambda: runner.num_free_slots == runner.max_slots)
+
+
+class Injected(Exception):
+    """What nobody foresaw."""
+
+
+def test_pieces_that_break_end_the_stream_with_an_error_event(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    break_stream(monkeypatch, Injected(), at_end=False)
+    given = {"q": "one", "source": "en", "target": "de", "beam_size": 1}
+    response = client.post("/translate", json=given, headers=HEADERS)
+    assert [name for name, _ in events_of(response.text)] == ["token", "error"]
+    assert "Injected" in caplog.text
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_client_that_leaves_its_stream_leaves_no_task_behind(is_broken: bool) -> None:
+    """Whether that is noticed by a message or by an error."""
+
+    async def scenario() -> None:
+        runner = FakeRunner()
+        runner.gate.clear()
+        app = create_app(Settings(), [fake_model(runner)])
+        body = json.dumps({"q": "x" * 30, "source": "en", "target": "de"}).encode()
+        messages: list[dict[str, Any]] = [{"type": "http.request", "body": body}]
+        headers = [(b"content-type", b"application/json"), (b"accept", b"text/event-stream")]
+        scope = {"type": "http", "method": "POST", "path": "/translate", "query_string": b""}
+
+        async def receive() -> dict[str, Any]:
+            if messages:
+                return messages.pop()
+            await eventually(runner.is_stepping.is_set)
+            if is_broken:
+                raise RuntimeError("the connection is broken")
+            return {"type": "http.disconnect"}
+
+        async def send(_: Any) -> None:
+            pass
+
+        async with app.router.lifespan_context(app):
+            before = asyncio.all_tasks()
+            await asyncio.wait_for(app({**scope, "headers": headers}, receive, send), timeout=60)
+            assert asyncio.all_tasks() == before
+            runner.gate.set()
+            await eventually(lambda: runner.num_free_slots == runner.max_slots)
+        exported = app.state.server.metrics.render().decode()
+        assert 'endpoint="/translate",outcome="cancelled"} 1.0' in exported
+
+    asyncio.run(scenario())

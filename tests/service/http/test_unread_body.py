@@ -19,7 +19,7 @@ import pytest
 
 from service.app import create_app
 from service.errors import Overloaded
-from service.http.unread_body import UnreadBodyMiddleware
+from service.http.exchange import Exchange
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.served import Served, served
@@ -104,6 +104,18 @@ def test_every_client_reads_why_five_megabytes_are_refused(
     assert response.json()["error"]
 
 
+def test_a_full_server_refuses_five_megabytes_readably(full: Served) -> None:
+    response = httpx.post(f"{full.url}/translate", content=b"a" * FIVE_MEGABYTES, headers=JSON)
+    assert (response.status_code, response.json()["code"]) == (503, "overloaded")
+
+
+def test_a_small_refused_body_leaves_the_connection_open(full: Served) -> None:
+    with full.connect() as client:
+        for _ in range(3):
+            client.sendall(head("/translate", f"Content-Length: {len(BODY)}") + BODY)
+            assert read_answer(client)[0] == 503
+
+
 def test_the_answer_comes_before_the_body_has(server: Served) -> None:
     """A raw client that reads first and sends its body later."""
     with server.connect() as client:
@@ -125,11 +137,20 @@ def test_a_client_that_waits_for_100_continue_is_refused_without_it(server: Serv
     assert (status, body["code"]) == (413, "body_too_large")
 
 
+def test_a_client_that_waits_for_100_continue_gets_it_for_a_good_request(server: Served) -> None:
+    announced = ("Content-Type: application/json", f"Content-Length: {len(BODY)}")
+    with server.connect() as client:
+        client.sendall(head("/translate", *announced, "Expect: 100-continue"))
+        assert client.recv(1000).startswith(b"HTTP/1.1 100 ")
+        client.sendall(BODY)
+        assert read_answer(client) == (200, {"translatedText": "HI."})
+
+
 @pytest.fixture
 def impatient(runner: FakeRunner, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that discards at most a megabyte, for a second."""
-    bounds = {"max_bytes": 2**20, "max_seconds": 1.0}
-    monkeypatch.setattr(UnreadBodyMiddleware.__init__, "__defaults__", tuple(bounds.values()))
+    monkeypatch.setattr(Exchange, "max_bytes", 2**20)
+    monkeypatch.setattr(Exchange, "max_seconds", 1.0)
     with served(create_app(Settings(), [fake_model(runner)])) as server:
         yield server
 
@@ -200,6 +221,35 @@ def test_leaving_while_sending_the_body_is_no_error(
     time.sleep(0.05)
     leave(client, how)
     until(lambda: server.count(GONE) == 1)
+    assert_no_error(server, caplog)
+
+
+@LEAVING
+def test_leaving_while_the_answer_is_computed_is_no_error(
+    server: Served, runner: FakeRunner, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    for num_gone, accept in enumerate(("*/*", "text/event-stream"), start=1):
+        runner.gate.clear()
+        client = server.connect()
+        announced = (f"Content-Length: {len(BODY)}", f"Accept: {accept}")
+        client.sendall(head("/translate", "Content-Type: application/json", *announced) + BODY)
+        until(lambda: bool(runner.running))
+        leave(client, how)
+        until(lambda num=num_gone: server.count(GONE) == num)
+        runner.gate.set()
+        until(lambda: not runner.running)
+    assert_no_error(server, caplog)
+
+
+@LEAVING
+def test_leaving_while_a_refused_body_is_discarded_is_no_error(
+    server: Served, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    client = server.connect()
+    client.sendall(head("/translate", f"Content-Length: {FIVE_MEGABYTES}") + b"a" * 70_000)
+    assert read_answer(client)[0] == 415
+    leave(client, how)
+    until(lambda: server.count('dragoman_requests_total{endpoint="/translate"') == 1)
     assert_no_error(server, caplog)
 
 

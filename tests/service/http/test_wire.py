@@ -89,6 +89,12 @@ def test_a_refusal_of_a_head_has_the_shape_of_its_api(
     assert (status, set(body)) == (431, names)
 
 
+def test_a_head_within_the_bounds_is_answered(server: ServerProcess) -> None:
+    head = LIVE + (b"a: " + b"x" * 300 + b"\r\n") * 98 + LAST
+    assert len(head) > 29_000
+    assert server.exchange(head).startswith(b"HTTP/1.1 200")
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -110,14 +116,46 @@ def test_a_body_in_small_chunks_with_trailers_is_read(server: ServerProcess) -> 
     assert b'{"translatedText":"ABC"}' in received
 
 
+def test_trailers_do_not_become_headers(server: ServerProcess) -> None:
+    body = b'5\r\n{"q":\r\n1\r\n \r\n0\r\nX-Request-ID: from-a-trailer\r\n\r\n'
+    received = server.exchange(CHUNKED + body + LIVE + LAST)
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert b"from-a-trailer" not in received
+
+
 def test_what_is_not_http_is_answered_with_400_as_json(server: ServerProcess) -> None:
     status, body = answer_of(server.exchange(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))
     assert (status, body["code"]) == (400, "invalid_http")
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(POST + b"Transfer-Encoding: gzip\r\n\r\n", id="an unknown transfer coding"),
+        pytest.param(CHUNKED + b"1\r\nx\r\nno size\r\n", id="a malformed chunk"),
+    ],
+)
+def test_a_malformed_body_is_answered_with_400(server: ServerProcess, sent: bytes) -> None:
+    status, body = answer_of(server.exchange(sent))
+    assert (status, body["code"]) == (400, "invalid_http")
+
+
+def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(server: ServerProcess) -> None:
+    body = b'{"q": "abc", "source": "en", "target": "de"}'
+    request = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    received = server.exchange(request + b"\x00\x01\x02 nonsense\r\n\r\n")
+    assert not received.startswith(b"HTTP/1.1 400")
+
+
 def test_pipelined_requests_are_answered_in_order(server: ServerProcess) -> None:
     received = server.exchange((LIVE + b"\r\n") * 49 + LIVE + LAST)
     assert received.count(b"HTTP/1.1 200") == 50
+
+
+def test_thousands_of_pipelined_requests_end_the_connection(server: ServerProcess) -> None:
+    received = server.exchange((LIVE + b"\r\n") * 5000)
+    assert received.count(b"HTTP/1.1 ") < 5000
+    assert server.get("/health/live").status_code == 200
 
 
 def test_compression_is_not_negotiated_and_compressed_frames_are_refused(

@@ -35,3 +35,13 @@ def test_a_websocket_is_closed_when_the_server_leaves_and_its_work_is_done() -> 
             socket.receive_json()
         assert closed.value.code == 1012
         until(lambda: "dragoman_open_streams 0.0" in client.get("/metrics").text)
+
+
+def test_requests_over_http_are_still_taken() -> None:
+    app = create_app(Settings(), [fake_model(FakeRunner())])
+    is_leaving = asyncio.Event()
+    is_leaving.set()
+    app.add_middleware(DrainingWebsockets, is_leaving=is_leaving)
+    with TestClient(app) as client:
+        body = {"q": "hello", "source": "en", "target": "de"}
+        assert client.post("/translate", json=body).json() == {"translatedText": "HELLO"}

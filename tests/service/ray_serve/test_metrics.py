@@ -37,3 +37,9 @@ def test_each_metric_is_described_once_and_its_sum_is_the_sum_of_the_replicas() 
         f for f in text_string_to_metric_families(page.decode()) if f.name == "dragoman_requests"
     )
     assert sum(s.value for s in family.samples if s.name == "dragoman_requests_total") == 5
+
+
+def test_a_replica_of_another_version_brings_its_own_metrics() -> None:
+    page = render_all({"new": counted(1).registry.collect(), "old": []}).decode()
+    assert 'replica="new"' in page
+    assert 'replica="old"' not in page

@@ -50,7 +50,11 @@ def test_a_replica_computes_on_all_its_gpus_and_keeps_to_its_part_of_one() -> No
     ("wrong", "told"),
     [
         ({"replicas": "0"}, ["replicas", "1", "'0'"]),
+        ({"replicas": "3", "max_replicas": "2"}, ["max_replicas", "3", "2"]),
+        ({"gpus": "1.5"}, ["gpus", "1.5"]),
         ({"device": "cuda"}, ["cuda", "gpus"]),
+        ({"slots": "3"}, ["slots", "'3'"]),
+        ({"port": "80"}, ["port", "http_options"]),
     ],
 )
 def test_wrong_arguments_are_one_sentence_with_what_was_got(

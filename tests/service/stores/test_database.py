@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,11 @@ def test_a_transaction_is_stored_whole_or_not_at_all(database: Database) -> None
     with database.transaction() as connection:
         connection.executemany(insert, ["b", "c"])
     assert names(database) == ["b", "c"]
+
+
+@pytest.mark.usefixtures("database")
+def test_only_the_owner_can_read_the_file(path: Path) -> None:
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("content", [b"no database\n" * 100, None])

@@ -71,6 +71,14 @@ def test_what_is_written_is_read(media_type: str, entries: list[tuple[str, str, 
     assert read_entries(write_entries(cleaned, media_type), media_type) == cleaned
 
 
+def test_files_of_deepl_and_broken_files() -> None:
+    assert read_entries("\ufeffa,b,en,de\n\n", CSV) == [GlossaryEntry("a", "b")]
+    assert read_entries('a\t"b', TSV) == [GlossaryEntry("a", '"b')]
+    for text, media_type in (("a", CSV), ('"a', CSV), ("a b", TSV)):
+        with pytest.raises(InvalidField, match="line 1 of the glossary"):
+            read_entries(text, media_type)
+
+
 def test_the_command_keeps_glossaries(tmp_path: Path) -> None:
     database, file = str(tmp_path / "d.sqlite"), tmp_path / "pets.tsv"
     file.write_text("cat\tMieze\n", encoding="utf-8")

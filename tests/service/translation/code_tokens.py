@@ -31,8 +31,26 @@ _SHAPES = (
     r"\{\{ ?[a-z]{2,8} ?\}\}|[$#]\{[a-z]{2,8}\}|<[a-z]{3,8} id=\"[0-9]\"/>|`[a-z]{2,8} [a-z]{2,8}`",
 )
 CODE = st.one_of([st.from_regex(shape, fullmatch=True) for shape in _SHAPES])
+_NAME = st.from_regex("[a-z]{1,8}|[0-9]{1,2}", fullmatch=True)
+NAMED_MARKS = st.tuples(_NAME, st.sampled_from(["<>", "{}", "[]", "{{}}"])).map(
+    lambda drawn: _named_pair(*drawn)
+)
+"""Two marks around words, of which the last says that it is the end."""
+MARKS = st.one_of(
+    NAMED_MARKS,
+    st.sampled_from(["%s", "%d", "*", "**", "_", "~~"]).map(lambda mark: (mark, mark)),
+    st.tuples(_NAME, _NAME).map(lambda names: (f"{{{names[0]}}}", f"{{{names[1]}}}")),
+    st.tuples(_NAME, _NAME).map(lambda names: (f"{{{{{names[0]}}}}}", f"{{{{{names[1]}}}}}")),
+    st.just(("%1$s", "%2$s")),
+)
+"""Two marks of one kind that may stand around words."""
 FRAMES = {
     "en": ("The value {} is wrong.", "Please use {}, or call me!", "What does it ({}) mean?"),
     "de": ("Der Wert {} ist falsch.", "Nimm „{}“ oder ruf an!", "Was heißt das: {}?"),
     "zh": ("值 {} 是错的。", "请使用{}，谢谢！", "它（{}）是什么意思？"),
 }
+
+
+def _named_pair(name: str, brackets: str) -> tuple[str, str]:
+    left, right = brackets[: len(brackets) // 2], brackets[len(brackets) // 2 :]
+    return f"{left}{name}{right}", f"{left}/{name}{right}"

@@ -32,9 +32,13 @@ def moved(best: str, other: str) -> dict[str, set[str]]:
     ("best", "other", "expected"),
     [
         ("a b c", "a b c", {"a": {"a"}, "b": {"b"}, "c": {"c"}}),
+        ("a b c", "a x c", {"a": {"a"}, "x": {"b"}, "c": {"c"}}),
         ("a b c", "a x y c", {"a": {"a"}, "x": {"b"}, "y": {"b"}, "c": {"c"}}),
+        ("a b c d", "a x d", {"a": {"a"}, "x": {"b", "c"}, "d": {"d"}}),
         ("a b", "a b c", {"a": {"a"}, "b": {"b"}}),
+        ("a b c", "c", {"c": {"c"}}),
         ("", "a", {}),
+        ("a", "", {}),
     ],
 )
 def test_words_keep_their_links_or_take_those_of_the_words_they_replace(

@@ -13,6 +13,11 @@ import pytest
 
 from service.errors import (
     DeadlineExceeded,
+    DocumentTooLarge,
+    Draining,
+    InvalidDocument,
+    Overloaded,
+    TooManyAtOnce,
     TranslationFailed,
     UnsupportedFile,
     UnsupportedLanguage,
@@ -24,7 +29,7 @@ from service.translation.files import FileJob, FileTranslator
 from service.translation.job import TranslationJob
 from service.wiring import wire
 from tests.service.fakes import FakeRunner, eventually, fake_model
-from tests.service.translation.documents.samples import SAMPLES
+from tests.service.translation.documents.samples import SAMPLES, member
 
 Test = Callable[..., Coroutine[Any, Any, None]]
 
@@ -81,6 +86,21 @@ async def test_a_file_comes_back_with_its_progress() -> None:
     assert seen == sorted(seen)
 
 
+@pytest.mark.parametrize("name", SAMPLES)
+@in_event_loop
+async def test_every_format_passes_the_engine(name: str) -> None:
+    async with running() as wired:
+        done = await wired.files.translate(file(SAMPLES[name], name))
+    content = member(done.content, "word/document.xml") if name == "a.docx" else done.content
+    assert content != SAMPLES[name]
+    if name == "a.docx":
+        assert b"<w:t>THE TITLE</w:t>" in content
+        assert b"<w:rPr><w:b/></w:rPr><w:t>BOLD</w:t>" in content
+    if name == "a.md":
+        assert b"SOME **BOLD TEXT** AND A [LINK TO IT](https://a.b/c" in content
+        assert b"SEE `code here`." in content
+
+
 @pytest.mark.parametrize("target", ["DE", "deu", "de-DE"])
 @in_event_loop
 async def test_a_file_names_its_language_as_the_server_does(target: str) -> None:
@@ -88,6 +108,15 @@ async def test_a_file_names_its_language_as_the_server_does(target: str) -> None
     async with running() as wired:
         done = await wired.files.translate(file(SAMPLES["a.ts"], "a.ts", job))
     assert b'language="de"' in done.content
+
+
+@in_event_loop
+async def test_the_language_is_detected_once_for_a_file() -> None:
+    text = b"Das ist ein deutscher Satz, der lang genug ist.\n\nok\n"
+    job = TranslationJob([], "auto", "de")
+    async with running() as wired:
+        done = await wired.files.translate(file(text, job=job))
+    assert done.content == text  # German to German
 
 
 @in_event_loop
@@ -102,6 +131,17 @@ async def test_a_short_request_does_not_wait_for_a_file() -> None:
         long.cancel()
         await eventually(lambda: not wired.runner.running)
         await eventually(lambda: wired.dispatcher.num_in_progress == 0)
+
+
+@in_event_loop
+async def test_a_file_that_is_accepted_is_not_refused_later() -> None:
+    async with running(max_waiting=40) as wired:
+        long = asyncio.ensure_future(wired.files.translate(file(LINES)))
+        await eventually(lambda: wired.runner.num_steps > 3)
+        wired.engine.refuse_new_work()
+        with pytest.raises(Draining):
+            await wired.files.translate(file(b"another"))
+        assert (await long).content == LINES.upper()
 
 
 @in_event_loop
@@ -122,11 +162,39 @@ async def test_the_deadline_counts_for_the_whole_file() -> None:
             await wired.files.translate(file(LINES, job=job))
 
 
+@in_event_loop
+async def test_too_many_characters_are_refused_before_the_engine() -> None:
+    async with running(max_characters=len(LINES) - 1) as wired:
+        with pytest.raises(DocumentTooLarge, match="at most 4989 are allowed"):
+            await wired.files.translate(file(LINES))
+        assert not wired.runner.num_admitted
+
+
+@in_event_loop
+async def test_too_many_files_at_once_are_refused() -> None:
+    async with running() as wired:
+        begun = [
+            asyncio.ensure_future(wired.files.translate(replace(file(b"a"), client=client)))
+            for client in "a" * 12 + "bcd"
+        ]
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyAtOnce, match="12 files"):
+            await wired.files.translate(replace(file(b"b"), client="a"))
+        begun.append(asyncio.ensure_future(wired.files.translate(file(b"a"))))
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded, match="16 files"):
+            await wired.files.translate(file(b"b"))
+        await asyncio.gather(*begun)
+        assert (await wired.files.translate(file(b"b"))).content == b"B"
+
+
 @pytest.mark.parametrize(
     ("work", "error"),
     [
         (file(b"a", "a.exe"), UnsupportedFile),
+        (file(b"a", "a.docx"), InvalidDocument),
         (file(b"", job=replace(JOB, target="zz")), UnsupportedLanguage),
+        (file(b"a", job=replace(JOB, target="zz")), UnsupportedLanguage),
         (file(b"", job=replace(JOB, source="auto", target="zz")), UnsupportedLanguage),
     ],
 )

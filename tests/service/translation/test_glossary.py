@@ -11,6 +11,7 @@ from service.translation.glossary import (
     GlossaryEntry,
     GlossaryMatcher,
     check_entries,
+    stem,
 )
 
 
@@ -25,11 +26,17 @@ def found(text: str, language: str, *sources: str, **flags: bool) -> list[str]:
     ("language", "text", "source", "expected"),
     [
         ("en", "The committees met.", "committee", ["committees"]),
+        ("en", "The committee's vote.", "committee", ["committee"]),
         ("en", "Two boxes, three parties.", "party", ["parties"]),
+        ("en", "Two boxes, three parties.", "box", ["boxes"]),
         ("en", "An organization.", "organ", []),
+        ("en", "The housing.", "house", []),
         ("en", "status and stats", "stat", ["stats"]),
+        ("de", "In den Häusern des Hauses.", "Haus", ["Häusern", "Hauses"]),
         ("de", "Er ist schon schön.", "schon", ["schon"]),
+        ("de", "Die Verträge.", "Vertrag", ["Verträge"]),
         ("zh", "委员会的图书馆在图书馆。", "图书馆", ["图书馆", "图书馆"]),
+        ("en", "New  York is new.", "new york", ["New  York"]),
         ("en", "a.b", "a.b", ["a.b"]),
     ],
 )
@@ -52,6 +59,12 @@ def test_case_counts_if_it_is_to() -> None:
     assert found("The US helps us.", "en", "US") == ["US", "us"]
 
 
+def test_of_equal_terms_the_last_counts() -> None:
+    entries = [GlossaryEntry("dog", "Hund"), GlossaryEntry("dog", "Köter")]
+    (match,) = GlossaryMatcher(entries, "en").find("A dog.")
+    assert match.entry.target == "Köter"
+
+
 @given(st.text(), st.lists(st.text(min_size=1).filter(str.strip), max_size=5))
 def test_matches_lie_in_the_text_in_order(text: str, sources: list[str]) -> None:
     matches = GlossaryMatcher([GlossaryEntry(s, "x") for s in sources], "en").find(text)
@@ -65,3 +78,7 @@ def test_matches_lie_in_the_text_in_order(text: str, sources: list[str]) -> None
 def test_empty_and_endless_terms_are_refused(entry: tuple[str, str]) -> None:
     with pytest.raises(InvalidField, match="of term 1 must have 1 to 200"):
         check_entries([GlossaryEntry(*entry)], 10)
+
+
+def test_a_stem_keeps_short_words() -> None:
+    assert [stem(word, "en") for word in ("bus", "gas", "is", "its")] == ["bus", "gas", "is", "its"]

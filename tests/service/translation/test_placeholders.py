@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.translation.placeholders import KeptStrings, Span, find_kept
+from service.translation.placeholders import KeptStrings, Span, find_kept, occurs
 from tests.service.translation.code_tokens import CODE, FRAMES
 
 DATA = Path(__file__).parents[2] / "data"
@@ -42,15 +42,25 @@ def test_what_looks_like_code_is_found_whole_and_nothing_else(code: str, frame: 
     "text",
     [
         "I am 100% sure that 5% do.",
+        "It costs $5 or 10 € (about 7,50 £).",
         "and/or, km/h, 1/2, e.g. this, i.e. that.",
+        "Am 24.12.2024 um 18:30 Uhr sind 1.000.000 da.",
         "Mr. Smith vs. U.S. 3:2, p. 12",
+        "他/她 好，3.14，第2页",
         "a :D b, yes:no, C# or #1",
+        "iPhone, COVID-19, AT&T, Ph.D., Wi-Fi, C++, B2B, MP3s, the 1990s, a 25th, 4x4",
         "A well-known, state-of-the-art and/or he/she 24/7 person with TCP/IP.",
+        "die U-21-EM, 24-Stunden-Betrieb, COVID-19-Impfung, 1.000.000.000 oder 2.5.2024",
         "E-Mail-Adresse, Kaffee- und Teetasse, Kanne und -tasse, z.B. u.a., 5-jährig, 1990er",
+        "Leser:innen, Mitarbeiter/-innen, LehrerInnen, Freund(in), rot/grün/blau",
         "10-20 or 10%-20%, $5-$10, US$20, -5, +3, 7:30-8:15, 3,5:1, 1.234,50, B-52, 2:1!",
+        "He said -- and so did I -- wait...what? *really* _very_ ~nice~ **bold** :-) ;-P <3",
         "it's 'quoted' \"text\" [sic] (a) {see below} 5 < 6 > 4",
+        "a <b and c> d",
         "- item * item = x ~ y ^ z | w",
+        "http:// user@ www. /",
         "The end.The next one",
+        "Mach mit*innen und Leser_",
     ],
 )
 def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
@@ -61,15 +71,35 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
     ("text", "expected"),
     [
         ("See https://a.b/c. Or (http://d.e/f_(g)), ok?", ["https://a.b/c", "http://d.e/f_(g)"]),
+        ("do_it's, X-Y do_it-Aufruf, @Anna-Lena", ["do_it", "do_it", "@Anna-Lena"]),
+        ("'a=b', ('a_b c_d') x='a_b'", ["a=b", "a_b", "c_d", "x='a_b'"]),
         ("[text](https://a.b/c_d) **a_b**", ["https://a.b/c_d", "**a_b**"]),
+        ("https://a.b/{c}%20d/%s?x", ["https://a.b/{c}%20d/%s?x"]),
+        ("{a}our terms{/a} %sterms%s <0>x", ["{a}", "{/a}", "%s", "%s", "<0>"]),
         ("ls -l or -v, not -x-ray. -I know", ["-l", "-v"]),
+        ('with (-n) or "-c"; 用-y选项，-x', ["-n", "-c", "-y", "-x"]),
+        ("Copy $1 to $2", ["$1", "$2"]),
         ("$5 each, $1m or $1.50; 5 per cent", []),
+        ("5 kg, 3.5 km/h, 20 °C, 60 min", ["kg", "km/h", "°C", "min"]),
+        ("https://a.b/?q=[x]&r=1#s!", ["https://a.b/?q=[x]&r=1#s"]),
         ("访问https://a.cn/b，谢谢", ["https://a.cn/b"]),
+        ("写给a.b@c.cn吧", ["a.b@c.cn"]),
+        ("on example.com/x.", ["example.com/x"]),
         ("%d%%", ["%d%%"]),
+        ("{a}{b} {c}", ["{a}{b}", "{c}"]),
+        ("{n, plural, one {a {b}} other {c}}", ["{n, plural, one {a {b}} other {c}}"]),
         ("{n, plural, one {a", []),
+        ("{% if a %} and {{{b}}}", ["{% if a %}", "{{{b}}}"]),
+        ("2024-05-17T10:00:00Z, CVE-2024-1", ["2024-05-17T10:00:00Z", "CVE-2024-1"]),
         ("on 2024-05-17 10:00 or 12", ["2024-05-17 10:00"]),
+        ("v2 v2.0 1.2.3-rc.1", ["v2.0", "1.2.3-rc.1"]),
+        ("Tom &amp; Ann &#39;", ["&amp;", "&#39;"]),
         ("see xsltEvalTemplateString now", ["xsltEvalTemplateString"]),
+        ("an iPhone, eBay and McDonald", []),
+        ("⟦3⟧ and ⟧", ["⟦3⟧", "⟧"]),
         ("a\ufffdb \ufffc", ["\ufffd", "\ufffc"]),
+        ("```a b``` and ``c`d``", ["```a b```", "``c`d``"]),
+        ("Hi <name>, <a@b.de>", ["<name>", "<a@b.de>"]),
     ],
 )
 def test_addresses_end_before_the_marks_of_the_sentence(text: str, expected: list[str]) -> None:
@@ -127,6 +157,11 @@ def test_a_term_wins_over_the_rule_for_code_but_not_over_the_request(code: str) 
     assert find_kept(text, terms=[Span(4, 5)]) == find_kept(text)
 
 
+def test_a_string_occurs_as_a_word() -> None:
+    assert occurs("in", "he is in")
+    assert not occurs("in", "inside")
+
+
 @settings(deadline=None, max_examples=300)
 @given(
     st.lists(
@@ -160,3 +195,24 @@ def test_the_time_is_linear(unit: str) -> None:
         return max(min(took), 1e-3)
 
     assert seconds(24_000) / seconds(3_000) < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("see a" + "\u0301" * 5000 + " here", ["a" + "\u0301" * 5000]),
+        ("x\u0301\u0302\u0303\u0304\u0305yz now", ["x\u0301\u0302\u0303\u0304\u0305yz"]),
+        ("h\u0336e\u0336l\u0336p\u0336 me", ["h\u0336e\u0336l\u0336p\u0336"]),
+        ("cafe\u0301 Vie\u0323\u0302t na\u0303o", []),
+        ("ที่นี่ हिन्दी עִבְרִית", []),
+        ("⟦3⟧ and ⟦ this ⟧", ["⟦3⟧", "⟦", "⟧"]),
+    ],
+)
+def test_letters_with_piles_of_marks_and_brackets_are_kept(text: str, kept: list[str]) -> None:
+    assert [text[start:end] for start, end in find_kept(text)] == kept
+
+
+@pytest.mark.parametrize("part", ["a\u0301", "\u0301", "a", "a\u0336", "\u0336 ", "a\u0301\u0336"])
+def test_marks_take_linear_time(part: str) -> None:
+    """Quadratic work would take hours."""
+    assert find_kept(part * 200_000) is not None

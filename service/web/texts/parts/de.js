@@ -36,6 +36,7 @@ export default {
   fileDone: "fertig", fileSave: "{name} speichern", fileRemove: "{name} entfernen", fileUnreachable: "Der Server ist nicht erreichbar.",
   fileFormat: "Diese Art Datei wird nicht unterstützt. Möglich: {formats}",
   glossaryChoose: "Wählen Sie zuerst die Sprache des Textes: Ein Glossar gehört zu einem Sprachpaar.",
+  glossaryPivot: "Von {from} nach {to} lässt sich kein Glossar verwenden, denn das übersetzt hier kein Modell direkt.",
   glossaryLead: "Wie Begriffe von {from} nach {to} zu übersetzen sind. Nur in diesem Browser gespeichert, mit jeder Übersetzung gesendet.",
   glossaryAdd: "Begriff hinzufügen", glossaryClear: "Alle entfernen", glossaryFull: "Ein Glossar hat höchstens {most} Begriffe.",
   glossaryTerm: "Begriff: {language}",

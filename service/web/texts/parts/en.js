@@ -34,6 +34,7 @@ export default {
   fileDone: "done", fileSave: "Save {name}", fileRemove: "Remove {name}", fileUnreachable: "The server cannot be reached.",
   fileFormat: "This kind of file is not supported. Possible: {formats}",
   glossaryChoose: "Choose the language of the text first: a glossary belongs to a pair of languages.",
+  glossaryPivot: "A glossary cannot be used from {from} to {to}, because no model here translates that directly.",
   glossaryLead: "How terms are to be translated from {from} to {to}. Kept in this browser only, and sent with each translation.",
   glossaryAdd: "Add a term", glossaryClear: "Remove all", glossaryFull: "A glossary has at most {most} terms.",
   glossaryTerm: "Term in {language}",

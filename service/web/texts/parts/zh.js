@@ -24,6 +24,7 @@ export default {
   fileDone: "完成", fileSave: "保存 {name}", fileRemove: "移除 {name}", fileUnreachable: "无法连接服务器。",
   fileFormat: "不支持此类文件。可用：{formats}",
   glossaryChoose: "请先选择原文语言：术语表属于一对语言。",
+  glossaryPivot: "从{from}到{to}不能使用术语表，因为此处没有直接互译的模型。",
   glossaryLead: "从{from}到{to}的术语译法。只保存在此浏览器中，随每次翻译发送。",
   glossaryAdd: "添加术语", glossaryClear: "全部删除", glossaryFull: "术语表最多 {most} 条。",
   glossaryTerm: "术语（{language}）",

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from model.backends.native import PackedModel
 from model.backends.native.network import CompiledPart
-from model.decoding.decoder import WholeHypotheses
+from model.backends.pytorch.rows import RowCandidates, RowTable
+from model.decoding.decoder import BatchRows, WholeHypotheses
 from model.decoding.options import DecodingOptions
 from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
@@ -174,3 +175,22 @@ def _step_of(network: SteppedNetwork, rows: list[tuple[int, ...]]) -> None:
     columns = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4).T.contiguous()
     table = TABLE._replace(rows=columns[2], slots=columns[3])
     network.step(columns[0].clone(), columns[1].clone(), table, EXTENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("by_slot", 9), ("by_slot", -1), ("members", 3), ("members", -1), ("needed", 41)],
+)
+def test_an_advance_with_a_bad_number_is_refused(name: str, value: int) -> None:
+    found = search()
+    table = RowTable.of(BatchRows(VIEW, []), torch.device("cpu"))
+    offers = RowCandidates(
+        torch.zeros(4, 4), torch.full((4, 4), 5), torch.zeros(4, dtype=torch.bool)
+    )
+    if name in ("by_slot", "members"):
+        getattr(table, name).view(-1)[1] = value
+    else:
+        found.terms.num_terms[0] = 1
+        offers = offers._replace(needed=torch.full((4, 4), value))
+    with pytest.raises(ValueError, match=REFUSED):
+        found.advance(offers, table)

@@ -8,11 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 from starlette.routing import BaseRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from service.commands.group import dragoman
 from service.http.route_table import PATHS
+from service.stores.api_key import read_key
+from service.stores.keys import KeyStore
 from tests.service.fakes import until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served
@@ -160,10 +164,45 @@ def test_nothing_but_what_is_meant_to_be_open_is_answered_without_a_key(serve: S
         assert httpx.get(server.url + path).status_code == 200
 
 
+def test_the_settings_tell_pages_about_keys(serve: Serve) -> None:
+    for mode in ("off", "optional", "required"):
+        told = httpx.get(serve(api_keys=mode).url + "/frontend/settings").json()
+        assert (told["apiKeys"], told["keyRequired"]) == (mode != "off", mode == "required")
+
+
 def test_where_keys_are_off_any_key_is_ignored(serve: Serve) -> None:
     server = serve()
     for name, way in WAYS.items():
         assert post(server, *way("any key")).status_code == 200, name
+
+
+def test_an_empty_key_is_none(serve: Serve) -> None:
+    """LibreTranslate's page sends one."""
+    server = serve(api_keys="optional")
+    assert post(server, "/translate", {"json": {**FIELDS, "api_key": ""}}).status_code == 200
+    assert post(server, "/translate", {"json": {**FIELDS, "api_key": "x"}}).status_code == 403
+
+
+def test_a_revoked_key_ends_on_a_running_server_within_seconds(
+    serve: Serve, make_key: MakeKey, store: KeyStore
+) -> None:
+    key = make_key()
+    server = serve(api_keys="required")
+    headers = {"Authorization": f"Bearer {key}"}
+    url = server.url.replace("http", "ws") + "/translate/stream"
+    with connect(url, additional_headers=headers) as socket:
+        socket.send(json.dumps({"id": 1, **FIELDS}))
+        while json.loads(socket.recv())["type"] != "final":
+            pass
+        (stored,) = store.read_keys()
+        database = server.app.state.server.access.ring._store._connection
+        path = database.execute("PRAGMA database_list").fetchone()[2]
+        result = CliRunner().invoke(dragoman, ["keys", "revoke", stored, "--database", path])
+        assert result.exit_code == 0, result.output
+        until(lambda: used_or_none(server, key) is None)
+        assert post(server, "/translate", {"json": FIELDS, "headers": headers}).status_code == 403
+        socket.send(json.dumps({"id": 2, **FIELDS}))
+        assert json.loads(socket.recv())["code"] == "invalid_key"
 
 
 def test_an_expired_key_is_refused(serve: Serve, make_key: MakeKey) -> None:
@@ -171,6 +210,23 @@ def test_an_expired_key_is_refused(serve: Serve, make_key: MakeKey) -> None:
     server = serve(api_keys="optional")
     answer = post(server, "/translate", {"json": {**FIELDS, "api_key": key}})
     assert (answer.status_code, answer.json()["error"]) == (403, "Invalid API key")
+
+
+def test_guesses_are_told_nothing_and_count_for_the_address(
+    serve: Serve, make_key: MakeKey
+) -> None:
+    """A right id with a wrong secret is refused as an unknown id is."""
+    key = make_key()
+    revealed = read_key(key)
+    assert revealed is not None
+    server = serve(api_keys="optional", requests_per_minute=6)
+    guesses = [WRONG, f"drg_{revealed.id}_{'0' * 48}", key[:-1], key + "0", key.upper(), "x" * 5000]
+    answers = [post(server, "/translate", {"json": {**FIELDS, "api_key": g}}) for g in guesses]
+    assert {(a.status_code, a.json()["error"]) for a in answers} == {(403, "Invalid API key")}
+    answer = post(server, "/translate", {"json": {**FIELDS, "api_key": WRONG}})
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
+    headers = {"Authorization": f"Bearer {key}"}
+    assert post(server, "/translate", {"json": FIELDS, "headers": headers}).status_code == 200
 
 
 def test_a_websocket_takes_its_key_from_the_head_or_the_first_message(

@@ -12,8 +12,9 @@ import pytest
 
 from service.errors import InvalidKey, QuotaExceeded, StorageFailed
 from service.http.access.caller import UNKNOWN, client_address
-from service.http.access.key_ring import KeyRing
+from service.http.access.key_ring import REFRESH_SECONDS, KeyRing
 from service.stores.api_key import ApiKey, KeyOptions, read_key
+from service.stores.database import WAIT_SECONDS
 from service.stores.keys import KeyStore, Used
 
 NOVEMBER_ENDS = 1_796_083_200.0  # 2026-12-01T00:00Z
@@ -49,6 +50,10 @@ def test_the_database_never_has_the_secret(store: KeyStore, tmp_path: Path) -> N
     assert b"Anna" in content
     assert written[-48:].encode() not in content
     assert written[-48:] not in repr(store.read_keys()) + repr(read_key(written))
+
+
+def test_two_keys_are_never_alike(store: KeyStore) -> None:
+    assert len({store.create(KeyOptions())[0] for _ in range(100)}) == 100
 
 
 def test_a_key_that_is_made_changed_and_revoked_elsewhere_is_known(
@@ -144,6 +149,24 @@ def test_a_revocation_holds_while_every_write_fails_and_usage_is_stored_later(
     }
 
 
+def test_a_revocation_is_seen_within_a_second() -> None:
+    """Its reading and its writing may each wait for a lock."""
+    assert REFRESH_SECONDS + 2 * WAIT_SECONDS <= 1
+
+
+def test_a_key_that_is_gone_does_not_keep_the_usage_of_others_from_being_stored(
+    store: KeyStore, tmp_path: Path, clock: Clock
+) -> None:
+    (_, gone), (_, key) = store.create(KeyOptions()), store.create(KeyOptions())
+    ring = KeyRing(store, clock)
+    use(ring, gone, 5)
+    use(ring, key, 5)
+    with closing(sqlite3.connect(tmp_path / "server.db", isolation_level=None)) as other:
+        other.execute("DELETE FROM api_keys WHERE id = ?", (gone.id,))
+    asyncio.run(ring.refresh())
+    assert store.read_usage("2026-11") == {(key.id, "2026-11"): Used(1, 5)}
+
+
 def test_the_server_stores_what_was_used_when_it_ends(
     store: KeyStore, tmp_path: Path, clock: Clock
 ) -> None:
@@ -162,9 +185,14 @@ def test_the_server_stores_what_was_used_when_it_ends(
     ("host", "address"),
     [
         ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
+        ("", UNKNOWN),
         (None, UNKNOWN),
+        ("testclient", UNKNOWN),
+        ("192.0.2.7, 192.0.2.8", UNKNOWN),
     ],
 )
 def test_the_address_that_stands_for_a_client(host: str | None, address: str) -> None:

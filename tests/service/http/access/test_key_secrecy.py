@@ -54,10 +54,11 @@ def _requests(server: ServerProcess, key: str) -> list[str]:
         headers = {**given.pop("headers", {}), "X-Forwarded-For": ADDRESSES[number % 2], **traced}
         answer = httpx.post(server.url + path, headers=headers, timeout=60, **given)
         texts.append(f"{answer.headers}{answer.text}")
-    for name, path in (("api_key", "/translate"), ("auth_key", "/v2/translate")):
-        for value in ([key], {"key": key}, key * 9):
-            body = {**FIELDS, **DEEPL, name: value}
-            texts.append(httpx.post(server.url + path, json=body, timeout=60).text)
+    for name in ("api_key", "auth_key", "secret"):
+        for value in ([key], {"key": key}, 5, key * 9):
+            for body in ({**FIELDS, name: value}, {**DEEPL, name: value}, {name: key, "q": 5}):
+                for path in ("/translate", "/v2/translate"):
+                    texts.append(httpx.post(server.url + path, json=body, timeout=60).text)
     url = server.url.replace("http", "ws") + "/translate/stream"
     for address, message in ((f"{url}?api_key={key}", {}), (url, {"api_key": key})):
         try:

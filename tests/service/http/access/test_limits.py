@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,6 +15,7 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
+from service.stores.keys import KeyStore, Used, month_of
 from tests.service.fakes import FakeRunner, until
 from tests.service.http.access.conftest import FIELDS, Serve
 from tests.service.served import Served
@@ -99,6 +101,20 @@ def test_requests_at_the_same_time_are_bounded_and_their_places_come_back(
         runner.gate.set()
     assert translate(server).status_code == 200
     assert not server.app.state.server.access._num_at_once
+
+
+def test_a_client_that_does_not_send_its_body_holds_a_place_and_is_counted(serve: Serve) -> None:
+    server = serve(concurrent_requests=1, requests_per_minute=2)
+    access = server.app.state.server.access
+    with server.connect() as client:
+        client.sendall(
+            b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
+            b"Content-Type: application/json\r\n\r\n{"
+        )
+        until(lambda: bool(access._num_at_once))
+        assert translate(server).json()["code"] == "too_many_at_once"
+    until(lambda: not access._num_at_once)
+    assert [translate(server).status_code for _ in range(2)] == [200, 429]
 
 
 def test_what_the_quota_leaves_goes_to_one_of_two_that_race_for_it(
@@ -202,6 +218,25 @@ def test_a_stream_that_delivered_is_charged_once_however_it_ends(
     until(lambda: not server.app.state.server.access.ring.usage._reserved)
 
 
+def test_who_leaves_before_an_answer_has_used_its_characters(
+    serve: Serve, make_key: MakeKey, steps: Steps
+) -> None:
+    key = make_key()
+    server = serve(api_keys="required")
+    in_progress = server.app.state.server.dispatcher
+    body = json.dumps(FIELDS).encode()
+    with server.connect() as client:
+        client.sendall(
+            f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+            f"Content-Type: application/json\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
+            + body
+        )
+        until(lambda: in_progress.num_in_progress == 1)
+    until(lambda: in_progress.num_in_progress == 0)
+    until(lambda: count_of(server, key) == 3)
+    steps.allow(10**6)
+
+
 def test_what_is_refused_or_fails_before_it_delivers_uses_nothing(
     serve: Serve, make_key: MakeKey, runner: FakeRunner
 ) -> None:
@@ -222,6 +257,24 @@ def test_what_is_refused_or_fails_before_it_delivers_uses_nothing(
     assert count_of(server, key) == 0
     assert translate(server, key).status_code == 200
     assert count_of(server, key) == 3
+
+
+def test_usage_is_stored_and_is_there_after_a_restart(
+    serve: Serve, make_key: MakeKey, store: KeyStore
+) -> None:
+    key = make_key(characters_per_month=5)
+    server = serve(api_keys="required")
+    assert translate(server, key).status_code == 200
+    (key_id,) = store.read_keys()
+
+    def stored() -> Used | None:
+        month = month_of(time.time())
+        return store.read_usage(month).get((key_id, month))
+
+    until(lambda: stored() == Used(1, 3))
+    other = serve(api_keys="required")
+    assert count_of(other, key) == 3
+    assert translate(other, key).json()["code"] == "quota_exceeded"
 
 
 def test_forwarded_addresses_count_only_from_trusted_proxies(serve: Serve) -> None:
@@ -254,3 +307,31 @@ def test_messages_of_a_websocket_are_counted_like_requests(serve: Serve) -> None
             codes.append(answer.get("code", "final"))
         assert codes == ["final", "final", "too_many_requests"]
         assert answer["retry_after"] >= 1
+
+
+def test_messages_that_cannot_be_read_are_counted_too(serve: Serve) -> None:
+    server = serve(requests_per_minute=3)
+    with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:  # the first
+        codes = []
+        for message in ("{", "[]", '{"id": []}'):
+            socket.send(message)
+            codes.append(json.loads(socket.recv())["code"])
+    assert codes == ["invalid_json", "invalid_message", "too_many_requests"]
+
+
+def test_messages_at_the_same_time_are_bounded_and_their_places_come_back(
+    serve: Serve, runner: FakeRunner
+) -> None:
+    server = serve(concurrent_requests=1)
+    runner.gate.clear()
+    try:
+        with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:
+            socket.send(json.dumps({"id": 1, **FIELDS}))
+            until(lambda: server.app.state.server.dispatcher.num_in_progress == 1)
+            socket.send(json.dumps({"id": 2, **FIELDS}))
+            assert json.loads(socket.recv())["code"] == "too_many_at_once"
+            socket.send(json.dumps({"id": 1, "cancel": True}))
+            assert json.loads(socket.recv())["code"] == "cancelled"
+            until(lambda: not server.app.state.server.access._num_at_once)
+    finally:
+        runner.gate.set()

@@ -14,7 +14,10 @@ from starlette.routing import BaseRoute
 from websockets.sync.client import connect
 
 from service.http.models import RequestModel
-from service.stores.api_key import EVERYBODY, KeyOptions
+from service.http.routes.deepl import DeepLRequest, DocumentRequest, TextRequest
+from service.http.routes.files import FileRequest
+from service.http.schemas import TranslateRequest
+from service.stores.api_key import EVERYBODY, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore
 from service.translation.glossary import GlossaryEntry
@@ -109,6 +112,12 @@ def alike(found: tuple[int, str], name: str) -> tuple[int, str]:
     return found[0], UUID.sub("ID", VARYING.sub("", found[1].replace(name, "ID")))
 
 
+def test_every_field_that_names_a_glossary_is_tried() -> None:
+    naming = {m for m in models() if {"glossary", "glossary_id"} & set(m.model_fields)}
+    own = {TranslateRequest, FileRequest}
+    assert naming == {*own, DeepLRequest, TextRequest, DocumentRequest}
+
+
 class Stored(NamedTuple):
     """What a key has stored, by id or name."""
 
@@ -185,6 +194,33 @@ def test_a_list_has_ones_own_and_nobodys_and_for_an_admin_all(
     assert names({}) == ["shared"]
 
 
+def test_nobodys_glossary_is_used_by_all_and_changed_by_admins(
+    serve: Serve, make_key: MakeKey, store: KeyStore
+) -> None:
+    """Such are those of before there were owners, and those of `dragoman glossary`."""
+    key, admin = make_key(), store.create(KeyOptions(), is_admin=True)[0]
+    server = serve(api_keys="optional")
+    stored: GlossaryStore = server.app.state.server.glossaries
+    stored.add("pets", "en", "de", [GlossaryEntry("dog", "Köter")], EVERYBODY)
+    url = f"{server.url}/glossaries/pets"
+    asked = {**FIELDS, "q": "A dog.", "glossary": "pets"}
+
+    def translation(key: str) -> str:
+        found = httpx.post(f"{server.url}/translate", json=asked, headers=bearer(key), timeout=60)
+        return str(found.json()["translatedText"])
+
+    assert httpx.post(f"{server.url}/translate", json=asked, timeout=60).status_code == 200
+    assert httpx.put(url, json=PETS).json()["code"] == "key_required"
+    assert httpx.delete(url).status_code == answer("DELETE", url, key)[0] == 404
+    assert translation(key) == translation(admin) == "A DOG.[Köter]"
+    assert answer("PUT", url, key, json=PETS)[0] == 201
+    assert translation(key) == "A DOG.[Hund]"
+    assert translation(admin) == "A DOG.[Köter]"
+    assert answer("DELETE", url, admin)[0] == 204
+    (own,) = stored.all(EVERYBODY)
+    assert answer("DELETE", f"{server.url}/glossaries/{own.id}", admin)[0] == 204
+
+
 def test_an_owner_has_room_for_so_many_glossaries_and_terms(
     serve: Serve, make_key: MakeKey
 ) -> None:
@@ -205,3 +241,13 @@ def test_an_owner_has_room_for_so_many_glossaries_and_terms(
     assert put(other, "c", 5)[0] == 201
     assert answer("DELETE", f"{server.url}/glossaries/a", one)[0] == 204
     assert put(one, "c", 2)[0] == 201
+
+
+def test_a_command_names_a_keys_glossary_by_both(serve: Serve, make_key: MakeKey) -> None:
+    key = make_key()
+    server = serve(api_keys="required")
+    answer("POST", f"{server.url}/glossaries", key, json=PETS)
+    stored: GlossaryStore = server.app.state.server.glossaries
+    (found,) = stored.all(EVERYBODY)
+    qualified = Owner(found.owner).qualified("pets")
+    assert stored.get(qualified, EVERYBODY) == found

@@ -11,7 +11,9 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
+from websockets.sync.client import connect
 
+import service.stores.suggestions as suggestion_store
 from service.commands.group import dragoman
 from service.stores.suggestions import SuggestionStore
 from tests.service.fakes import until
@@ -60,12 +62,59 @@ def test_only_an_approved_suggestion_is_the_answer_until_it_is_removed(
     until(lambda: post(server, "/translate", **FIELDS).json() == {"translatedText": "HI."})
 
 
+def test_a_stream_of_a_suggested_text_adds_up_to_the_suggestion(
+    serve: Serve, suggestions: SuggestionStore
+) -> None:
+    server = serve(suggestions=True)
+    post(server, "/suggest", **SUGGESTED)
+    suggestions.approve([1])
+    until(lambda: post(server, "/translate", **FIELDS).json()["translatedText"] == "Servus.")
+    with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:
+        socket.send(json.dumps({"id": 1, **FIELDS, "q": ["Ho.", "Hi."]}))
+        parts = ["", ""]
+        while (message := json.loads(socket.recv()))["type"] == "token":
+            parts[message["index"]] += message["text"]
+    assert message["translatedText"] == parts == ["HO.", "Servus."]
+
+
+def test_where_suggestions_are_off_none_is_taken(serve: Serve) -> None:
+    server = serve()
+    answer = post(server, "/suggest", **SUGGESTED)
+    assert (answer.status_code, answer.json()["code"]) == (403, "suggestions_off")
+    assert httpx.get(f"{server.url}/frontend/settings").json()["suggestions"] is False
+
+
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
         ({"s": None}, 400),
+        ({"q": "x" * 1001}, 422),
+        ({"s": "x" * 1001}, 422),
         ({"s": " "}, 422),
+        ({"target": "zz"}, 400),
+        ({"source": "auto"}, 400),
     ],
 )
 def test_what_cannot_be_used_is_refused(serve: Serve, changed: dict[str, Any], status: int) -> None:
     assert post(serve(suggestions=True), "/suggest", **SUGGESTED | changed).status_code == status
+
+
+def test_the_route_is_described_as_it_is(serve: Serve) -> None:
+    server = serve(suggestions=True)
+    document = httpx.get(f"{server.url}/openapi.json").json()
+    content = document["paths"]["/suggest"]["post"]["requestBody"]["content"]
+    fields = content["application/json"]["schema"]["properties"]
+    assert SUGGESTED["target"] in fields["target"]["enum"]
+    assert "auto" not in fields["source"]["enum"]
+    for written in (*fields["format"]["anyOf"][0]["enum"], None):
+        assert post(server, "/suggest", **SUGGESTED, format=written).status_code == 200, written
+    assert post(server, "/suggest", **SUGGESTED, format="pdf").status_code == 422
+
+
+def test_the_number_of_suggestions_is_bounded(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suggestion_store, "MAX_SUGGESTIONS", 2)
+    server = serve(suggestions=True)
+    statuses = [post(server, "/suggest", **SUGGESTED | {"s": f"{n}"}).status_code for n in range(4)]
+    assert statuses == [200, 200, 403, 403]

@@ -43,6 +43,17 @@ def test_after_the_time_that_is_told_the_amount_is_taken_and_not_a_second_before
     anyio.run(run)
 
 
+def test_a_test_counts_nothing(clock: Clock) -> None:
+    async def run() -> None:
+        windows = MinuteWindows()
+        assert [await windows.take("a", 1, is_test=True) for _ in range(3)] == [None] * 3
+        assert await windows.take("a", 1) is None
+        assert await windows.take("a", 1, is_test=True) is not None
+        assert await windows.take("b", 1, is_test=True) is None
+
+    anyio.run(run)
+
+
 @pytest.mark.parametrize("jump_seconds", [-3600.0, -86_400.0 * 40, 86_400.0 * 40])
 def test_a_clock_that_is_moved_locks_nobody_out(clock: Clock, jump_seconds: float) -> None:
     async def run() -> None:
@@ -71,3 +82,9 @@ def test_a_million_addresses_take_bounded_memory_and_bounded_time(clock: Clock) 
         assert not memory.locks
 
     anyio.run(run)
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "memory://", ""])
+def test_what_is_no_url_of_redis_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="must begin with redis://"):
+        MinuteWindows(url)

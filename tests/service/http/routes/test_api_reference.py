@@ -52,9 +52,36 @@ def test_the_reference_loads_only_files_that_this_server_has(client: TestClient)
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\bsrc=)", html)
 
 
+def test_the_reference_names_no_other_host() -> None:
+    for file in SOURCES.iterdir():
+        assert not re.search(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", file.read_text("utf-8")), file
+
+
 @pytest.mark.parametrize(
     "path",
     ["/redoc", "/docs/", "/docs/oauth2-redirect", "/docs/index.html", "/docs/redoc.standalone.js"],
 )
 def test_nothing_else_is_served(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
+
+
+def test_the_reference_is_there_without_the_page() -> None:
+    with TestClient(create_app(Settings(page=False), [fake_model(FakeRunner())])) as client:
+        paths = ["/docs", *(f"/docs/{name}" for name in LOADED)]
+        assert [client.get(path).status_code for path in paths] == [200] * len(paths)
+        assert client.get("/").status_code == 404
+
+
+def test_the_reference_needs_no_key(tmp_path: Path) -> None:
+    settings = Settings(api_keys="required", database=tmp_path / "keys.sqlite")
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+        for path in ("/docs", "/openapi.json", *(f"/docs/{name}" for name in LOADED)):
+            assert client.get(path).status_code == 200
+
+
+def test_metrics_have_one_label_for_the_files(client: TestClient) -> None:
+    client.get("/docs/start.js")
+    client.get("/docs/elsewhere.js")
+    text = client.get("/metrics").text
+    assert 'endpoint="/docs/"' in text
+    assert "start.js" not in text

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from model.decoding.sentence import AttentionTables
 from service.app import create_app
 from service.settings import Settings
 from service.translation import inspection
 from service.translation.inspection import InspectedModel
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FAKE_CONFIG, FakeRunner, fake_attention, fake_model, fake_search
 
 BODY: dict[str, Any] = {"source": "en", "target": "de", "details": "attention"}
 
@@ -34,6 +38,13 @@ def test_the_attention_of_a_sentence_has_rows_and_columns_with_names(client: Tes
     for name, (rows, columns) in sizes.items():
         assert found[name] == [[[[1.0] + [0.0] * (columns - 1)] * rows]]
     assert sentence["alignment"]
+
+
+def test_a_stream_gives_it_in_its_last_message(client: TestClient) -> None:
+    headers = {"accept": "text/event-stream"}
+    streamed = client.post("/translate", json={**BODY, "q": "Hi"}, headers=headers)
+    final = json.loads(streamed.text.split("data: ")[-1])
+    assert len(final["details"][0]["sentences"][0]["attention"]["memory"][0][0]) == 3
 
 
 @pytest.mark.parametrize(
@@ -66,3 +77,37 @@ def serve(inspected: InspectedModel) -> Iterator[TestClient]:
     model = dataclasses.replace(fake_model(FakeRunner()), inspected=inspected)
     with TestClient(create_app(Settings(), [model])) as client:
         yield client
+
+
+def test_a_model_too_large_to_be_loaded_again_refuses() -> None:
+    for client in serve(InspectedModel(FAKE_CONFIG, None, None)):
+        assert refused(client, q="Hi") == (
+            'details must be true or false, got "attention", for which this model is too large'
+        )
+        assert client.post("/translate", json={**BODY, "q": "Hi", "details": True}).is_success
+
+
+def test_many_that_ask_wait_for_each_other_and_the_rest_are_refused() -> None:
+    """One is computed at a time, 15 wait, the others get 503; then all is as before."""
+    gate, running = threading.Event(), threading.Semaphore(1)
+
+    def slow(source: Sequence[int], target: Sequence[int]) -> AttentionTables:
+        assert running.acquire(blocking=False), "two at once"
+        gate.wait(timeout=60)
+        running.release()
+        return fake_attention(source, target)
+
+    for client in serve(InspectedModel(FAKE_CONFIG, slow, fake_search)):
+        with ThreadPoolExecutor(20) as pool:
+            asked = [
+                pool.submit(client.post, "/translate", json={**BODY, "q": "Hi"}) for _ in range(20)
+            ]
+            refusals = 0
+            while refusals < 4:
+                refusals = sum(future.done() for future in asked)
+            plain = client.post("/translate", json={**BODY, "q": "Hi", "details": False})
+            assert plain.status_code == 200
+            gate.set()
+        statuses = sorted(future.result().status_code for future in asked)
+        assert statuses == [200] * 16 + [503] * 4
+        assert client.post("/translate", json={**BODY, "q": "Hi"}).status_code == 200

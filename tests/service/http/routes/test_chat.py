@@ -9,6 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
+from tests.service.fakes import FakeRunner
+
 PATH = "/v1/chat/completions"
 
 
@@ -35,12 +37,25 @@ def test_the_model_or_the_system_message_names_the_languages(
     assert choice["finish_reason"] == "stop"
 
 
+def test_the_last_message_of_the_user_is_translated_also_in_parts(client: TestClient) -> None:
+    parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
+    messages = [{"role": "user", "content": "No."}, {"role": "user", "content": parts}]
+    answer = ask(client, messages=messages, temperature=0.3, max_tokens=None)
+    assert answer.json()["choices"][0]["message"]["content"] == "ONE.\nTWO."
+
+
 def test_a_stream_has_chunks_that_join_to_the_translation(client: TestClient) -> None:
     *chunks, done = ask(client, stream=True).text.strip().split("\n\n")
     assert done == "data: [DONE]"
     choices = [json.loads(chunk.removeprefix("data: "))["choices"][0] for chunk in chunks]
     assert "".join(choice["delta"].get("content", "") for choice in choices) == "HI."
     assert [choice["finish_reason"] for choice in choices[-2:]] == [None, "stop"]
+
+
+def test_a_stream_that_fails_says_so(client: TestClient, runner: FakeRunner) -> None:
+    runner.fail_next_step = True
+    *_, last = ask(client, stream=True).text.strip().split("\n\n")
+    assert json.loads(last.removeprefix("data: "))["error"]["code"] == "translation_failed"
 
 
 @pytest.mark.parametrize(

@@ -113,3 +113,48 @@ def test_traduzir_paginas_web_sends_a_form_and_reads_the_detected_language(
     found = client.post("/translate", content=body, headers=FORM).json()
     assert found["translatedText"] == GERMAN.upper()
     assert found["detectedLanguage"]["language"] == "de"
+
+
+@pytest.mark.parametrize("target", ["zh-CN", "zh"])
+def test_zotero_sends_a_language_without_its_region(client: TestClient, target: str) -> None:
+    body = {"q": "Hi.", "source": "en", "target": target.split("-")[0], "format": "text"}
+    answer = client.post("/translate", content=json.dumps(body), headers=JSON).json()
+    assert (answer["translatedText"], answer.get("error")) == ("HI.", None)
+
+
+def test_searxng_asks_for_alternatives(client: TestClient) -> None:
+    body = {"q": "Hi.", "source": "en", "target": "de", "alternatives": 3}
+    answer = client.post("/translate", content=json.dumps(body), headers=JSON).json()
+    assert (answer["translatedText"], len(answer["alternatives"])) == ("HI.", 3)
+
+
+def test_calibres_translator_of_books_sends_the_form_of_its_engine(client: TestClient) -> None:
+    """docs/clients.md has the engine's description."""
+    body = "q=Ein+Absatz%0Ain+zwei+Zeilen.&source=de&target=en&split_sentences=nonewlines"
+    answer = client.post("/translate", content=body, headers=FORM)
+    assert answer.json() == {"translatedText": "EIN ABSATZ IN ZWEI ZEILEN."}
+
+
+CHINESE = (
+    "zh",
+    "zh-Hans",
+    "zh-CN",
+    "zh_CN",
+    "zh_Hans",
+    "zh-hans",
+    "ZH",
+    "zh-Hans-CN",
+    "zho",
+    "cmn",
+)
+
+
+@pytest.mark.parametrize("code", CHINESE)
+def test_chinese_is_listed_as_zh_and_understood_in_every_spelling(
+    client: TestClient, code: str
+) -> None:
+    sent = {"q": "图书馆在哪里？", "source": code, "target": "en"}
+    assert client.post("/translate", json=sent).json() == {"translatedText": "图书馆在哪里？"}
+    sent = {"q": "Hi.", "source": "en", "target": code}
+    assert client.post("/translate", json=sent).json() == {"translatedText": "HI."}
+    assert client.post("/detect", json={"q": "图书馆在哪里？"}).json()[0]["language"] == "zh"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.http.routes.deepl import IgnoredTags, parse_tags
+from tests.service.fakes import FakeRunner
+from tests.service.translation.documents.samples import pdf
 
 KEY = {"Authorization": "DeepL-Auth-Key k:fx"}
 FIELDS: dict[str, Any] = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
@@ -40,6 +45,12 @@ def test_the_source_is_detected_for_each_text(client: TestClient) -> None:
     answer = ask(client, text=texts, source_lang=None).json()["translations"]
     assert [one["detected_source_language"] for one in answer] == ["EN", "ZH"]
     assert [one["text"] for one in answer] == [text.upper() for text in texts]
+
+
+@pytest.mark.parametrize("target", ["DE", "de", "DE-AT", "EN-GB", "EN-US", "ZH-HANS", "ZH"])
+def test_languages_are_spelled_as_deepl_spells_them(client: TestClient, target: str) -> None:
+    source = "ZH" if target.startswith("EN") else "EN"
+    assert ask(client, source_lang=source, target_lang=target).status_code == 200
 
 
 HONOURED: dict[str, list[tuple[Any, dict[str, Any]]]] = {
@@ -95,6 +106,20 @@ def test_what_is_honoured(client: TestClient, name: str) -> None:
         assert "X-Ignored-Fields" not in answer.headers
 
 
+def test_latency_is_optimized_by_greedy_search(client: TestClient, runner: FakeRunner) -> None:
+    sizes: list[int] = []
+    admit = runner.admit
+
+    def watch(sentences: Any) -> list[int]:
+        sizes.extend(sentence.options.beam_size for sentence in sentences)
+        return admit(sentences)
+
+    runner.admit = watch  # type: ignore[method-assign]
+    for kind in ("latency_optimized", "quality_optimized"):
+        assert ask(client, model_type=kind).status_code == 200
+    assert sizes[0] == 1 < sizes[-1]
+
+
 @pytest.mark.parametrize("name", WITHOUT_EFFECT)
 def test_what_has_no_effect_is_named_and_refused_to_the_strict(
     client: TestClient, name: str
@@ -106,6 +131,11 @@ def test_what_has_no_effect_is_named_and_refused_to_the_strict(
         strict = {**KEY, "Prefer": "handling=strict"}
         answer = client.post("/v2/translate", json={**FIELDS, name: value}, headers=strict)
         assert f"'{name}'" in refused(answer, 400)
+
+
+@pytest.mark.parametrize("names", ["a b", "<x>", "x" * 65, ["1"], ["x"] * 101, "x," * 101])
+def test_tags_to_ignore_are_names_of_elements(client: TestClient, names: str | list[str]) -> None:
+    assert "ignore_tags" in refused(ask(client, tag_handling="xml", ignore_tags=names), 400)
 
 
 @pytest.mark.parametrize("names", ["x, keep", ["x", "keep"], ["x,keep"]])
@@ -120,10 +150,25 @@ def test_ignored_elements_are_marked_and_come_back_as_they_were(names: str | lis
     assert tags.unmark(marked) == text
 
 
+@given(st.text('<x> /a="no translate', max_size=60))
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    for names in (["x"], ["x", "a"], []):
+        tags = IgnoredTags(names)
+        assert tags.unmark(tags.mark(text)) == text
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(client: TestClient, name: str) -> None:
     for value, status, message in REFUSED[name]:
         assert message in refused(ask(client, **{name: value}), status)
+
+
+def test_other_content_types_paths_and_methods(client: TestClient) -> None:
+    answer = client.post("/v2/translate", content=b"a", headers={"Content-Type": "text/plain"})
+    assert "application/json or application/x-www-form-urlencoded" in refused(answer, 415)
+    refused(client.get("/v2/nowhere"), 404)
+    refused(client.get("/v2/translate"), 405)
+    refused(client.post("/v2/translate"), 400)
 
 
 def test_languages_and_usage(client: TestClient) -> None:
@@ -143,6 +188,42 @@ def test_languages_and_usage(client: TestClient) -> None:
     assert usage == {"character_count": 0, "character_limit": 10**12}
 
 
+def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
+    assert client.get("/v2/glossaries").json() == {"glossaries": []}
+    assert client.get("/v2/glossary-language-pairs").json() == {"supported_languages": []}
+    given = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
+    answer = client.post("/v2/glossaries", json={**given, "entries_format": "tsv"})
+    assert "setting database" in refused(answer, 404)
+    for path in ("/v2/glossaries/x", "/v2/glossaries/x/entries"):
+        refused(client.get(path), 404)
+    refused(client.delete("/v2/glossaries/x"), 404)
+
+
+def test_languages_of_version_3_say_what_they_can_be_used_as(client: TestClient) -> None:
+    found = client.get("/v3/languages?resource=translate_text").json()
+    uses = {one["lang"]: (one["usable_as_source"], one["usable_as_target"]) for one in found}
+    assert uses["EN"] == (True, False)
+    assert uses["EN-GB"] == uses["DE"] == (False, True)
+    assert client.get("/v3/languages?resource=voice").json() == []
+    refused(client.get("/v3/languages"), 400)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/v2/write/rephrase"), ("GET", "/v3/style_rules"), ("GET", "/v3/voice/x")],
+)
+def test_what_is_not_offered_is_refused_in_words(
+    client: TestClient, method: str, path: str
+) -> None:
+    assert "not offered" in refused(client.request(method, path), 400)
+
+
+@pytest.mark.parametrize("name", ["style_id", "custom_instructions", "glossary_ids"])
+def test_fields_that_would_change_the_answer_are_refused(client: TestClient, name: str) -> None:
+    assert name in refused(ask(client, **{name: ["x"]}), 400)
+    assert ask(client, **{name: []}).json() == ANSWER
+
+
 def upload(client: TestClient, name: str = "a.txt", content: bytes = b"Hi.", **data: str) -> Any:
     fields = {"source_lang": "EN", "target_lang": "DE", **data}
     return client.post("/v2/document", data=fields, files={"file": (name, content)})
@@ -160,12 +241,36 @@ def test_a_document_is_translated_and_downloaded_once(client: TestClient) -> Non
     refused(client.post(f"{path}/result", json=key), 404)
 
 
+def test_a_pdf_becomes_a_text_only_if_asked_for(client: TestClient) -> None:
+    refused(upload(client, "a.pdf", pdf("Hi.")), 400)
+    handle = upload(client, "a.pdf", pdf("Hi."), output_format="txt").json()
+    path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    assert client.post(f"{path}/result", json=key).content == b"HI.\n"
+
+
+@pytest.mark.parametrize("key", [{}, {"document_key": "x"}, {"document_key": "é\x00"}])
+def test_a_document_needs_its_key(client: TestClient, key: dict[str, str]) -> None:
+    handle = upload(client).json()
+    for path in ("", "/result"):
+        answer = client.post(f"/v2/document/{handle['document_id']}{path}", json=key)
+        refused(answer, 404 if key else 400)
+    right = {"document_key": handle["document_key"]}
+    assert client.post(f"/v2/document/{handle['document_id']}", json=right).status_code == 200
+    refused(client.post("/v2/document/other", json=right), 404)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "data", "status"),
     [
         ("a.docx", b"a", {}, 400),
+        ("a.json", b"{", {}, 400),
+        ("a.txt", b"a", {"filename": "a.pdf"}, 400),
         ("a.txt", b"a", {"formality": "more"}, 400),
+        ("a.txt", b"a", {"glossary_id": "x"}, 404),
+        ("a.txt", b"a", {"output_format": "pdf"}, 400),
         ("a.txt", b"a", {"target_lang": "XX"}, 400),
+        ("a.txt", b"a" * 2001, {}, 413),
+        ("a.pdf", b"%PDF-", {}, 400),
         ("a.txt", b"a" * 2_000_000, {}, 413),
     ],
 )
@@ -173,6 +278,28 @@ def test_other_documents_are_refused(
     client: TestClient, name: str, content: bytes, data: dict[str, str], status: int
 ) -> None:
     refused(upload(client, name, content, **data), status)
+
+
+def test_deeplx_gets_one_text_and_alternatives(client: TestClient) -> None:
+    sent = {"text": "Where is the library?", "source_lang": "auto", "target_lang": "DE"}
+    answer = client.post("/v1/translate", json=sent).json()
+    same = client.post("/translate", json=sent).json()
+    assert {**same, "id": 0} == {**answer, "id": 0}
+    text = sent["text"].upper()
+    assert (answer["code"], answer["data"]) == (200, text)
+    assert answer["alternatives"] == [text + "*" * k for k in (1, 2, 3)]
+    assert (answer["source_lang"], answer["target_lang"]) == ("EN", "DE")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"text": None}, {"text": ["a"]}, {"target_lang": "xx"}, {"tag_handling": "pdf"}],
+)
+def test_deeplx_is_refused_in_its_own_format(client: TestClient, changed: dict[str, Any]) -> None:
+    sent = {"text": "a", "target_lang": "DE", **changed}
+    answer = client.post("/v1/translate", json=sent)
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+    assert json.loads(answer.content).keys() == {"code", "message"}
 
 
 @pytest.mark.parametrize("kind", ["html", "xml"])

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.settings import Settings
+from tests.conftest import FullDisk
 from tests.service.fakes import FakeRunner, fake_model
 
 TERMS = [{"source": "dog", "target": "Hund"}, {"source": "cat", "target": "Katze"}]
@@ -35,23 +36,71 @@ def create(client: TestClient, **fields: Any) -> Any:
     return client.post("/glossaries", json=given)
 
 
+def test_as_many_terms_as_a_glossary_may_have_come_as_json(stored: TestClient) -> None:
+    terms = [
+        {"source": f"dog {i}", "target": f"Hund {i}", "case_sensitive": True} for i in range(10_000)
+    ]
+    assert create(stored, entries=terms).json()["entry_count"] == 10_000
+    refused = create(stored, name="more", entries=[*terms, TERMS[0]])
+    assert (refused.status_code, "10000" in refused.text) == (422, True)
+    flat = create(stored, name="flat", entries=[0] * 50_000)
+    assert (flat.status_code, flat.json()["code"]) == (413, "body_too_large")
+
+
 def test_terms_of_a_request_reach_the_sentences_that_have_them(client: TestClient) -> None:
     answer = ask(client, q=["Two dogs, a dog.", "None."], glossary=TERMS)
-    assert answer.json()["translatedText"] == ["TWO DOGS, A DOG.[Hund][Hund]", "NONE."]
+    assert answer.json()["translatedText"] == ["TWO Hund, A Hund.", "NONE."]
     form = client.post("/translate", data={**ASKED, "glossary": json.dumps(TERMS)})
-    assert form.json()["translatedText"] == "A DOG.[Hund]"
+    assert form.json()["translatedText"] == "A Hund."
     given = {"source": "en", "target": "de", "glossary": json.dumps(TERMS)}
     file = client.post("/translate_file", data=given, files={"file": ("a.txt", b"A dog.")}).json()
-    assert client.get(file["translatedFileUrl"]).content == b"A DOG.[Hund]"
+    assert client.get(file["translatedFileUrl"]).content == b"A Hund."
+
+
+def test_streams_have_terms(client: TestClient) -> None:
+    with client.websocket_connect("/translate/stream") as socket:
+        socket.send_json({"id": 1, **ASKED, "glossary": TERMS})
+        while (message := socket.receive_json())["type"] == "token":
+            pass
+        assert message["translatedText"] == "A Hund."
+    events = client.post(
+        "/translate", json={**ASKED, "glossary": TERMS}, headers={"Accept": "text/event-stream"}
+    )
+    assert "A Hund." in events.text
+
+
+def test_kept_strings_have_no_terms(client: TestClient) -> None:
+    assert ask(client, keep="dog", glossary=TERMS).json()["translatedText"].count("Hund") == 0
+    page = "<p>A <span translate='no'>dog</span> and a <b>cat</b>.</p>"
+    translated = ask(client, q=page, format="html", glossary=TERMS).json()["translatedText"]
+    assert "Hund" not in translated
+    assert "<b>" in translated
+
+
+def test_a_term_that_the_translation_lacks_is_among_the_checks(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    def checks(text: str) -> list[dict[str, Any]]:
+        (detail,) = ask(client, q=text, glossary=TERMS, details=True).json()["details"]
+        return [check for sentence in detail["sentences"] for check in sentence["checks"]]
+
+    assert checks("A dog.") == []
+    runner.garbled["THE DOG."] = "."
+    (lost,) = checks("The dog.")
+    assert (lost["kind"], lost["source"]) == ("term", ["dog"])
 
 
 @pytest.mark.parametrize(
     ("glossary", "message"),
     [
         ([{"source": "", "target": "a"}], "1 to 200 characters"),
+        ([{"source": "a", "target": "b" * 201}], "1 to 200 characters"),
         ([{"source": "a"}], "glossary must be"),
+        ([{"source": "a", "target": "b", "case_sensitive": 1}], "glossary must be"),
         ([TERMS[0]] * 1001, "at most 1000 terms"),
+        ("[", "valid JSON"),
         ("", "glossary must be"),
+        (5, "glossary must be"),
         ({"source": "a", "target": "b"}, "glossary must be"),
     ],
 )
@@ -61,11 +110,21 @@ def test_a_wrong_glossary_is_refused(client: TestClient, glossary: object, messa
     assert message in answer.json()["error"]
 
 
-def test_a_glossary_does_not_go_with_sampling_or_a_pivot(client: TestClient) -> None:
-    assert "does not go with temperature" in ask(client, glossary=TERMS, top_k=3).json()["error"]
+def test_a_glossary_goes_with_sampling_but_not_with_a_pivot(client: TestClient) -> None:
+    assert ask(client, glossary=TERMS, top_k=3).json()["translatedText"] == "A Hund."
     answer = ask(client, q="一只狗。", source="zh", glossary=TERMS)
     assert answer.status_code == 422
     assert "from zh to de, because that goes through en" in answer.json()["error"]
+
+
+def test_a_megabyte_is_refused(client: TestClient) -> None:
+    many = [{"source": f"w{i}", "target": "x" * 20} for i in range(20_000)]
+    assert ask(client, glossary=many).status_code == 413
+
+
+def test_null_and_an_empty_list_are_no_glossary(client: TestClient) -> None:
+    for glossary in (None, []):
+        assert ask(client, glossary=glossary).json()["translatedText"] == "A DOG."
 
 
 def test_without_a_database_the_setting_is_named(client: TestClient) -> None:
@@ -79,7 +138,7 @@ def test_a_stored_glossary_is_used_by_name_and_id(stored: TestClient) -> None:
     assert made.status_code == 201
     assert made.json()["entry_count"] == 2
     for key in ("pets", made.json()["id"]):
-        assert ask(stored, glossary=key).json()["translatedText"] == "A DOG.[Hund]"
+        assert ask(stored, glossary=key).json()["translatedText"] == "A Hund."
     missing = ask(stored, glossary="none")
     assert (missing.status_code, missing.json()["code"]) == (404, "unknown_glossary")
     other = ask(stored, glossary="pets", target="zh")
@@ -101,7 +160,7 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
         headers={"Content-Type": "text/csv"},
     )
     assert (changed.status_code, changed.json()["entry_count"]) == (200, 1)
-    assert ask(stored, glossary="pets").json()["translatedText"] == "A DOG.[Köter]"
+    assert ask(stored, glossary="pets").json()["translatedText"] == "A Köter."
     new = stored.put("/glossaries/new", json={"source": "en", "target": "de", "entries": TERMS})
     assert new.status_code == 201
     assert stored.delete("/glossaries/pets").status_code == 204
@@ -112,8 +171,13 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
     ("fields", "status"),
     [
         ({"name": ""}, 400),
+        ({"name": "a\nb"}, 422),
         ({"name": "a" * 1025}, 422),
+        ({"source": "xx"}, 400),
         ({"source": "zh"}, 422),
+        ({"entries": []}, 422),
+        ({"entries": "dog"}, 422),
+        ({"entries": [{"source": "a", "target": ""}]}, 422),
     ],
 )
 def test_a_wrong_glossary_is_not_stored(
@@ -121,6 +185,36 @@ def test_a_wrong_glossary_is_not_stored(
 ) -> None:
     assert create(stored, **fields).status_code == status
     assert stored.get("/glossaries").json() == {"glossaries": []}
+
+
+def test_a_broken_file_is_not_stored(stored: TestClient) -> None:
+    for content, media_type, status in (
+        (b"dog", "text/csv", 422),
+        (b"\xff,a", "text/csv", 400),
+        (b"a\tb", "application/xml", 415),
+    ):
+        answer = stored.post(
+            "/glossaries?name=a&source=en&target=de",
+            content=content,
+            headers={"Content-Type": media_type},
+        )
+        assert answer.status_code == status
+
+
+def test_deepl_stores_and_uses_glossaries(stored: TestClient) -> None:
+    given = {"name": "n", "source_lang": "EN", "target_lang": "DE", "entries": "dog\tHund"}
+    made = stored.post("/v2/glossaries", json={**given, "entries_format": "tsv"}).json()
+    assert (made["ready"], made["entry_count"]) == (True, 1)
+    key = made["glossary_id"]
+    assert stored.get(f"/v2/glossaries/{key}/entries").text == "dog\tHund\n"
+    fields = {"text": ["A dog."], "target_lang": "DE", "glossary_id": key}
+    answer = stored.post("/v2/translate", json={**fields, "source_lang": "EN"}).json()
+    assert answer["translations"][0]["text"] == "A Hund."
+    assert "source_lang" in stored.post("/v2/translate", json=fields).json()["message"]
+    assert stored.get("/v2/glossaries/x").status_code == 400
+    assert stored.delete(f"/v2/glossaries/{key}").status_code == 204
+    pairs = stored.get("/v2/glossary-language-pairs").json()["supported_languages"]
+    assert {"source_lang": "en", "target_lang": "de"} in pairs
 
 
 def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
@@ -136,7 +230,7 @@ def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
     ][0]  # fmt: skip
     assert [one["name"] for one in stored.get("/glossaries").json()["glossaries"]] == ["a/b ö"]
     key = {"glossary_id": made.json()["glossary_id"], "source_lang": "EN", "text": "A dog."}
-    for target, text in (("DE", "A DOG.[Hund]"), ("ZH", "A DOG.[狗]")):
+    for target, text in (("DE", "A Hund."), ("ZH", "A 狗.")):
         answer = stored.post("/v2/translate", json={**key, "target_lang": target}).json()
         assert answer["translations"][0]["text"] == text
     merged = {"name": "new", "dictionaries": [{**there, "entries": "cat\tKatze"}]}
@@ -156,3 +250,16 @@ def test_deepl_stores_glossaries_of_several_pairs(stored: TestClient) -> None:
 
 def languages(target: str) -> dict[str, str]:
     return {"source_lang": "en", "target_lang": target}
+
+
+def test_a_full_disk_is_said_and_glossaries_are_stored_once_there_is_room(
+    stored: TestClient, full_disk: FullDisk
+) -> None:
+    with full_disk(0):
+        refused = create(stored)
+        assert refused.status_code == 503
+        assert refused.json()["code"] == "storage_failed"
+        assert int(refused.headers["Retry-After"]) > 0
+        assert ask(stored).status_code == 200
+    assert create(stored).status_code == 201
+    assert ask(stored, glossary="pets").json()["translatedText"] == "A Hund."

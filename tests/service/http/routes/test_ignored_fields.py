@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import string
 from typing import Any
 
@@ -54,7 +55,10 @@ def test_a_client_that_prefers_strict_handling_gets_them_refused(
     ("prefer", "is_strict"),
     [
         ("handling=strict", True),
+        ('respond-async, Handling = "strict"; why', True),
         ("handling=lenient", False),
+        ("handling=strictly", False),
+        ("wait=10", False),
         ("", False),
     ],
 )
@@ -63,6 +67,24 @@ def test_the_preference_is_read_as_its_rfc_spells_it(
 ) -> None:
     answer = post(client, "json", {**FIELDS, "x": 1}, Prefer=prefer)
     assert answer.status_code == (422 if is_strict else 200)
+
+
+def test_a_misspelt_required_field_is_named_in_the_error_too(client: TestClient) -> None:
+    answer = post(client, "json", {"q": "Hi.", "source": "en", "traget": "de"})
+    assert answer.status_code == 400
+    assert answer.headers[HEADER] == "traget"
+
+
+def test_the_querys_fields_beside_json_or_a_form_are_named(client: TestClient) -> None:
+    for body in ({"json": FIELDS}, {"data": FIELDS}):
+        answer = client.post("/translate?target=en&x=1", **body)  # type: ignore[arg-type]
+        assert answer.json() == {"translatedText": "HI."}
+        assert answer.headers[HEADER] == "target, x"
+
+
+def test_a_text_in_the_query_beside_a_plain_text_is_named(client: TestClient) -> None:
+    answer = client.post("/translate?source=en&target=de&q=b", content="a", headers=PLAIN)
+    assert (answer.text, answer.headers[HEADER]) == ("A", "q")
 
 
 def test_null_is_as_if_the_field_were_absent(client: TestClient) -> None:
@@ -82,8 +104,14 @@ def test_null_is_as_if_the_field_were_absent(client: TestClient) -> None:
     "name",
     [
         "a\r\nSet-Cookie: b=c",
+        "名字",
+        "a, b",
         "\x00",
+        "%0d%0a",
+        "x" * 10_000,
         "💣" * 300,
+        '"',
+        " ",
     ],
 )
 def test_a_name_cannot_break_out_of_the_header(client: TestClient, kind: str, name: str) -> None:
@@ -93,3 +121,17 @@ def test_a_name_cannot_break_out_of_the_header(client: TestClient, kind: str, na
     assert len(answer.headers[HEADER]) <= 256
     assert answer.headers[HEADER].startswith("first, ")
     assert "Set-Cookie" not in answer.headers
+
+
+def test_an_event_stream_names_them_too(client: TestClient) -> None:
+    answer = post(client, "json", {**FIELDS, "x": 1}, Accept="text/event-stream")
+    assert answer.headers[HEADER] == "x"
+    assert "event: final" in answer.text
+
+
+def test_a_websocket_ignores_them_as_well(client: TestClient) -> None:
+    with client.websocket_connect("/translate/stream") as socket:
+        socket.send_text(json.dumps({"id": 1, **FIELDS, "mood": "happy", "seed": None}))
+        while (message := socket.receive_json())["type"] == "token":
+            pass
+    assert message["translatedText"] == "HI."

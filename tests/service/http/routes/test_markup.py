@@ -62,18 +62,34 @@ def by_websocket(client: TestClient, **fields: Any) -> dict[str, Any]:
             {"q": "Hello <b>dear</b> world. <i>Bye</i>!", "format": "html"},
             "HELLO <b>DEAR</b> WORLD. <i>BYE</i>!",
         ),
+        ({"q": "<p>One.</p>\n<P >Two.</P>", "format": "html"}, "<p>ONE.</p>\n<P >TWO.</P>"),
         ({"q": "Fish &amp; chips < 3", "format": "html"}, "FISH &amp; CHIPS &lt; 3"),
+        ({"q": "a&nbsp;b &copy; it's", "format": "html"}, "A&nbsp;B &copy; IT'S"),
         ({"q": "Hi <code>x</code> &#39;a&#39;", "format": "html"}, "HI <code>x</code> &#39;A&#39;"),
+        (
+            {"q": "See <img alt='a \"b\"' src=c> here <br> now", "format": "html"},
+            "SEE <img alt='A \"B\"' src=c> HERE <br> NOW",
+        ),
         ({"q": "<img alt=sea>", "format": "html"}, '<img alt="SEA">'),
+        (
+            {"q": "<h2>One two<span><a href=#x>#</a></span> <a>&para;</a></h2>", "format": "html"},
+            "<h2>ONE TWO<span><a href=#x>#</a></span> <a>&para;</a></h2>",
+        ),
         (
             {"q": "<h2><a href=x>§ </a>one <a>!</a></h2>", "format": "html"},
             "<h2><a href=x>§ </a>ONE <a>!</a></h2>",
         ),
+        ({"q": "<p>one</p>", "format": "auto"}, "<p>ONE</p>"),
         ({"q": "one & two <3", "format": "auto"}, "ONE & TWO <3"),
+        ({"q": "<b>one</b>", "format": "text"}, "<b>ONE</b>"),
         ({"q": "the <b0>one</b0> & two"}, "THE <b0>ONE</b0> & TWO"),
+        ({"q": "open {name} or %s"}, "OPEN {name} OR %s"),
         ({"q": "go to https://a.b/c."}, "GO TO https://a.b/c."),
+        ({"q": "the Blue Sky is", "keep": ["Blue Sky"]}, "THE Blue Sky IS"),
         ({"q": "the Blue Sky is", "keep": "Sky"}, "THE BLUE Sky IS"),
+        ({"q": "hello there dear Ян. yes"}, "HELLO THERE DEAR Ян. YES"),
         ({"q": "Привет, мир. Yes."}, "Привет, мир. YES."),
+        ({"q": "a\ufffdb ⟦1⟧ c"}, "A\ufffdB ⟦1⟧ C"),
     ],
 )
 def test_what_must_stay_stays(
@@ -102,6 +118,14 @@ def test_details_are_of_the_sentence_as_it_reads(client: TestClient) -> None:
         assert words in [("Open", "OPEN"), ("{name}", "{name}"), ("go", "GO"), ("&", "&")]
 
 
+def test_alternatives_are_whole_too(client: TestClient, runner: FakeRunner) -> None:
+    answer = ask(client, q="one {a}. two", alternatives=1)
+    assert answer == {"translatedText": "ONE {a}. TWO", "alternatives": ["ONE {a}.* TWO*"]}
+    runner.garbled = {"40713.*": ".*"}
+    answer = ask(client, q="six {a}. two", alternatives=1)
+    assert answer == {"translatedText": "SIX {a}. TWO", "alternatives": ["SIX {a}. TWO*"]}
+
+
 def test_a_sentence_in_capitals_is_translated_in_small_letters(
     client: TestClient, runner: FakeRunner
 ) -> None:
@@ -120,6 +144,11 @@ def test_only_sentences_without_tags_and_kept_strings_are_sent_by_the_token(
     counts = Counter(data["segment"] for _, data in events[:-1])
     assert counts[0] > 3
     assert counts[1] == counts[2] == 1
+
+
+def test_a_prefix_begins_the_translation_of_a_marked_sentence(client: TestClient) -> None:
+    answer = ask(client, q="<b>one</b> two", format="html", target_prefix="So ")
+    assert answer["translatedText"].replace("<b>", "").replace("</b>", "") == "So ONE TWO"
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +211,14 @@ def test_what_does_not_match_is_told_in_details(
     ]
 
 
+def test_the_checks_of_a_pivot_are_told_with_it(client: TestClient, runner: FakeRunner) -> None:
+    runner.garbled = {"2013": "2014"}
+    answer = by_json(client, q="2013年。", source="zh", details=True)
+    found, of_language = answer["details"][0]["pivot"]["checks"]
+    assert (found["source"], found["target"]) == (["2013"], ["2014"])
+    assert of_language["kind"] == "language"
+
+
 @pytest.mark.parametrize("post", [by_json, by_events])
 @pytest.mark.parametrize(
     ("garbled", "q", "kept"),
@@ -204,3 +241,11 @@ def test_a_string_that_the_model_loses_is_put_back(
     runner.garbled = garbled
     found = post(client, q=q)["translatedText"]
     assert [found.count(string) for string in kept] == [1] * len(kept)
+
+
+def test_a_link_on_a_symbol_is_not_shown_to_the_network(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    """Networks lose the sign of a permanent link, or move it out of the link."""
+    ask(client, q="<h2>one <a href=#x>#</a></h2>", format="html")
+    assert ["".join(map(chr, sent[1:-1])) for sent in runner.admitted] == ["one"]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.testclient import WebSocketTestSession
 
-from service.app import create_app
+from service.app import create_app, drain
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import EOS, TAG, FakeRunner, fake_model, until
 
 STREAM = "/translate/stream"
 ZH_EN, EN_DE = (("zh", "en"), ("en", "zh")), (("en", "de"), ("de", "en"))
@@ -96,6 +100,58 @@ def test_wishes_hold_for_the_translation_and_the_beam_for_the_whole_way(
     assert [s.options.sampling for s in seen["first"] + seen["second"]] == [False] * 3 + [True]
 
 
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"target_prefix": "xxxx", "max_length": 4},
+            "target_prefix must have less than max_length (4) tokens, got 4",
+        ),
+        (
+            {"target_prefix": ["x", "x" * 256]},
+            "target_prefix must have less than 256 tokens, got 256 for sentence 2",
+        ),
+    ],
+)
+def test_a_prefix_that_never_fits_is_refused_before_the_way_begins(
+    client: TestClient, runners: Runners, fields: dict[str, Any], message: str, accept: str
+) -> None:
+    body = {"q": "a b", "source": "zh", "target": "de", **fields}
+    response = client.post("/translate", json=body, headers={"Accept": accept})
+    answer = response.json()
+    assert (response.status_code, answer["code"]) == (422, "invalid_field")
+    assert answer["error"] == message
+    assert users(runners) == []
+
+
+def test_a_prefix_too_long_for_what_the_text_becomes_on_its_way_is_refused(
+    client: TestClient, runners: Runners
+) -> None:
+    """How many tokens that has is known halfway, when an event stream has begun."""
+    body = {"q": "a b", "source": "zh", "target": "de", "target_prefix": "x" * 26}
+    response = client.post("/translate", json=body)
+    assert (response.status_code, response.json()["code"]) == (422, "invalid_field")
+    streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
+    (event,) = [json.loads(x[6:]) for x in streamed.text.splitlines() if x[:5] == "data:"]
+    assert (event["type"], event["code"]) == ("error", "invalid_field")
+    assert event["error"] == response.json()["error"]
+    assert "less than 26 tokens for so short a sentence" in event["error"]
+    assert users(runners) == ["first"]
+    assert ask(client, q="a b c", target="de", target_prefix="x" * 26)["translatedText"] == (
+        "x" * 26 + "A B C"
+    )
+
+
+def test_texts_of_one_request_go_their_own_ways(client: TestClient, runners: Runners) -> None:
+    texts = ["图书馆在哪里，我想借一本书", "Wo ist die Bibliothek und wann öffnet sie?", ""]
+    answer = ask(client, q=texts, source="auto", details=True)
+    assert answer["translatedText"] == [text.upper() for text in texts]
+    assert [d["language"] for d in answer["detectedLanguage"]][:2] == ["zh", "de"]
+    assert [detail["model"] for detail in answer["details"]][:2] == ["first", "second"]
+    assert users(runners) == ["first", "second"]
+
+
 @pytest.mark.parametrize("source", ["zh", "auto"])
 def test_streamed_pieces_join_to_the_translation_however_many_models_it_takes(
     client: TestClient, source: str
@@ -111,6 +167,11 @@ def test_streamed_pieces_join_to_the_translation_however_many_models_it_takes(
         pieces = [e["text"] for e in events if e["type"] == "token" and e["index"] == index]
         assert "".join(pieces) == text
         assert len(pieces) > 3
+
+
+def test_languages_list_what_is_reached_through_english_too(client: TestClient) -> None:
+    targets = {entry["code"]: entry["targets"] for entry in client.get("/languages").json()}
+    assert targets == {"zh": ["en", "de"], "en": ["zh", "de"], "de": ["zh", "en"]}
 
 
 @pytest.mark.parametrize(
@@ -130,6 +191,63 @@ def test_what_cannot_be_routed_is_refused_with_what_can(
     assert message.replace("'", '"') in said.replace("'", '"')
 
 
+def test_the_second_half_is_never_refused_for_want_of_room(
+    client: TestClient, runners: Runners
+) -> None:
+    """The second model's line fills up while the first half is on its way."""
+    engines = client.app.state.server.engines  # type: ignore[attr-defined]
+    runners["first"].gate.clear()
+    with client.websocket_connect(STREAM) as socket:
+        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
+        until(lambda: bool(runners["first"].running))
+        engines["second"].admission.num_sentences = 3
+        refused = ask(client, source="en", target="de", model="second")
+        runners["first"].gate.set()
+        messages = [socket.receive_json()]
+        while messages[-1]["type"] == "token":
+            messages.append(socket.receive_json())
+    engines["second"].admission.num_sentences = 0
+    assert refused["code"] == "overloaded"
+    assert messages[-1]["translatedText"] == "A B"
+
+
+def test_a_deadline_counts_from_the_start_of_the_whole_way(
+    client: TestClient, runners: Runners
+) -> None:
+    """The first half takes the time; the second one, which never ends, does not get it again."""
+    for name in ("first", "second"):
+        runners[name].gate.clear()
+    with client.websocket_connect(STREAM) as socket:
+        started = time.monotonic()
+        fields = {"q": "a b", "source": "zh", "target": "de", "deadline_ms": 600}
+        socket.send_json({"id": 1, **fields})
+        time.sleep(0.4)
+        runners["first"].gate.set()
+        until(lambda: bool(runners["second"].running))
+        runners["second"].is_stepping.wait()
+        time.sleep(max(0.0, started + 0.7 - time.monotonic()))
+        runners["second"].gate.set()  # the engine looks at its messages after the step
+        messages = [socket.receive_json()]
+        while messages[-1]["type"] == "token":
+            messages.append(socket.receive_json())
+    assert messages[-1].get("code") == "deadline"
+    assert "600 ms" in messages[-1]["error"]
+
+
+def test_cancelling_on_the_way_frees_the_first_model_and_spares_the_second(
+    client: TestClient, runners: Runners
+) -> None:
+    runners["first"].gate.clear()
+    with client.websocket_connect(STREAM) as socket:
+        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
+        until(lambda: bool(runners["first"].running))
+        socket.send_json({"id": 1, "cancel": True})
+        assert socket.receive_json()["code"] == "cancelled"
+        runners["first"].gate.set()
+        until(lambda: not runners["first"].running)
+    assert users(runners) == ["first"]
+
+
 def test_a_dead_engine_takes_only_its_own_pairs_with_it(client: TestClient) -> None:
     client.app.state.server.engines["first"].stop()  # type: ignore[attr-defined]
     ready = client.get("/health/ready")
@@ -138,3 +256,61 @@ def test_a_dead_engine_takes_only_its_own_pairs_with_it(client: TestClient) -> N
     assert ask(client)["code"] == "not_ready"
     assert ask(client, target="de")["code"] == "not_ready"
     assert ask(client, source="de")["translatedText"] == "A B"
+
+
+def test_metrics_tell_the_models_apart(client: TestClient) -> None:
+    ask(client)
+    ask(client, q="not in the cache", target="de")
+    text = client.get("/metrics").text
+    for model, count in (("first", 2), ("second", 1)):
+        line = f'dragoman_finished_total{{finish_reason="stop",model="{model}"}} {count}.0'
+        assert line in text
+    assert 'dragoman_ready{model="third"} 1.0' in text
+
+
+def test_sentences_reach_each_model_in_its_own_form(client: TestClient, runners: Runners) -> None:
+    ask(client, q="ab,", target="de")
+    assert runners["first"].admitted == [[TAG, *b"ab,", EOS]]
+    assert runners["second"].admitted == [[TAG, *b"AB,", EOS]]
+
+
+@contextlib.contextmanager
+def draining_between_hops(
+    client: TestClient, runners: Runners, limit_seconds: float
+) -> Iterator[WebSocketTestSession]:
+    """A server that begins to drain while a text is on its way to English."""
+    runners["first"].gate.clear()
+    app, portal = client.app, client.portal
+    assert isinstance(app, FastAPI)
+    assert portal is not None
+    with client.websocket_connect(STREAM) as socket:
+        socket.send_json({"id": 1, "q": "a b", "source": "zh", "target": "de"})
+        until(lambda: bool(runners["first"].running))
+        draining = portal.start_task_soon(drain, app, limit_seconds)
+        until(lambda: not app.state.server.engines["second"].is_ready)
+        yield socket
+    draining.result(timeout=60)
+
+
+def last_message(socket: WebSocketTestSession) -> dict[str, Any]:
+    while (message := socket.receive_json())["type"] == "token":
+        pass
+    last: dict[str, Any] = message
+    return last
+
+
+def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners: Runners) -> None:
+    with draining_between_hops(client, runners, limit_seconds=60) as socket:
+        refused = ask(client, source="en", target="de")
+        runners["first"].gate.set()
+        message = last_message(socket)
+    assert refused["code"] == "draining"
+    assert message["translatedText"] == "A B"
+
+
+def test_draining_ends_at_its_limit(client: TestClient, runners: Runners) -> None:
+    with draining_between_hops(client, runners, limit_seconds=0.05) as socket:
+        time.sleep(0.2)
+        runners["first"].gate.set()
+        message = last_message(socket)
+    assert message["code"] == "draining"

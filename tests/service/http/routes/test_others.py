@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
+from service.http.language_names import language_name
 from service.translation.dispatcher import Dispatcher
 
 
@@ -14,6 +15,12 @@ def test_languages_have_names_and_targets(client: TestClient) -> None:
         {"code": "en", "name": "English", "targets": ["zh", "de"]},
         {"code": "de", "name": "German", "targets": []},
     ]
+
+
+def test_a_language_without_a_name_is_called_by_its_code() -> None:
+    assert language_name("pt-BR") == "Portuguese (Brazil)"
+    assert language_name("xx") == "xx"
+    assert language_name("not a code") == "not a code"
 
 
 def test_a_dead_engine_is_alive_but_not_ready(client: TestClient) -> None:
@@ -56,7 +63,7 @@ def test_what_nobody_foresaw_is_a_500_without_a_trace(
 
 
 def test_metrics_count_outcomes_and_never_name_unknown_paths(client: TestClient) -> None:
-    client.post("/translate", json={"q": "Hi.", "source": "en", "target": "de"})
+    client.post("/translate", json={"q": "hi.", "source": "en", "target": "de"})
     client.post("/translate", json={"q": "x" * 1001, "source": "en", "target": "de"})
     client.get("/private/words")
     text = client.get("/metrics").text

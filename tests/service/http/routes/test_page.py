@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model, until
+from tests.service.fakes import FakeRunner, fake_model
 
 WEB = Path(__file__).parents[4] / "service" / "web"
 MOST_BYTES = 100_000
@@ -90,12 +91,30 @@ def test_a_file_that_the_browser_has_is_not_sent_again(client: TestClient) -> No
     assert client.get("/", headers={"If-None-Match": '"other"'}).status_code == 200
 
 
+def test_a_file_is_compressed_only_for_who_takes_it_so(client: TestClient) -> None:
+    packed = client.get("/page/style.css", headers={"Accept-Encoding": "gzip"})
+    plain = client.get("/page/style.css", headers={"Accept-Encoding": "identity"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert packed.content == plain.content
+    assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"]) / 2
+    assert packed.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding"
+
+
 @pytest.mark.parametrize(
     "path",
     [
         "/page",
+        "/page/",
+        "/page/index.html",
         "/page/../app.py",
+        "/page/..%2fapp.py",
+        "/page/%2e%2e/app.py",
         "/page/..%5capp.py",
+        "/page//etc/passwd",
+        "/page/style.css/",
+        "/page/style.css%00.js",
+        "/page/STYLE.CSS",
     ],
 )
 def test_nothing_else_is_served(client: TestClient, path: str) -> None:
@@ -103,9 +122,16 @@ def test_nothing_else_is_served(client: TestClient, path: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
+def test_the_page_is_read_only(client: TestClient) -> None:
+    answer = client.post("/", json={})
+    assert answer.status_code == 405
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
+
+
 def test_the_page_knows_the_limits_of_the_server(client: TestClient) -> None:
     limits = client.get("/page/limits.json").json()
     assert (limits["max_characters"], limits["max_beam_size"]) == (1000, 8)
+    assert sorted(limits["direct"]) == [["en", "de"], ["en", "zh"], ["zh", "en"]]
 
 
 def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> None:
@@ -123,14 +149,7 @@ def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> No
 
 def test_the_batches_are_numbers_of_sentences_that_run_or_ran(client: TestClient) -> None:
     client.post("/translate", json={"q": "Secret once more", "source": "en", "target": "de"})
-
-    def entries() -> list[list[int]]:
-        """Of the last answer, which holds for a moment."""
-        return [
-            e for batch in client.get("/page/engine.json").json()["models"]["fake"] for e in batch
-        ]
-
-    until(lambda: bool(entries()) and entries()[-1][2] == 18)
+    time.sleep(0.3)  # an answer holds for 0.2 seconds
     answer = client.get("/page/engine.json")
     assert answer.headers["Cache-Control"] == "no-store"
     shown = answer.json()
@@ -141,6 +160,13 @@ def test_the_batches_are_numbers_of_sentences_that_run_or_ran(client: TestClient
     assert shown["now"] >= left >= joined > shown["now"] - 10_000
     assert "ecret" not in answer.text
     assert client.post("/page/engine.json").status_code == 405
+
+
+def test_the_engines_numbers_can_be_switched_off() -> None:
+    app = create_app(Settings(page_engine=False), [fake_model(FakeRunner())])
+    with TestClient(app) as client:
+        paths = ("/", "/page/engine.txt", "/page/engine.json")
+        assert [client.get(path).status_code for path in paths] == [200, 404, 404]
 
 
 def test_the_page_can_be_switched_off() -> None:

@@ -33,3 +33,8 @@ def test_detect_takes_them_in_every_way(client: TestClient, way: str) -> None:
         assert found["language"] == "de"
     (found,) = client.post("/detect", **{way: {"q": "Pizza"}}).json()
     assert found["language"] == "en"
+
+
+def test_the_codes_do_not_matter_if_the_source_is_named(client: TestClient) -> None:
+    answer = by_json(client, q="Pizza", preferred_languages=["zh"])
+    assert answer == {"translatedText": "PIZZA"}

@@ -57,6 +57,18 @@ def test_a_method_that_is_not_allowed_gets_those_that_are(client: TestClient, pa
 
 
 @pytest.mark.parametrize("path", WORK)
+def test_one_slash_more_before_a_path_is_no_other_path(client: TestClient, path: str) -> None:
+    """As after an address that is written with a slash at its end."""
+    assert "HI." in client.post("http://testserver/" + path, json=WORK[path]).text
+    answer = client.post(path + "/", json=WORK[path])
+    if path.startswith("/v2/"):
+        assert "HI." in answer.text
+        return
+    assert answer.status_code == 404
+    assert f"'{path}/': not found" in error_of(answer)
+
+
+@pytest.mark.parametrize("path", WORK)
 def test_a_packed_body_is_refused_in_words(client: TestClient, path: str) -> None:
     body = gzip.compress(json.dumps(WORK[path]).encode())
     answer = client.post(path, content=body, headers={**JSON, "Content-Encoding": "gzip"})
@@ -66,14 +78,94 @@ def test_a_packed_body_is_refused_in_words(client: TestClient, path: str) -> Non
     assert "HI." in same.text
 
 
+@pytest.mark.parametrize("path", WORK)
+def test_json_may_have_a_byte_order_mark_and_any_charset_but_is_utf_8(
+    client: TestClient, path: str
+) -> None:
+    text = json.dumps(WORK[path]).replace("Hi.", "Größe.")
+    for charset in ("utf-8", '"UTF-8"', "utf8", "iso-8859-1", "nonsense"):
+        kind = {"Content-Type": f"application/json; charset={charset}"}
+        for body in (text.encode(), text.encode("utf-8-sig")):
+            assert "GRÖSSE." in client.post(path, content=body, headers=kind).text
+    for charset in ("latin-1", "utf-16", "utf-32-be"):
+        kind = {"Content-Type": f"application/json; charset={charset}"}
+        body = text.replace("\\u00f6", "ö").replace("\\u00df", "ß").encode(charset)
+        answer = client.post(path, content=body, headers=kind)
+        assert answer.status_code == 400
+        assert "not valid JSON" in error_of(answer)
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v2/translate", "/v1/translate", GOOGLE])
+def test_a_repeated_field_is_a_list_and_refused_where_one_is_wanted(
+    client: TestClient, path: str
+) -> None:
+    name = "target" if "target" in WORK[path] else "target_lang"
+    answer = client.post(path, data={**WORK[path], name: ["de", "en"]})
+    assert answer.status_code in (400, 422)
+    assert f"{name} must be" in error_of(answer)
+
+
 def multipart(**parts: Any) -> dict[str, Any]:
     return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
+
+
+@pytest.mark.parametrize("path", ["/translate", GOOGLE])
+def test_a_file_where_none_is_read_is_named(client: TestClient, path: str) -> None:
+    parts = multipart(**FIELDS, letter=("a.txt", b"Hi."))
+    answer = client.post(path, files=parts)
+    assert "HI." in answer.text
+    assert answer.headers["X-Ignored-Fields"] == "letter"
+    strict = client.post(path, files=parts, headers={"Prefer": "handling=strict"})
+    assert "unknown field 'letter'" in error_of(strict)
+    parts = multipart(**{**FIELDS, "q": ("q.txt", b"Hi.")})
+    answer = client.post(path, files=parts)
+    assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (400, "q")
+    assert "missing q" in error_of(answer)
 
 
 UPLOADS = {
     "/translate_file": {"source": "en", "target": "de"},
     "/v2/document": {"source_lang": "EN", "target_lang": "DE"},
 }
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_a_second_file_is_not_dropped(client: TestClient, path: str) -> None:
+    twice = [("file", ("a.txt", b"Hi.")), ("file", ("b.txt", b"Ho."))]
+    answer = client.post(path, data=UPLOADS[path], files=twice)
+    assert (answer.status_code, error_of(answer)) == (400, "the form has two files named 'file'")
+    other = [("file", ("a.txt", b"Hi.")), ("letter", ("b.txt", b"Ho."))]
+    answer = client.post(path, data=UPLOADS[path], files=other)
+    assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (200, "letter")
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_an_empty_file_is_translated_to_an_empty_one(client: TestClient, path: str) -> None:
+    answer = client.post(path, data=UPLOADS[path], files={"file": ("a.txt", b"")})
+    assert answer.status_code == 200
+    assert "X-Ignored-Fields" not in answer.headers
+    if path == "/translate_file":
+        assert client.get(answer.json()["translatedFileUrl"]).content == b""
+
+
+@pytest.mark.parametrize(
+    "name", ["a.txt\x00.exe", "\u202etxt.a", "a\r\nX-Evil: 1.txt", "CON.txt", "é" * 400 + ".txt"]
+)
+def test_a_rude_name_of_a_file_is_no_header_and_no_path(client: TestClient, name: str) -> None:
+    head = f'--B\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    rest = "".join(
+        f'\r\n--B\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}'
+        for field, value in UPLOADS["/translate_file"].items()
+    )
+    body = f"{head}Hi.{rest}\r\n--B--\r\n".encode()
+    kind = {"Content-Type": "multipart/form-data; boundary=B"}
+    answer = client.post("/translate_file", content=body, headers=kind)
+    assert answer.status_code in (200, 400)
+    if answer.status_code == 200:
+        file = client.get(answer.json()["translatedFileUrl"])
+        assert file.content == b"HI."
+        assert "X-Evil" not in file.headers
+        assert file.headers["Content-Disposition"].isascii()
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,14 @@ def test_the_steps_of_a_sentence_have_the_texts_of_their_tokens(client: TestClie
     assert found["steps"][-1]["candidates"][0]["fate"] == "ended"
 
 
+def test_a_search_that_found_something_else_says_so() -> None:
+    runner = FakeRunner()
+    runner.garbled = {"I": "J"}
+    with TestClient(create_app(Settings(), [fake_model(runner)])) as client:
+        answer = client.post("/translate", json={**BODY, "q": "Hi"}).json()
+    assert answer["details"][0]["sentences"][0]["search"]["agrees"] is False
+
+
 def test_a_search_of_too_many_steps_is_refused_before_it_is_translated(
     client: TestClient, runner: FakeRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

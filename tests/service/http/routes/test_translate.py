@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import time
+from codecs import BOM_UTF8
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.service.fakes import FakeRunner, until
+from service.app import create_app
+from service.settings import Settings
+from tests.service.fakes import TAG, FakeRunner, FakeTokenizer, fake_model, until
 
 JSON = {"Content-Type": "application/json"}
 
@@ -29,7 +34,7 @@ def expect_error(client: TestClient, response: Any, status: int, code: str) -> s
     """Check the answer's shape, and that the server goes on answering."""
     body = response.json()
     assert (response.status_code, body["code"]) == (status, code)
-    assert body.keys() - {"detail"} == {"error", "code", "request_id"}
+    assert body.keys() - {"detail", "detectedLanguage"} == {"error", "code", "request_id"}
     assert body["request_id"] == response.headers["X-Request-ID"]
     assert ask(client, q="still here") == {"translatedText": "STILL HERE"}
     return str(body.get("detail", body["error"]))
@@ -56,6 +61,10 @@ def test_what_holds_nothing_to_translate_comes_back(client: TestClient, text: st
     assert ask(client, q=text) == {"translatedText": text}
 
 
+def test_the_same_language_comes_back_unchanged(client: TestClient) -> None:
+    assert ask(client, q="Hi.", source="de", target="de") == {"translatedText": "Hi."}
+
+
 def test_alternatives_join_each_sentences_next_best(client: TestClient) -> None:
     answer = ask(client, q="Hi. Bye.", alternatives=2)
     assert answer == {
@@ -74,6 +83,18 @@ def test_details_tell_each_sentence(client: TestClient) -> None:
     assert first["finish_reason"] == "stop"
 
 
+def test_details_tell_which_words_translate_each_other(client: TestClient) -> None:
+    details = ask(client, q="Hi, Tom.", details=True)["details"]
+    alignment = details[0]["sentences"][0]["alignment"]
+    assert [link[:4] for link in alignment] == [
+        [0, 2, 0, 2],
+        [2, 3, 2, 3],
+        [4, 7, 4, 7],
+        [7, 8, 7, 8],
+    ]
+    assert all(0 < link[4] <= 1 for link in alignment)
+
+
 def test_details_tell_how_sure_the_model_is(client: TestClient, runner: FakeRunner) -> None:
     """The fake calibration is the mean log-probability, -0.5, once for words, twice for the whole;
     punctuation is not rated, and a pair that was not measured has no confidence."""
@@ -86,6 +107,19 @@ def test_details_tell_how_sure_the_model_is(client: TestClient, runner: FakeRunn
     assert {"confidence", "words"}.isdisjoint(details[0]["sentences"][0])
 
 
+def test_details_tell_where_the_time_went(client: TestClient, runner: FakeRunner) -> None:
+    """A sentence that waits while the runner is held spends that time in the queue."""
+    runner.max_slots = 1
+    started = time.monotonic()
+    sentences = ask(client, q=["abcdef", "ghijkl"], details=True)["details"]
+    took_ms = (time.monotonic() - started) * 1000
+    first, second = (text["sentences"][0]["times_ms"] for text in sentences)
+    assert second["queue"] >= first["queue"] + first["encode"] + first["decode"] - 0.01
+    for times in (first, second):
+        assert min(times.values()) >= 0
+        assert sum(times.values()) <= took_ms
+
+
 def test_auto_tells_the_language_that_it_found(client: TestClient) -> None:
     answer = ask(client, q="今天天气很好。", source="auto", target="en")
     assert answer["detectedLanguage"]["language"] == "zh"
@@ -93,6 +127,24 @@ def test_auto_tells_the_language_that_it_found(client: TestClient) -> None:
     assert answers["translatedText"] == ["The weather is fine.", "😀"]
     assert answers["detectedLanguage"][0]["language"] == "en"
     assert answers["detectedLanguage"][1]["confidence"] == 0
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body"),
+    [
+        ("application/json", '{"q": "Hi.", "source": "en", "target": "de"}'),
+        ("application/x-www-form-urlencoded", "q=Hi.&source=en&target=de"),
+        ("text/plain", "Hi."),
+    ],
+)
+def test_a_byte_order_mark_before_a_body_is_dropped(
+    client: TestClient, media_type: str, body: str
+) -> None:
+    query = "?source=en&target=de" if media_type == "text/plain" else ""
+    headers = {"Content-Type": media_type}
+    expected = client.post("/translate" + query, content=body, headers=headers)
+    found = client.post("/translate" + query, content=BOM_UTF8 + body.encode(), headers=headers)
+    assert (found.status_code, found.text) == (200, expected.text)
 
 
 def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:
@@ -107,15 +159,56 @@ def test_plain_text_is_answered_with_plain_text(client: TestClient) -> None:
     ("status", "code", "fields", "word"),
     [
         (400, "unsupported_language", {"source": "xx"}, "supported: auto, zh, en, de"),
+        (400, "unsupported_language", {"target": "auto"}, "supported: zh, en, de"),
+        (
+            400,
+            "unsupported_language",
+            {"source": "auto", "q": "¿Dónde está la biblioteca?"},
+            "in es",
+        ),
+        (400, "unsupported_language", {"source": "de", "target": "en"}, "en to de"),
         (422, "invalid_field", {"format": "pdf"}, "format"),
+        (422, "invalid_field", {"keep": 5}, "keep must be a string or a list of at most 100"),
+        (422, "invalid_field", {"keep": [""]}, "at most 200 characters and not only spaces"),
+        (422, "invalid_field", {"keep": [" "]}, "at most 200 characters and not only spaces"),
         (422, "invalid_field", {"keep": ["a" * 201]}, "at most 200 characters and not only spaces"),
+        (422, "invalid_field", {"keep": ["a"] * 101}, "at most 100 strings"),
+        (422, "invalid_field", {"q": 5}, "q must be a string or a list of strings, got 5"),
+        (422, "invalid_field", {"q": ["a", None]}, "q must be"),
         (422, "invalid_field", {"beam_size": 0}, "beam_size"),
+        (422, "invalid_field", {"beam_size": "4"}, "beam_size"),
+        (422, "invalid_field", {"beam_size": True}, "beam_size"),
+        (422, "invalid_field", {"beam_size": 17}, "at most 16"),
         (422, "invalid_field", {"alternatives": 16}, "alternatives"),
+        (422, "invalid_field", {"alternatives": 4, "beam_size": 4}, "less than beam_size"),
+        (422, "invalid_field", {"temperature": 0}, "temperature"),
+        (422, "invalid_field", {"top_p": 1.5}, "top_p"),
         (422, "invalid_field", {"top_p": 0.5, "beam_size": 2}, "top_p"),
+        (422, "invalid_field", {"seed": 1, "alternatives": 1}, "seed"),
+        (
+            *(422, "invalid_field", {"target_prefix": "x" * 22}),
+            "target_prefix must have less than 22 tokens for so short a sentence unless max_length "
+            "allows more, got 22",
+        ),
+        (
+            *(422, "invalid_field", {"target_prefix": "x" * 256, "max_length": 1000}),
+            "target_prefix must have less than 256 tokens, got 256",
+        ),
         (
             *(422, "invalid_field", {"target_prefix": "xxx", "max_length": 3}),
             "target_prefix must have less than max_length (3) tokens, got 3",
         ),
+        (
+            *(422, "invalid_field", {"target_prefix": "xxxx", "max_length": 3, "seed": 1}),
+            "target_prefix must have less than max_length (3) tokens, got 4",
+        ),
+        (
+            422,
+            "invalid_field",
+            {"q": "One. Two. Three.", "target_prefix": ["x", "", "xxxx"], "max_length": 4},
+            "target_prefix must have less than max_length (4) tokens, got 4 for sentence 3",
+        ),
+        (413, "text_too_long", {"q": "a" * 1001}, "1001 characters, at most 1000"),
         (413, "too_many_texts", {"q": ["a"] * 6}, "6 texts, at most 5"),
     ],
 )
@@ -129,8 +222,15 @@ def test_bad_fields_are_named(
     ("status", "code", "body"),
     [
         (400, "invalid_json", b""),
+        (400, "invalid_json", b"{"),
+        (400, "invalid_json", b"\xff"),
         (400, "invalid_json", b"[" * 100_000),
+        (400, "invalid_json", b'{"q": NaN}'),
+        (400, "invalid_json", rb'{"q": "\ud800", "source": "en", "target": "de"}'),
         (400, "invalid_json", rb'{"\ud800": 1}'),
+        (422, "invalid_field", b"[]"),
+        (422, "invalid_field", b"null"),
+        (400, "missing_field", b'{"q": "a", "source": "en"}'),
     ],
 )
 def test_bad_json_is_refused(client: TestClient, status: int, code: str, body: bytes) -> None:
@@ -142,6 +242,23 @@ def test_bad_json_is_refused(client: TestClient, status: int, code: str, body: b
 def test_other_content_types_are_refused(client: TestClient, content_type: str) -> None:
     response = client.post("/translate", content=b"a", headers={"Content-Type": content_type})
     assert "application/json" in expect_error(client, response, 415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+def test_another_charset_than_utf_8_is_refused_even_if_the_bytes_are_utf_8(
+    client: TestClient, kind: str
+) -> None:
+    for charset, is_read in (("big5", False), ('"UTF-16"', False), ('"UTF-8"', True), ("", True)):
+        response = client.post(
+            "/translate?source=en&target=de",
+            content=b"q=Hi.&source=en&target=de",
+            headers={"Content-Type": f"{kind}; Charset={charset}"},
+        )
+        if is_read:
+            assert response.status_code == 200
+        else:
+            message = expect_error(client, response, 415, "unsupported_media_type")
+            assert "charset must be utf-8, got" in message
 
 
 def test_text_that_is_not_utf_8_is_refused(client: TestClient) -> None:
@@ -161,6 +278,12 @@ def test_a_body_over_the_limit_is_refused_announced_or_chunked(client: TestClien
     chunks = (body[i : i + 65536] for i in range(0, len(body), 65536))
     response = client.post("/translate", content=chunks, headers=JSON)
     expect_error(client, response, 413, "body_too_large")
+
+
+def test_a_megabyte_of_spaces_comes_back_where_it_is_allowed() -> None:
+    settings = Settings(max_characters=2_000_000, max_body_bytes=2_000_000)
+    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+        assert ask(client, q=" " * 1_000_000) == {"translatedText": " " * 1_000_000}
 
 
 def test_a_long_sentence_is_cut_and_nothing_is_lost(client: TestClient) -> None:
@@ -209,3 +332,28 @@ def test_a_prefix_without_a_sentence_to_begin_is_refused(
     response = client.post("/translate", json=fields)
     expect_error(client, response, 422, "invalid_field")
     assert "target_prefix" in response.json()["error"]
+
+
+def test_a_length_bound_must_have_room_for_the_models_language_tag(runner: FakeRunner) -> None:
+    class Tagging(FakeTokenizer):
+        def target_start(self, target_language: str) -> list[int]:
+            return [TAG, TAG]
+
+    model = dataclasses.replace(fake_model(runner), tokenizer=Tagging())
+    with TestClient(create_app(Settings(), [model])) as client:
+        fields = {"q": "a", "source": "en", "target": "de"}
+        response = client.post("/translate", json={**fields, "max_length": 2})
+        assert (response.status_code, response.json()["code"]) == (422, "invalid_field")
+        assert response.json()["error"] == (
+            "max_length must be at least 3, with room for the language tag that a translation "
+            "begins with, got 2"
+        )
+        too_long = client.post(
+            "/translate", json={**fields, "max_length": 4, "target_prefix": "xx"}
+        )
+        assert too_long.json()["error"] == (
+            "target_prefix must have less than max_length (4) tokens (the language tag takes 2), "
+            "got 2"
+        )
+        fitting = client.post("/translate", json={**fields, "max_length": 4, "target_prefix": "x"})
+        assert fitting.json()["translatedText"] == chr(TAG) * 2 + "xA"

@@ -11,6 +11,7 @@ from service.translation.checks.differences import (
     check_sentence,
     check_terms,
 )
+from service.translation.glossary import GlossaryEntry
 
 
 def check(
@@ -40,9 +41,13 @@ def test_a_right_translation_has_no_checks(source: str, target: str) -> None:
     ("source", "target", "expected"),
     [
         ("In 2013.", "In 2014.", ("number", ["2013"], ["2014"])),
+        ("See https://a.b/c.", "Siehe da.", ("url", ["https://a.b/c"], [])),
         ("Write now.", "Schreib an x@y.de.", ("url", [], ["x@y.de"])),
+        ("Press {a} {a}.", "{a} drücken.", ("placeholder", ["{a}"], [])),
         ("Press it.", "%s drücken.", ("placeholder", [], ["%s"])),
+        ("I know you all too well.", "I know you all too well.", ("language", [], [])),
         ("I know you.", "Ich 知道 dich.", ("language", [], ["知", "道"])),
+        ("No", "Nein, " * 30, ("length", [], [])),
         ("It was a long day. " * 12, "Ja.", ("length", [], [])),
     ],
 )
@@ -50,6 +55,12 @@ def test_what_differs_is_told(
     source: str, target: str, expected: tuple[str, list[str], list[str]]
 ) -> None:
     assert check(source, target) == [expected]
+
+
+def test_chinese_is_told_by_its_characters() -> None:
+    assert check("How are you today?", "你今天好吗？", "en", "zh") == []
+    assert [kind for kind, *_ in check("How are you today?", "Hao are", "en", "zh")] == ["language"]
+    assert check("你好", "Hello", "zh", "en") == []
 
 
 def test_a_translation_that_was_cut_off_is_told() -> None:
@@ -64,11 +75,9 @@ def test_tags_are_compared_by_name() -> None:
     assert check_sentence("a b", "a b", ("en", "de"), (tags, "<b>x<img alt='c'></b>")) == []
 
 
-def test_terms_must_stand_in_the_translation_as_often_as_they_are_listed() -> None:
-    assert check_terms([], [], "x") is None
-    assert check_terms(["house"], ["Gebäude"], "Das GEBÄUDE ist alt.") is None
-    found = check_terms(["house", "house", "red"], ["Bau", "Bau", "rot"], "Der Bau ist rot.")
-    assert found == Check(
+def test_terms_that_are_lost_are_told() -> None:
+    assert check_terms([]) is None
+    assert check_terms([GlossaryEntry("house", "Bau")] * 2) == Check(
         "term", ["house", "house"], [], "the translation lacks the term house = Bau"
     )
 

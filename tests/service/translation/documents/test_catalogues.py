@@ -15,12 +15,18 @@ from service.errors import InvalidDocument
 from tests.service.translation.documents.samples import (
     OPTIONS,
     PO,
+    XLIFF_1,
     parse_file,
     texts_of,
     translated,
 )
 
 ALL = replace(OPTIONS, replaces=True)
+
+
+def test_with_replaces_what_is_translated_is_translated_too() -> None:
+    assert len(texts_of("a.po", PO, ALL)) == len(texts_of("a.po", PO)) + 1
+    assert len(texts_of("a.xlf", XLIFF_1, ALL)) == len(texts_of("a.xlf", XLIFF_1)) + 1
 
 
 def test_gettext_and_polib_read_a_translated_catalogue(tmp_path: Path) -> None:
@@ -35,18 +41,40 @@ def test_gettext_and_polib_read_a_translated_catalogue(tmp_path: Path) -> None:
         subprocess.run([msgfmt, "--check-format", "-o", "/dev/null", str(path)], check=True)
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_long_and_many_lines_are_wrapped_as_gettext_does(line_end: str) -> None:
+    source = f'msgid "a"{line_end}msgstr ""{line_end}'
+    parsed = parse_file(source.encode(), "a.po", OPTIONS)
+    text = 'say "x" \\ y\n' + "word " * 40 + "\tend\n"
+    done = parsed.write([text]).decode()
+    assert polib.pofile(done)[0].msgstr == text
+    assert max(map(len, done.splitlines())) <= 80
+    assert done.count(line_end) == done.count("\n")
+
+
 @pytest.mark.parametrize(
     "content",
     [
         'msgid "a',
+        'msgid "a"\nmsgstr "',
         'msgid "a"\n',
+        'msgid "a" x\nmsgstr ""',
         'msgstr ""\nmsgstr ""',
+        "text",
         "/etc/passwd",
     ],
 )
 def test_what_is_no_catalogue_is_refused(content: str) -> None:
     with pytest.raises(InvalidDocument):
         parse_file(content.encode(), "a.po", OPTIONS)
+
+
+def test_a_file_named_in_a_catalogue_is_not_opened(tmp_path: Path) -> None:
+    path = tmp_path / "secret\n"
+    path.write_text('msgid "secret"\nmsgstr ""\n')
+    for content in (str(path), str(path).rstrip()):
+        with pytest.raises(InvalidDocument):
+            parse_file(content.encode(), "a.po", OPTIONS)
 
 
 XLIFF = "<xliff version='1.2'><file><trans-unit>{}</trans-unit></file></xliff>"
@@ -56,13 +84,20 @@ XLIFF = "<xliff version='1.2'><file><trans-unit>{}</trans-unit></file></xliff>"
     ("unit", "expected"),
     [
         ("<source>a</source>", "<source>a</source><target>A</target>"),
+        ("<source>a</source><target/>", "<source>a</source><target>A</target>"),
         ("<source>a</source><target x='y' />", "<source>a</source><target x='y'>A</target>"),
+        ("<source>a</source><target> </target>", "<source>a</source><target>A</target>"),
         (
             "<source>a <bpt id='1'>&lt;b></bpt>b<ept id='1'>&lt;/b></ept></source>",
             "<source>a <bpt id='1'>&lt;b></bpt>b<ept id='1'>&lt;/b></ept></source>"
             "<target>A <bpt id='1'>&lt;b></bpt>B<ept id='1'>&lt;/b></ept></target>",
         ),
+        (
+            "<source>a</source><seg-source>a</seg-source><note>n</note>",
+            "<source>a</source><seg-source>a</seg-source><target>A</target><note>n</note>",
+        ),
         ("<source>42</source>", "<source>42</source>"),
+        ("<source/>", "<source/>"),
         (
             "<source><mrk translate='no'>x</mrk> a</source>",
             "<source><mrk translate='no'>x</mrk> a</source>"
@@ -76,9 +111,22 @@ def test_targets_are_written_from_sources(unit: str, expected: str) -> None:
     assert ("target-language" in done) == (unit != expected)
 
 
-def test_a_key_of_json_that_begins_with_a_sign_keeps_its_value_and_no_other() -> None:
-    content = b'{"@a": {"b": "no", "c": ["no"]}, "d": "yes", "$e": "no", "f": ["yes"]}'
-    assert texts_of("a.json", content) == ["yes", "yes"]
+@pytest.mark.parametrize("version", ["1.0", "3.0", ""])
+def test_other_versions_of_xliff_are_refused(version: str) -> None:
+    with pytest.raises(InvalidDocument, match="version"):
+        parse_file(XLIFF.replace("1.2", version).encode(), "a.xlf", OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("{", "[1,]", '{"a":}', '{"a" 1}', "{1: 2}", '["a"', '"a', '["\\x"]', "[01]", "nul", ""),
+        *('["a"] 1', "[1 2]", '{"a":1,}', "NaN", '["a\nb"]', "[" * 501 + "]" * 501, "}", ","),
+    ],
+)
+def test_what_is_no_json_is_refused(content: str) -> None:
+    with pytest.raises(InvalidDocument):
+        parse_file(content.encode(), "a.json", OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -107,8 +155,14 @@ def _upper(value: object) -> object:
     ("line", "text", "translation", "expected"),
     [
         ("a=b", "b", "c", "a=c"),
+        ("a = b c ", "b c ", "ü", "a = \\u00fc"),
+        ("a: \\u00fc\\tb", "ü\tb", "😀", "a: \\ud83d\\ude00"),
         ("a b", "b", " x", "a \\ x"),
+        ("a\\ b\\==c", "c", "d", "a\\ b\\==d"),
+        ("a=b\\\n   c", "bc", "d\ne", "a=d\\ne"),
         ("a={0} it''s", "{0} it's", "{0} l'a", "a={0} l''a"),
+        ("a=it's", "it's", "l'a", "a=l'a"),
+        ("ä=ö", "ö", "ü", "ä=ü"),
     ],
 )
 def test_values_of_properties(line: str, text: str, translation: str, expected: str) -> None:
@@ -121,3 +175,9 @@ def test_values_of_properties(line: str, text: str, translation: str, expected: 
 def test_values_of_programs_stay() -> None:
     assert texts_of("a.json", b'["true", "false", "null", "42", "True story"]') == ["True story"]
     assert texts_of("a.properties", b"a=true\nb= False\nc=8080\nd=#fff\n") == ["#fff"]
+
+
+def test_properties_in_latin_1() -> None:
+    parsed = parse_file(b"a=caf\xe9\n", "a.properties", OPTIONS)
+    assert parsed.segments[0].text == "café"
+    assert parsed.write(["é €"]) == b"a=\xe9 \\u20ac\n"

@@ -10,9 +10,12 @@ import pytest
 
 from service.errors import DocumentTooLarge, InvalidDocument, UnsupportedFile
 from service.translation.documents.formats import FORMATS, format_of, parse_file
+from service.translation.documents.segments import FileOptions
 from tests.service.translation.documents.samples import (
     OPTIONS,
     SAMPLES,
+    A,
+    W,
     archive,
     member,
     pdf,
@@ -79,6 +82,14 @@ def test_older_encodings_are_read_and_stay_if_they_can(text: str, encoding: str)
     assert wide.decode("gb18030" if encoding == "gbk" else written) == "\u4e66 \u0434\u0430 \u00fc"
 
 
+@pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "shift-jis"])
+def test_encodings_of_other_languages_are_refused(encoding: str) -> None:
+    russian = "Сегодня хорошая погода, мы пошли гулять в парк и читали книгу."
+    text = "今日は天気がいいので公園へ行きました。" if encoding == "shift-jis" else russian
+    with pytest.raises(InvalidDocument, match="save it as UTF-8"):
+        parse_file(f"{text}\n{text}\n".encode(encoding), "a.txt", OPTIONS)
+
+
 @pytest.mark.parametrize("name", ARCHIVES)
 @pytest.mark.parametrize("other", SAMPLES)
 def test_another_format_under_the_name_of_an_archive_is_refused(name: str, other: str) -> None:
@@ -87,13 +98,23 @@ def test_another_format_under_the_name_of_an_archive_is_refused(name: str, other
             parse_file(SAMPLES[other], name, OPTIONS)
 
 
+@pytest.mark.parametrize("name", ["a", "a.exe", "", ".", "a.docx.", "a.docx/x", "a.xlsm"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(UnsupportedFile, match=r"must be .txt, .md, "):
+        format_of(name)
+
+
 @pytest.mark.parametrize(
     ("name", "other"),
-    [("a.doc", ".docx"), ("a.ppt", ".pptx")],
+    [("a.doc", ".docx"), ("a.RTF", ".docx"), ("a.ppt", ".pptx"), ("b.xls", ".xlsx")],
 )
 def test_a_format_that_is_not_read_names_what_to_save_it_as(name: str, other: str) -> None:
     with pytest.raises(UnsupportedFile, match=f"save '{name}' as {other}"):
         format_of(name)
+
+
+def test_the_case_of_a_name_does_not_matter() -> None:
+    assert format_of("A.B.DocX").suffix == ".docx"
 
 
 XML_NAMES = ["a.xlf", "a.ts"]
@@ -145,12 +166,41 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked() -> None:
     assert time.process_time() - started < 1
 
 
+def test_a_bomb_in_an_untouched_member_is_refused() -> None:
+    members = {"word/document.xml": b"<a/>", "media.bin": b" " * 2**26}
+    with pytest.raises(DocumentTooLarge, match="when unpacked"):
+        parse_file(archive(members), "a.docx", OPTIONS)
+
+
+def test_many_members_are_refused() -> None:
+    members = {f"m{number}": b"" for number in range(10_001)}
+    with pytest.raises(DocumentTooLarge, match="10001 members"):
+        parse_file(archive(members, zipfile.ZIP_STORED), "a.odt", OPTIONS)
+
+
 def test_a_member_that_lies_about_its_size_is_refused() -> None:
     honest = archive({"word/document.xml": b"<a>" + b" " * 100_000 + b"</a>"})
     lying = honest.replace((100_007).to_bytes(4, "little"), (10).to_bytes(4, "little"))
     assert lying != honest
     with pytest.raises(InvalidDocument):
         parse_file(lying, "a.docx", OPTIONS)
+
+
+def test_two_members_of_one_name_are_refused() -> None:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as opened:
+        opened.writestr("content.xml", "<a/>")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            opened.writestr("content.xml", "<b/>")
+    with pytest.raises(InvalidDocument, match="two members of one name"):
+        parse_file(written.getvalue(), "a.odt", OPTIONS)
+
+
+def test_an_archive_in_an_archive_stays_closed() -> None:
+    inner = archive({"x": b" " * 1000})
+    members = {"content.xml": b"<office:text xmlns:office='o'/>", "Object 1": inner}
+    content = archive(members)
+    assert parse_file(content, "a.odt", OPTIONS).write([]) == content
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
@@ -167,6 +217,63 @@ def test_other_members_keep_their_bytes_and_records(name: str) -> None:
         assert member(done, "x.bin") == b"\0"
 
 
+LANGUAGES = {
+    "a.html": b"<!doctype html>\n<html class=a lang=en><p lang=fr>a</p></html>",
+    "a.docx": {
+        "word/document.xml": f"<w:d {W}><w:p><w:r><w:rPr><w:lang w:val='x' w:eastAsia='y'/></w:rPr>"
+        "<w:t>a</w:t></w:r></w:p></w:d>".replace("'", '"').encode(),
+        "word/styles.xml": f'<w:s {W}><w:lang w:val="en-US" w:eastAsia="en-US"/></w:s>'.encode(),
+    },
+    "a.pptx": {
+        "ppt/presentation.xml": b"<p/>",
+        "ppt/slides/slide1.xml": (
+            f'<p {A}><a:p><a:r><a:rPr lang="en-US"/><a:t>a</a:t></a:r></a:p></p>'.encode()
+        ),
+    },
+    "a.odt": {
+        "content.xml": b"<x xmlns:text='t'><text:p>a</text:p></x>",
+        "meta.xml": b'<x xmlns:dc="d"><dc:language>en-US</dc:language></x>',
+        "styles.xml": b'<x xmlns:fo="f" xmlns:style="s"><y fo:language="en" fo:country="US" '
+        b'style:language-asian="en" style:country-asian="US"/></x>',
+    },
+    "a.epub": {
+        "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
+        "a.opf": b'<p xmlns:dc="d"><dc:title>T</dc:title><dc:language>en</dc:language>'
+        b'<item href="p.xhtml" media-type="application/xhtml+xml"/></p>',
+        "p.xhtml": b'<html xml:lang="en" lang="en"><p>a</p></html>',
+    },
+}
+MARKED = {
+    "de": {
+        "a.html": [b"class=a lang=de>", b"lang=fr"],
+        "a.docx": [b'w:val="de-DE" w:eastAsia="y"', b'w:val="de-DE" w:eastAsia="en-US"'],
+        "a.pptx": [b'lang="de-DE"'],
+        "a.odt": [
+            b"<dc:language>de-DE<",
+            b'fo:language="de" fo:country="DE" style:language-asian="en"',
+        ],
+        "a.epub": [b"<dc:language>de<", b'<html xml:lang="de" lang="de">'],
+    },
+    "zh": {
+        "a.docx": [b'w:val="zh-CN" w:eastAsia="zh-CN"'],
+        "a.pptx": [b'lang="zh-CN"'],
+        "a.odt": [b'fo:language="en" fo:country="US" style:language-asian="zh"'],
+    },
+}
+
+
+@pytest.mark.parametrize(("target", "name"), [(t, n) for t, names in MARKED.items() for n in names])
+def test_marks_of_the_language_follow_the_target(target: str, name: str) -> None:
+    members = LANGUAGES[name]
+    content = archive(members) if isinstance(members, dict) else members
+    parsed = parse_file(content, name, FileOptions("en", target))
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
+    done = parsed.write([f"{segment.text}b" for segment in parsed.segments])
+    if isinstance(members, dict):
+        done = b"".join(member(done, one) for one in members)
+    assert all(mark in done for mark in MARKED[target][name])
+
+
 def test_the_text_of_a_pdf_becomes_a_text() -> None:
     content = pdf("The sea is", "blue.")
     (segment,) = parse_file(content, "a.pdf", OPTIONS).segments
@@ -174,6 +281,17 @@ def test_the_text_of_a_pdf_becomes_a_text() -> None:
     assert segment.split_sentences == "nonewlines"
     assert format_of("a.pdf").suffix == ".txt"
     assert translated("a.pdf", content) == b"THE SEA IS\nBLUE.\n"
+
+
+def test_headings_and_items_of_a_pdf_are_paragraphs() -> None:
+    lines = [
+        "A title) Tj /F1 12 Tf T* (The sea is",
+        "blue and) Tj 0 -30 Td (Next",
+        "- one",
+        "- two",
+    ]
+    texts = texts_of("a.pdf", pdf(*lines).replace(b"/F1 12 Tf 14", b"/F1 20 Tf 14"))
+    assert texts == ["A title", "The sea is\nblue and", "Next", "- one", "- two"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from service.errors import DocumentTooLarge, InvalidDocument
 from service.translation.documents.formats import parse_file
-from tests.service.translation.documents.samples import OPTIONS, W, archive, capitals
+from tests.service.translation.documents.samples import OPTIONS, A, W, archive, capitals
 
 SMALL = 12_500
 _CUE = b"00:00:01,000 --> 00:00:02,000\n"
@@ -40,28 +40,57 @@ FILES: dict[str, Callable[[int], bytes]] = {
         "word/header{}.xml",
         f"<w:hdr {W}><w:p><w:r><w:t>a</w:t></w:r></w:p></w:hdr>",
     ),
+    "members.pptx": _members(
+        {"ppt/presentation.xml": b"<a/>"},
+        "ppt/slides/slide{}.xml",
+        f"<p {A}><a:p><a:r><a:t>a</a:t></a:r></a:p></p>",
+    ),
     "members.odt": _members({"content.xml": b"<a/>"}, "{}", "a"),
+    "members.epub": lambda size: _book(size // 100, 1),
     "repeated.epub": lambda size: _book(20, size // 100),
+    "elements.docx": lambda size: archive({"word/document.xml": _elements(size)}),
     "brackets.md": _repeated(b"["),
+    "links.md": _repeated(b"[a]("),
     "stars.md": _repeated(b"*a_"),
+    "ticks.md": _repeated(b"`a``"),
     "tags.md": _repeated(b"<a "),
+    "quotes.md": _repeated(b">"),
     "images.md": _repeated(b"!["),
+    "lists.md": _repeated(b"- "),
     "items.md": _repeated(b"* a\n"),
+    "nested.md": _repeated(b"* a\n  * b\n"),
     "cells.md": _repeated(b"|x", b"|a|b|\n|-|-|\n"),
+    "lines.txt": _repeated(b"\n"),
     "line.txt": _repeated(b"a"),
+    "words.txt": _repeated(b"a "),
     "open.html": _repeated(b"<p>"),
+    "deep.html": _repeated(b"<div><b>", tail=b"x"),
     "cue.srt": _repeated(b"a ", _CUE),
+    "cues.srt": _repeated(_CUE + b"a\n\n"),
     "times.srt": _repeated(b"00:00:01,000 --> "),
+    "tags.vtt": _repeated(b"<b>", b"WEBVTT\n\n00:01.000 --> 00:02.000\n", b"\n\n"),
     "lines.po": _repeated(b'"a"\n', b'msgid ""\n', b'msgstr ""\n'),
+    "messages.po": _repeated(b'msgid "a"\nmsgstr ""\n\n'),
     "slashes.po": _repeated(b"\\\\", b'msgid "', b'"\nmsgstr ""\n'),
+    "array.json": _repeated(b"["),
     "strings.json": _repeated(b'"a",', b"[", b'"a"]'),
+    "numbers.json": _repeated(b"1,", b"[", b"1]"),
     "number.json": _repeated(b"1"),
+    "quote.json": _repeated(b'\\"', b'"'),
     "keys.properties": _repeated(b"a\\ b\\\n"),
+    "slashes.properties": _repeated(b"\\"),
     "attributes.ts": _repeated(b'a="b" ', b"<TS ", b"/>"),
+    "messages.ts": _repeated(
+        b"<message><source>a</source><translation/></message>", b"<TS><context>", b"</context></TS>"
+    ),
     "units.xlf": _repeated(
         b"<trans-unit><source>a</source></trans-unit>", b"<xliff version='1.2'>", b"</xliff>"
     ),
 }
+
+
+def _elements(size: int) -> bytes:
+    return _repeated(b"<w:p/>", f"<w:document {W}>".encode(), b"</w:document>")(size)
 
 
 def _seconds(name: str, content: bytes) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
 
@@ -77,8 +78,11 @@ def test_only_texts_change(source: str) -> None:
     ("translation", "expected"),
     [
         ("3. Mai", "3\\. Mai\n"),
+        ("- dash", "\\- dash\n"),
         ("# sharp", "\\# sharp\n"),
+        ("&gt; more", "\\> more\n"),
         ("+49 is", "+49 is\n"),
+        ("3.5 is", "3.5 is\n"),
     ],
 )
 def test_a_translation_does_not_begin_another_block(translation: str, expected: str) -> None:
@@ -105,3 +109,22 @@ def test_no_mark_is_ever_lost(source: str) -> None:
     done = translated("a.md", source.encode()).decode().lower()
     lost = Counter(source) - Counter(done)
     assert not lost.keys() & set("*_`[]()!<&;\\~#-")
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], ids=str)
+def test_our_own_pages_keep_their_shape(path: Path) -> None:
+    content = path.read_bytes()
+    assert shape(translated("a.md", content)) == shape(content)
+
+
+def shape(content: bytes) -> list[tuple[str, ...]]:
+    """Blocks and marks, with code and the targets of links."""
+    found: list[tuple[str, ...]] = []
+    for block in MarkdownIt("commonmark").enable("table").parse(content.decode()):
+        found.append((block.type, block.content if block.type in ("fence", "code_block") else ""))
+        for mark in block.children or []:
+            is_code = mark.type in ("code_inline", "html_inline")
+            target = str(mark.attrGet("href") or mark.attrGet("src"))
+            if mark.type not in ("text", "softbreak", "text_special"):
+                found.append((mark.type, target, mark.content if is_code else ""))
+    return found

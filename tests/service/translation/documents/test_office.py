@@ -39,15 +39,33 @@ def field(code: str, result: str) -> str:
     ("paragraph", "text"),
     [
         (run("one ") + run("two"), "one two"),
+        (run("one") + "<w:proofErr/>" + run("two", '<w:lang w:val="en-US"/>'), "onetwo"),
         (run("one ") + run("two", "<w:noProof/>"), "one two"),
+        (run("one ", "<w:b/>") + run("two", "<w:b/>"), "one two"),
         (run("one ") + run("two", "<w:b/>") + run(" three"), 'one <span i="0">two</span> three'),
+        (
+            run("x", "<w:b/>") + run(" is the longer one"),
+            '<span i="0">x</span> is the longer one',
+        ),
         (
             run("see ") + f'<w:hyperlink w:anchor="a">{run("this", "<w:u/>")}</w:hyperlink>',
             'see <span i="0"><span i="1">this</span></span>',
         ),
+        (run("a ") + field("HYPERLINK x", run("link")), 'a <span i="0">link</span>'),
         (run("a ") + "<w:ins>" + run("b") + "</w:ins>", 'a <span i="0">b</span>'),
+        (
+            "<w:sdt><w:sdtPr><w:id/></w:sdtPr><w:sdtContent>"
+            + run("a")
+            + "</w:sdtContent></w:sdt>",
+            '<span i="0">a</span>',
+        ),
         (run("a") + "<w:r><w:tab/></w:r>" + run("b"), 'a<br i="0">b'),
+        (run("a") + "<w:r><w:noBreakHyphen/></w:r>" + run("b"), "a\u2011b"),
         (run("a") + '<w:bookmarkStart w:id="1"/>' + run("b"), 'a<wbr i="0">b'),
+        (
+            run("long H") + run("2", '<w:vertAlign w:val="subscript"/>') + run("O"),
+            'long H<sup i="0">2</sup>O',
+        ),
     ],
 )
 def test_runs_become_one_text_and_runs_again(paragraph: str, text: str) -> None:
@@ -55,6 +73,29 @@ def test_runs_become_one_text_and_runs_again(paragraph: str, text: str) -> None:
     assert texts_of("a.docx", content) == [text]
     done = translated("a.docx", content)
     assert [one.lower() for one in texts_of("a.docx", done)] == [text.lower()]
+
+
+def test_a_field_over_paragraphs_keeps_its_runs_in_order() -> None:
+    whole = field("TOC", run("one") + "</w:p><w:p>" + run("two"))
+    first, second = whole.split("</w:p><w:p>")
+    content = word(first, second)
+    assert [text.count("<br") for text in texts_of("a.docx", content)] == [2, 1]
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    kinds = [part.partition('"')[0] for part in xml.split('fldCharType="')[1:]]
+    assert kinds == ["begin", "separate", "end"]
+
+
+def test_a_text_box_and_the_text_around_it_are_three_texts() -> None:
+    box = f"<w:r><w:pict><w:p>{run('inside')}</w:p></w:pict></w:r>"
+    content = word(run("before") + box + run("after"))
+    assert texts_of("a.docx", content) == ["before", "inside", "after"]
+    xml = member(translated("a.docx", content), "word/document.xml").decode()
+    assert box.replace(run("inside"), "<w:r><w:t>INSIDE</w:t></w:r>") in xml
+
+
+def test_spaces_at_the_ends_of_runs_stay() -> None:
+    xml = member(translated("a.docx", word(run("a ") + run("b", "<w:i/>"))), "word/document.xml")
+    assert b'<w:t xml:space="preserve">A </w:t>' in xml
 
 
 def test_headers_and_notes_are_translated_and_styles_are_not() -> None:
@@ -74,12 +115,34 @@ def test_slides_notes_and_diagrams_are_translated() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "member_name"),
+    [("a.docx", "word/document.xml"), ("a.pptx", "ppt/presentation.xml")],
+)
+def test_titles_and_the_names_in_charts_are_translated(name: str, member_name: str) -> None:
+    folder = member_name.partition("/")[0]
+    cache = "<c:strCache><c:ptCount/><c:pt><c:v>East</c:v></c:pt><c:pt><c:v>7</c:v></c:pt>"
+    members = {
+        member_name: b"<x/>",
+        f"{folder}/charts/chart1.xml": f"<x xmlns:c='c'>{cache}</c:strCache></x>".encode(),
+        "docProps/core.xml": b"<x xmlns:dc='d'><dc:title>Title</dc:title></x>",
+    }
+    assert texts_of(name, archive(members)) == ["East", "Title"]
+
+
+@pytest.mark.parametrize(
     ("paragraph", "texts"),
     [
         ("a <text:span>b</text:span> c", ['a <span i="0">b</span> c']),
+        ("a<text:s text:c='2'/>b", ['a<wbr i="0">b']),
         ("a<text:tab/>b", ['a<br i="0">b']),
+        ("<text:a>x</text:a>", ['<span i="0">x</span>']),
         ('m<text:span text:style-name="T1">2</text:span>', ['m<sup i="0">2</sup>']),
+        (
+            "a <text:span>b<text:note><text:p>n</text:p></text:note>c</text:span> d",
+            ['a <br i="0">b', "n", 'c<br i="0"> d'],
+        ),
         ("<![CDATA[a < b]]> &amp; c", ["a &lt; b &amp; c"]),
+        ("42", []),
     ],
 )
 def test_paragraphs_of_opendocument(paragraph: str, texts: list[str]) -> None:
@@ -88,6 +151,19 @@ def test_paragraphs_of_opendocument(paragraph: str, texts: list[str]) -> None:
     content = archive({"content.xml": xml.encode()})
     assert texts_of("a.odt", content) == texts
     assert len(texts_of("a.odt", translated("a.odt", content))) == len(texts)
+
+
+@pytest.mark.parametrize("damaged", ["META-INF/container.xml", "a.opf", "p.xhtml"])
+def test_a_book_needs_its_package_and_pages(damaged: str) -> None:
+    members = {
+        "META-INF/container.xml": b'<c><rootfile full-path="a.opf"/></c>',
+        "a.opf": b'<p><item href="p.xhtml" media-type="application/xhtml+xml"/>'
+        b'<item href="../../etc/passwd" media-type="application/xhtml+xml"/></p>',
+        "p.xhtml": b"<html><p>a</p></html>",
+    }
+    assert texts_of("a.epub", archive(members)) == ["<p>a</p></html>"]
+    with pytest.raises(InvalidDocument):
+        parse_file(archive({**members, damaged: b"<c>"}), "a.epub", OPTIONS)
 
 
 def test_a_protected_book_is_refused() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.errors import InvalidDocument
 from service.translation.documents.segments import FileOptions
 from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
 
@@ -29,9 +30,13 @@ def shown(content: bytes) -> list[str]:
     ("texts", "gap", "expected"),
     [
         (["The old man", "went home."], 0, ["The old man went home."]),
+        (["He came.", "He went."], 0, ["He came.", "He went."]),
         (["He came", "and went."], 3, ["He came", "and went."]),
+        (["- Who?", "- Me."], 0, ["- Who?", "- Me."]),
         (["one"] * 8, 0, ["one one one one one one", "one one"]),
+        (["<i>One", "two.</i>", "Three"], 0, ['<wbr i="0">One two.<wbr i="1">', "Three"]),
         (["42", "a"], 0, ["a"]),
+        (["<i>我和</i>", "朋友\n去了", "ABC"], 0, ["我和朋友去了 ABC"]),
         (["♪ la la", "la ♪"], 0, ["♪ la la", "la ♪"]),
     ],
 )
@@ -43,16 +48,27 @@ def test_cues_are_joined_into_sentences(texts: list[str], gap: int, expected: li
     ("texts", "translation", "target", "expected"),
     [
         (["aaaa aaaa", "bbbb"], "one two, three", "de", ["one two,", "three"]),
+        (["aaaa", "bbbb"], "one", "de", ["one", ""]),
         (["aaaa", "bbbb"], "这是一本很好的书", "zh", ["这是一本", "很好的书"]),
+        (["aaaa", "bbbb"], "这是一本书，很好的", "zh", ["这是一本书，", "很好的"]),
         (
             ["a"],
             "this is one long line that has more than forty two letters",
             "de",
             ["this is one long line that has\nmore than forty two letters"],
         ),
+        (["a"], "字" * 30, "zh", ["字" * 15 + "\n" + "字" * 15]),
         (["a"], "x" * 60, "de", ["x" * 60]),
+        (
+            ["<i>a</i> b", "c c c"],
+            '<span i="0">one two</span> x',
+            "de",
+            ["<i>one</i>", "<i>two</i> x"],
+        ),
         (["a <b></b>b"], 'x <span i="0"></span>y', "de", ["x <b></b>y"]),
+        (["<b>a</b>", "c"], "one two", "de", ["<b>one</b>", "two"]),
         (["{\\an8}a & <c"], "x &amp; &lt;y", "de", ["{\\an8}x & <y"]),
+        (["- a\n- b"], '- x<br i="0">- y', "de", ["- x\n- y"]),
     ],
 )
 def test_translations_are_laid_back(
@@ -93,6 +109,14 @@ def test_settings_and_notes_of_webvtt_stay() -> None:
     assert segment.text == '&lt;Hi&gt; <wbr i="0">there'
     done = parsed.write(['&lt;Hallo&gt; <wbr i="0">da']).decode()
     assert done == content.replace("Hi", "Hallo").replace("there", "da")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.srt", b"just text"), ("a.vtt", b"00:01.000 --> 00:02.000\na\n")]
+)
+def test_other_texts_are_refused(name: str, content: bytes) -> None:
+    with pytest.raises(InvalidDocument):
+        parse_file(content, name, OPTIONS)
 
 
 PIECES = [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,9 +39,13 @@ def test_it_tells_languages_apart(detector: LanguageDetector, text: str, languag
     ("text", "other"),
     [
         ("Bonjour tout le monde, comment allez-vous aujourd’hui ?", "fr"),
+        ("¿Dónde está la biblioteca municipal?", "es"),
         ("أين تقع المكتبة العامة في هذه المدينة؟", "ar"),
+        ("図書館はどこにありますか、教えてください。", "ja"),
         ("Where is the library?", None),
+        ("Product details", None),
         ("Wo ist die Bibliothek?", None),
+        ("耶和华晓谕摩西说：在开启下一场每日挑战之前", None),
         ("Toyota", None),
     ],
 )
@@ -83,6 +90,26 @@ def test_one_to_three_words_are_enough(
     assert detector.detect(f" {text}\n", EN_DE_ZH).language == language
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("bonjour", "merci beaucoup", "buenos días", "gracias", "grazie", "dziękuję", "kiitos"),
+        *("teşekkürler", "спасибо", "ありがとう", "안녕하세요", "terima kasih", "obrigado", "tak"),
+    ],
+)
+def test_a_word_of_another_language_is_not_taken_for_a_known_one_with_confidence(
+    detector: LanguageDetector, text: str
+) -> None:
+    assert detector.detect(text, EN_DE_ZH).confidence < 60
+
+
+@pytest.mark.parametrize("text", ["Pizza", "Tom", "Hand", "Computer", "E-Mail", "John Smith"])
+def test_what_is_the_same_in_two_languages_has_no_high_confidence(
+    detector: LanguageDetector, text: str
+) -> None:
+    assert detector.detect(text, EN_DE_ZH).confidence < 90
+
+
 def test_the_preferred_language_decides_what_the_text_leaves_open(
     detector: LanguageDetector,
 ) -> None:
@@ -97,6 +124,12 @@ def test_the_preferred_language_decides_what_the_text_leaves_open(
     assert found.language == "fr"
 
 
+def test_a_language_without_a_table_is_found_as_well(detector: LanguageDetector) -> None:
+    codes = ["en", "de", "zh", "fr", "ja"]
+    assert detector.detect("merci beaucoup", codes).language == "fr"
+    assert detector.detect("ありがとう", codes).language == "ja"
+
+
 @given(st.text(max_size=100), st.lists(st.sampled_from(["en", "de", "fr", "xx"]), max_size=3))
 def test_any_text_has_a_language_and_a_confidence(text: str, preferred: list[str]) -> None:
     found = LANGUAGES.detect(text, EN_DE_ZH, preferred)
@@ -105,3 +138,17 @@ def test_any_text_has_a_language_and_a_confidence(text: str, preferred: list[str
 
 
 LANGUAGES = LanguageDetector()
+
+
+def test_many_texts_leave_time_to_other_threads(detector: LanguageDetector) -> None:
+    texts = [f"How are you today? {number}" for number in range(400)]
+    thread = threading.Thread(target=detector.detect_all, args=(texts, EN_DE_ZH))
+    num_turns = 0
+    thread.start()
+    while thread.is_alive():
+        time.sleep(0.0005)
+        num_turns += 1
+    assert num_turns >= 15, "a thread of pure Python lets others in about 8 times"
+    assert detector.detect_all(texts[:2], EN_DE_ZH) == [
+        detector.detect(text, EN_DE_ZH) for text in texts[:2]
+    ]

@@ -58,11 +58,17 @@ def test_a_tokenizer_that_normalizes_and_knows_only_bytes_gets_no_more_than_fits
     ("text", "language", "sentences"),
     [
         ("Mr. Smith went. He left.", "en", ["Mr. Smith went.", "He left."]),
+        ("你好。世界很大！", "zh", ["你好。", "世界很大！"]),
         ("One.\r\n\r\n\tTwo.\n", "en", ["One.", "Two."]),
+        ("I 😀😀 you", "en", ["I", "you"]),
         ("1 2 3\n---\n…", "en", []),
+        ("", "en", []),
         ("a    b", "en", ["a", "b"]),
+        ("M. Roy part. Il rit.", "fr", ["M. Roy part.", "Il rit."]),
         ("Mme. Roy et le Dr. Bo sont là.", "fr-CA", ["Mme. Roy et le Dr. Bo sont là."]),
+        ("Il rit. J.-C. Bo, p. 12. Fin.", "fr", ["Il rit.", "J.-C. Bo, p. 12.", "Fin."]),
         ("« Oui ! » dit-il. Et toi\u202f?", "fr", ["« Oui ! » dit-il.", "Et toi\u202f?"]),
+        ("«\u00a0Oui\u00a0!\u00a0» Il rit.", "fr", ["«\u00a0Oui\u00a0!\u00a0»", "Il rit."]),
     ],
 )
 def test_what_is_translated(text: str, language: str, sentences: list[str]) -> None:
@@ -73,8 +79,11 @@ def test_what_is_translated(text: str, language: str, sentences: list[str]) -> N
     ("gap", "source", "target", "spaced"),
     [
         ("", "zh", "en", " "),
+        ("\n", "zh", "en", "\n"),
         (" ", "en", "zh", ""),
+        ("  ", "en", "zh", "  "),
         ("\n", "en", "zh", "\n"),
+        (" ", "en", "de", " "),
         (" ", "zh", "ja", " "),
     ],
 )
@@ -94,10 +103,15 @@ def test_a_sentence_that_is_not_translatable_is_kept() -> None:
     ("text", "first"),
     [
         ("aaaa aaaa aaaa. bbb, bbb bbb", "aaaa aaaa aaaa. "),
+        ("aaaa aaaa aaaaa, bb bbb bbb", "aaaa aaaa aaaaa, "),
         ("aaaa aaaa aaaaa bbbbbbbbb", "aaaa aaaa aaaaa "),
+        ("« aaaa aaaa ! » bbbb bbb bbb", "« aaaa aaaa ! » "),
         ("«\u202faaaaaa aaaa\u202f!\u202f» bbb bbb", "«\u202faaaaaa aaaa\u202f!\u202f» "),
+        ("aaaaa aaaaa aaaa. »Bbb bb bbbb", "aaaaa aaaaa aaaa. "),
         ("aaaaaa aaaa aaaaaaa ? bbb", "aaaaaa aaaa "),
+        ("aaaaaa aaaaaaa « bbb bbb »", "aaaaaa aaaaaaa "),
         ("a" * 40, "a" * 20),
+        ("e\u0301" * 20, "e\u0301" * 10),
         ("a" + "e\u0301" * 20, "a" + "e\u0301" * 9),
     ],
 )
@@ -105,6 +119,21 @@ def test_an_over_long_sentence_is_cut_at_the_best_place(text: str, first: str) -
     parts = list(split_to_fit(text, 20, len))
     assert "".join(parts) == text
     assert parts[0] == first
+
+
+@pytest.mark.parametrize("unit", ["a", "你", " ", "。", "a ", "e\u0301", "\u0301", "a\u200d"])
+def test_counting_stays_linear_on_a_megabyte(unit: str) -> None:
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        return (len(text) + 3) // 4
+
+    text = unit * (1_000_000 // len(unit))
+    pieces = cut_text(text, "en", 126, count)
+    assert "".join(piece.text for piece in pieces) == text
+    assert counted <= 8 * len(text)
 
 
 UNITS = {
@@ -158,3 +187,19 @@ def test_the_work_is_linear_in_every_script(
     assert counted[1] <= 8 * len(text)
     assert searched[0] <= len(pieces) + len(text) / 500
     assert searched[1] <= 3 * len(text)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(st.sampled_from("az. "), st.integers(1, 700)), min_size=1, max_size=30))
+def test_the_work_is_linear_where_tokens_are_spread_unevenly(runs: list[tuple[str, int]]) -> None:
+    """Long stretches that are next to nothing before others of which a character is too much."""
+    counted = 0
+
+    def count(part: str) -> int:
+        nonlocal counted
+        counted += len(part)
+        return 2 + 9 * part.count("z")
+
+    text = "".join(letter * length for letter, length in runs)
+    cut_text(text, "en", 20, count)
+    assert counted <= 60 * len(text) + 100

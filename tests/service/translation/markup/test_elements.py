@@ -18,9 +18,13 @@ def pairs(source: str) -> list[tuple[str, str]]:
     ("source", "expected"),
     [
         ("<b>a</b>", [("<b>", "</b>")]),
+        ("<B>a</b >", [("<B>", "</b >")]),
         ("<b>a<br>c</b>", [("<b>", "</b>")]),
+        ("<b 1><b 2>a</b></b >", [("<b 1>", "</b >"), ("<b 2>", "</b>")]),
         ("<b><i>a</b></i>", [("<b>", "</b>")]),
+        ("<p>a<p>b</p>", [("<p>", "</p>")]),
         ("</b><b>", []),
+        ("<x/>a</x>", []),
     ],
 )
 def test_tags_are_paired_without_partial_overlap(
@@ -33,10 +37,15 @@ def test_tags_are_paired_without_partial_overlap(
     "text",
     [
         "a < b and c > d",
+        "List<String> x = new ArrayList<>();",
         "use vector<int> or map<a, b>",
+        "Enter <name> and <source> here",
         "The tag <b> makes text bold.",
+        "I <3 you",
         "x <y and z> w",
+        "AT&amp;T",
         "<b0>Hi</b0>",
+        "2 <br",
         "",
     ],
 )
@@ -48,9 +57,13 @@ def test_plain_text_is_not_taken_for_html(text: str) -> None:
     "text",
     [
         "<p>Hi</p>",
+        "Hi <b>you</b>",
         "one<br>two",
+        "one<BR/>two",
         "a < b <i>c</i>",
+        '<img src="a.png">',
         " <!DOCTYPE html>\n<title>a",
+        "<?xml version='1.0'?><a/>",
         '<a href="b">c</a>',
     ],
 )
@@ -62,10 +75,15 @@ def test_html_is_recognized(text: str) -> None:
     ("tag", "kept"),
     [
         ("<code>", True),
+        ("<PRE class=x>", True),
         ('<p translate="no">', True),
+        ("<p translate=no>", True),
         ("<p translate = 'no'>", True),
+        ('<p translate="yes">', False),
         ('<p class="a notranslate b">', True),
+        ("<p class=notranslate>", True),
         ('<p class="a" title="notranslate">', False),
+        ('<p class="notranslated">', False),
         ("<p>", False),
     ],
 )

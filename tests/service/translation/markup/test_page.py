@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.translation.markup.flow import MARK, Flow
+from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.placeholders import KeptStrings, find_kept
 from tests.service.translation.markup.test_scanner import HOSTILE, MARKUP
@@ -69,29 +70,69 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
     ("source", "expected"),
     [
         ("<p>One <b>two</b>.</p><p>Three.</p>", ["One two.", "Three."]),
+        ("one<br>two", ["one", "two"]),
         ("<ul><li>A b<li>C d</ul>", ["A b", "C d"]),
+        ("a\n   b", ["a b"]),
         ("Fish &amp; chips &lt;b&gt;", [f"Fish & chips {MARK}"]),
+        ("Use <code>a < b</code> here", [f"Use {MARK} here"]),
         ("Use <code></code> here", ["Use here"]),
+        ("x<script>var a = 'Hello';</script>y", ["x", "y"]),
         ("<style>p {}</style><pre>Keep\n  me</pre>Hi", ["Hi"]),
+        ('<p translate="no">Keep me</p><p>Hi</p>', ["Hi"]),
         ('<div class="notranslate"><p>Keep</p></div>Hi', ["Hi"]),
+        ('I <span translate="no">😀</span> you', ["I you"]),
         ('<img alt="A red car" src="a.png">', ["A red car"]),
+        ("<img ALT='Fish &amp; chips'>", ["Fish & chips"]),
         ("<input placeholder=Name>", ["Name"]),
+        ("<p title='1 2'>Hi</p>", ["Hi"]),
         ("<a>One</a>\n<a>Two</a>\n<a>Three</a> end", ["One", "Two", "Three end"]),
+        ("<a>One</a> | <a>Two</a> | <b><a>Three</a></b>", ["One | Two | Three"]),
         ("<a>One</a> | <a>Two</a> · <a>Three</a>", ["One |", "Two ·", "Three"]),
+        ("in <a>New</a> <a>York</a> <b>now</b>", ["in New York now"]),
         ("<a>A</a>, <a>B</a>, <a>C</a> and", ["A, B, C and"]),
+        ('<a class="x" aria-label="Go home">⌂</a>', ["Go home"]),
         ('<img data-alt="No" alt="">', []),
+        ("<a href=x>Home</a><a href=y>About</a>", ["Home", "About"]),
         ("<b>un</b><i>seen</i>", ["unseen"]),
+        ("Hi &unknown; you", [f"Hi {MARK} you"]),
         ("Hello &#0; you", [f"Hello {MARK} you"]),
+        ("<!-- Hello --><p>Hi</p>", ["Hi"]),
         ("<title>My page</title><h1>Big</h1>", ["My page", "Big"]),
+        ("<input type=submit value='Send it'><input value='Keep'>", ["Send it"]),
         ('<meta property="og:title" content="My page"><meta name=author content=Bob>', ["My page"]),
+        ("<button>Save</button><button>Open</button>", ["Save", "Open"]),
         ("<doc><item>One <g>two</g>.</item><item>Three.</item></doc>", ["One two.", "Three."]),
+        ("<x><y>One.</y><y>Two.</y></x>", ["One.", "Two."]),
         ("<svg><text>Hi</text></svg> there", [f"{MARK} there"]),
+        ("E = mc<sup>2</sup>, H<sub>2</sub>O", [f"E = {MARK}, {MARK}"]),
         ("a<sub>ij</sub>, <i>x</i><sup>n+1</sup> log<sub>2</sub>", [f"{MARK}, {MARK} {MARK}"]),
+        ("the 21<sup>st</sup> century", ["the 21st century"]),
         ("a word<sup>1</sup> and.<sup><a>[2]</a></sup> Then", ["a word and. Then"]),
+        ("it costs <b>€2.50</b> now", ["it costs €2.50 now"]),
     ],
 )
 def test_flows_are_what_a_reader_sees_as_running_text(source: str, expected: list[str]) -> None:
     assert [text.strip() for text in texts(source)] == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("{n, plural, one {# file} other {# files}} ", [f"{MARK} file", f"{MARK} files"]),
+        ("{a, select, x {{n, plural, other {They}}} other {It}}", ["They", "It"]),
+        ("{n, plural, one {a} other {b}} left", []),
+        ("{n, plural, one {a} other {b}", []),
+    ],
+)
+def test_the_branches_of_a_message_are_texts(message: str, expected: list[str]) -> None:
+    flow = text_flow(message)
+    assert spelled([flow]) == message
+    assert branches_of(flow) == expected
+
+
+def branches_of(flow: Flow) -> list[str]:
+    inner = [part for tag in flow.tags for part in tag.written if isinstance(part, Flow)]
+    return [text for part in inner for text in ([part.text] if part.text else branches_of(part))]
 
 
 def test_strings_to_keep_are_marked_across_entities() -> None:
@@ -113,7 +154,9 @@ def test_tags_within_a_kept_string_stay_where_they_are() -> None:
     assert not flow.tags
 
 
-@pytest.mark.parametrize("unit", [*HOSTILE.values(), "{a, plural, {", "</a><a>"])
+@pytest.mark.parametrize(
+    "unit", [*HOSTILE.values(), "a&amp;", "{a, plural, {", "`", "</a><a>", "<code>"]
+)
 def test_the_time_is_linear_on_hostile_pages(unit: str) -> None:
     def seconds(length: int) -> float:
         source = "<a" + unit * (length // len(unit))

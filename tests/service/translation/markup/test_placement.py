@@ -74,17 +74,29 @@ def placed(source: str, target: str, pairs: str) -> str:
     ("source", "target", "pairs", "expected"),
     [
         ("a <b>red</b> car", "ein rotes Auto", "0-0 1-1 2-2", "ein <b>rotes</b> Auto"),
+        ("<b>the</b> car", "das Auto", "0-0 1-1", "<b>das</b> Auto"),
         ("the key<p>, now", "der Schlüssel, nun", "0-0 1-1 2-2 3-3", "der Schlüssel<p>, nun"),
+        ("the 21<b>st</b> day", "der 21. Tag", "0-0 1-1 2-3", "der 21<b></b>. Tag"),
         ("a note<p> here", "hier eine Notiz", "0-1 1-2 2-0", "hier eine Notiz<p>"),
+        ("a <b>red car</b>.", "X Auto rot.", "0-0 1-2 2-1 3-3", "X <b>Auto rot</b>."),
         ("<a>one</a> <b>two</b>", "zwei eins", "0-1 1-0", "<b>zwei</b> <a>eins</a>"),
+        ("<a>one <b>two</b></a> x", "zwei eins x", "0-1 1-0 2-2", "<a><b>zwei</b> eins</a> x"),
         ("I <b>call up</b> him", "Ich rufe ihn an", "0-0 1-1 2-3 3-2", "Ich <b>rufe</b> ihn an"),
+        ("un<b>believ</b>able", "unglaublich", "0-0", "<b>unglaublich</b>"),
         ("a <b></b>c", "x y", "0-0 1-1", "x <b></b>y"),
+        ("a <p1>c", "y x", "0-1 1-0", "<p1>y x"),
         ("a c<p1>", "x y", "0-0 1-1", "x y<p1>"),
+        ("<b>a <p1>c</b> d", "x y z", "0-0 1-1 2-2", "<b>x <p1>y</b> z"),
         ("<p1><b>a c</b> d", "z y x", "0-2 1-1 2-0", "z <p1><b>y x</b>"),
+        ("a c</b> d", "x y z", "0-0 1-1 2-2", "x y</b> z"),
         ("a <b>c d", "x y z", "0-0 1-1 2-2", "x <b>y z"),
+        ("a</i></b> c", "x y", "0-0 1-1", "x</i></b> y"),
         ("a <b>of</b> c", "x y", "0-0 2-1", "<b>x</b> y"),
+        ("a <b>,</b> c", "x y", "0-0 2-1", "x<b></b> y"),
         ("a <b>,</b> c", "x, y", "0-0 2-2", "x<b>,</b> y"),
+        ("a c<b>!</b>", "x y!", "0-0 1-1 2-2", "x y<b>!</b>"),
         ("word <b>of</b> .", "wordlong .", "0-0 2-1", "<b>wordlong</b> ."),
+        ("a <b>c</b>", "", "", "<b></b>"),
         ("<b><i>a</i></b>", "x", "0-0", "<b><i>x</i></b>"),
     ],
 )
@@ -159,3 +171,11 @@ def ancestors(tags: str) -> dict[str, frozenset[str]]:
             found[name] = frozenset(stack)
             stack.append(name)
     return found
+
+
+def test_a_hundred_thousand_tags_around_one_word_are_placed() -> None:
+    depth = 20_000
+    tags = [SentenceTag(0, 2 * depth - 1 - k) for k in range(depth)]
+    tags += [SentenceTag(1, depth - 1 - k) for k in range(depth)]
+    places = place_tags(tags, "a", "x", [AlignmentLink(0, 1, 0, 1, 1.0)])
+    assert [place.tag for place in places] == list(range(2 * depth))

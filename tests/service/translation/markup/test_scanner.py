@@ -43,24 +43,40 @@ def test_the_joined_tokens_are_the_source(source: str) -> None:
     ("source", "expected"),
     [
         ("a<b>c</b>", ["TEXT a", "START <b>", "TEXT c", "END </b>"]),
+        ('<a title="1 > 0">x', ['START <a title="1 > 0">', "TEXT x"]),
         ("<a title='\"'>x", ["START <a title='\"'>", "TEXT x"]),
+        ("<p it's>x", ["START <p it's>", "TEXT x"]),
         ('<a href="open>x</a>', ['START <a href="open>', "TEXT x", "END </a>"]),
+        ("a < b", ["TEXT a ", "TEXT <", "TEXT  b"]),
         ("1<2", ["TEXT 1", "TEXT <", "TEXT 2"]),
+        ("<div <b>x", ["OTHER <div ", "START <b>", "TEXT x"]),
         ("<a href", ["OTHER <a href"]),
+        ("<https://a.b/c<", ["OTHER <https://a.b/c<"]),
         ("<b < dog", ["OTHER <b < dog"]),
+        ("<b < dog> x", ["START <b < dog>", "TEXT  x"]),
         ("<b <<<c>", ["OTHER <b <<", "START <c>"]),
+        ("<b <!", ["OTHER <b <!"]),
         ("<b <!c>x", ["OTHER <b ", "OTHER <!c>", "TEXT x"]),
+        ("<b </ c", ["OTHER <b </ c"]),
         ("<b <!--", ["OTHER <b ", "OTHER <!--"]),
+        ("<!-- <b> -->x", ["OTHER <!-- <b> -->", "TEXT x"]),
         ("<!-- a <!-- b --> c -->", ["OTHER <!-- a <!-- b -->", "TEXT  c -->"]),
+        ("<!-->x", ["OTHER <!-->", "TEXT x"]),
         ("<!-- open <b>", ["OTHER <!-- open <b>"]),
+        ("<![CDATA[<b>]]>x", ["OTHER <![CDATA[<b>]]>", "TEXT x"]),
         ("a]]>b", ["TEXT a]]>b"]),
+        ("<!DOCTYPE html>x", ["OTHER <!DOCTYPE html>", "TEXT x"]),
         (
             '<!DOCTYPE a [<!ENTITY b "c">]>x',
             ['OTHER <!DOCTYPE a [<!ENTITY b "c">]>', "TEXT x"],
         ),
+        ('<?xml version="1.0"?>x', ['OTHER <?xml version="1.0"?>', "TEXT x"]),
         ("</>x", ["OTHER </>", "TEXT x"]),
+        ("</ b>x", ["OTHER </ b>", "TEXT x"]),
         ("<script>a<b>c</SCRIPT >x", ["START <script>", "RAW a<b>c", "END </SCRIPT >", "TEXT x"]),
+        ("<script>a</scripts>", ["START <script>", "RAW a</scripts>"]),
         ("<script/>x", ["START <script/>", "TEXT x"]),
+        ("<B CLASS=x>", ["START <B CLASS=x>"]),
         ("\x00<b\x00>", ["TEXT \x00", "START <b\x00>"]),
     ],
 )
@@ -72,8 +88,11 @@ def test_tokens_end_where_the_html_standard_ends_them(source: str, expected: lis
     ("source", "is_empty"),
     [
         ("<br/>", True),
+        ("<br />", True),
         ("<br>", False),
+        ('<a href="b"/>', True),
         ("<a href=/b/>", False),
+        ("<a href='/b/'>", False),
         ("<a b=c />", True),
     ],
 )
@@ -85,19 +104,33 @@ def test_a_slash_within_a_value_does_not_make_a_tag_empty(source: str, is_empty:
 
 HOSTILE = {
     "less than": "<",
+    "spaced less than": " < ",
     "unclosed instructions after a sign": "<<?",
+    "open tags": "<a ",
     "open end tags": "</a ",
+    "unclosed double quotes": '<a b="',
     "unclosed single quotes": "<a b='",
+    "mixed quotes": "<a b=\"c'",
     "quotes": '"',
+    "attributes": " a=b",
     "equals": "=",
+    "slashes": "/",
     "comments": "<!--",
+    "comment dashes": "<!-- -",
     "section ends": "]]>",
+    "sections": "<![CDATA[",
     "closed sections": "<![CDATA[>",
+    "declarations": "<!a",
     "subsets": "<!a[>",
+    "instructions": "<?",
     "closed instructions": "<?a>",
+    "bogus ends": "</ ",
     "scripts": "<script>",
+    "empty scripts": "<script/>",
     "script ends": "</script",
+    "entities": "&amp",
     "zero": "\x00<a\x00",
+    "nested": "<b>",
     "white space": " \n",
 }
 
@@ -117,3 +150,8 @@ def test_the_time_is_linear_on_hostile_input(name: str) -> None:
         return max(min(took), 1e-4)
 
     assert seconds(160_000) / seconds(20_000) < 30
+
+
+def test_a_million_attributes_are_one_tag() -> None:
+    source = "<a" + " b=c" * 1_000_000 + ">x"
+    assert [token.kind for token in scan(source)] == [Kind.START, Kind.TEXT]

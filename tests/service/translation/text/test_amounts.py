@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from decimal import Decimal
 
 import pytest
@@ -27,14 +28,23 @@ def spelled(text: str, source: str, target: str) -> list[tuple[str, str]]:
     ("source", "target", "text", "expected"),
     [
         ("en", "de", "7 of 1,234.5, 1,000,000 or 2.5", ["7", "1.234,5", "1.000.000", "2,5"]),
+        ("de", "en", "4,3 und 1.234,56 von 12.000", ["4.3", "1,234.56", "12,000"]),
         ("en", "de", "45 million, 2.5 billion", ["45 Millionen", "2,5 Milliarden"]),
+        ("en", "de", "1 million", ["1 Million"]),
         ("de", "en", "10 Milliarden, 1 Mio. Euro", ["10 billion", "1 million"]),
+        ("en", "zh", "45 million, 1.2 billion, 3 thousand", ["4500万", "12亿", "3000"]),
         ("zh", "en", "2000万盆，1.2亿，3千人，5百", ["20 million", "120 million", "3000", "500"]),
+        ("zh", "en", "12345万", ["123.45 million"]),
         ("zh", "en", "123456万", ["1,234,560,000"]),
+        ("fr", "en", "3 milliards, 1,5 million", ["3 billion", "1.5 million"]),
         ("fr", "en", "12\u202f000", ["12,000"]),
+        ("en", "fr", "12,000", ["12\u202f000"]),
         ("de", "en", "am 24.12.2024 um 9:30 Uhr", ["24.12.2024", "9:30"]),
+        ("en", "zh", "21:25, 3-4, 007, 1/2", ["21:25", "3-4", "007", "1/2"]),
         ("zh", "en", "2015年9月3日，9个月", ["2015", "3", "9"]),
+        ("en", "de", "A2, S-500x, 25th, 5km, x_3, 3D", []),
         ("en", "ja", "5 of 1,000", ["5"]),
+        ("en", "zh", "5 apples, $20, 50%.", ["5", "20", "50"]),
     ],
 )  # fmt: skip
 def test_numbers_are_written_as_the_target_language_does(
@@ -66,3 +76,17 @@ def test_amounts_stand_in_order_and_have_digits(text: str, source: str, target: 
         assert text[start].isdecimal()
         assert text[start:end].strip() == text[start:end]
         assert any(char.isdecimal() for char in after)
+
+
+@pytest.mark.parametrize("unit", ["1", "1.", "1 ", "1 a", "1万", "1,000,", "1 aaaaaaaaaa ", "1-"])
+def test_the_time_is_linear(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit))
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            list(find_amounts(text, "en", "de"))
+            took.append(time.process_time() - began)
+        return max(min(took), 1e-3)
+
+    assert seconds(64_000) / seconds(8_000) < 30

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.translation.alignment import AlignmentLink
 from service.translation.markup.flow import MARK
 from service.translation.text.amounts import Amount, find_amounts
 from service.translation.text.carriers import carry, most_carriers
@@ -36,6 +37,12 @@ def test_reserved_pieces_carry_where_the_model_has_them() -> None:
     assert restored is not None
     assert restored.text == f"Öffne {MARK} oder {MARK}."
     assert list(restored.order) == [1, 0]
+
+
+def test_more_strings_than_reserved_pieces_are_not_carried() -> None:
+    assert carry(f"{MARK} a {MARK} b {MARK}", "en", 2) is None
+    assert carry(f" {MARK}" * 7, "en", 0) is None
+    assert carry("no mark", "en", 2) is None
 
 
 def test_a_number_of_the_sentence_is_no_carrier() -> None:
@@ -97,12 +104,32 @@ def test_a_mark_that_touches_a_word_is_parted_from_it_for_the_network() -> None:
     assert restored.text == f"Lies {MARK}unsere Regeln{MARK} von {MARK} sich."
 
 
+def test_links_are_of_the_text_with_marks() -> None:
+    carried = carry(f"Open {MARK} now.", "en", 0)
+    assert carried is not None
+    links = [
+        AlignmentLink(0, 4, 0, 5, 0.9),
+        AlignmentLink(5, 10, 6, 11, 0.5),
+        AlignmentLink(11, 14, 12, 17, 0.8),
+    ]
+    restored = carried.restore("Öffne 40713 jetzt.", links, "en", "de")
+    assert restored is not None
+    assert sorted(restored.links) == [
+        AlignmentLink(0, 4, 0, 5, 0.9),
+        AlignmentLink(5, 6, 6, 7, 1.0),
+        AlignmentLink(7, 10, 8, 13, 0.8),
+    ]
+
+
 @pytest.mark.parametrize(
     ("source", "language", "target", "expected"),
     [
         (f"这本书{MARK}20。", "zh", "This book is ⟦0⟧ 20.", f"This book is {MARK}20."),
+        (f"气温25{MARK}。", "zh", "It is 25 ⟦0⟧ now.", f"It is 25{MARK} now."),
         (f"It is {MARK}5", "en", "Es kostet ⟦0⟧ 5", f"Es kostet {MARK}5"),
+        (f"It is {MARK}5", "en", "Es kostet ⟦0⟧5", f"Es kostet {MARK}5"),
         (f"It is {MARK} 5", "en", "Es kostet ⟦0⟧ 5", f"Es kostet {MARK} 5"),
+        (f"It is {MARK}5", "en", "Es kostet ⟦0⟧ 7", f"Es kostet {MARK} 7"),
         (f"我有{MARK}本书", "zh", "I have⟦0⟧books", f"I have {MARK} books"),
     ],
 )
@@ -151,3 +178,14 @@ def test_a_translation_is_completed_with_what_it_lost() -> None:
     completed = carried.completed("⟦1⟧ oder ⟦1⟧.")
     assert completed == "⟦1⟧ oder . ⟦0⟧"
     assert carried.restore(completed, [], "en", "de") is not None
+
+
+def test_an_amount_with_its_sign_is_one_slot() -> None:
+    text = f"Es kostet 5 {MARK} oder {MARK}."
+    carried = carry(text, "de", 16, [Amount(10, 13, f"5 {MARK}")])
+    assert carried is not None
+    assert carried.text == "Es kostet ⟦0⟧ oder ⟦1⟧."
+    restored = carried.restore("It costs ⟦1⟧ or ⟦0⟧.", [], "de", "en")
+    assert restored is not None
+    assert restored.text == f"It costs {MARK} or 5 {MARK}."
+    assert list(restored.order) == [1, 0]

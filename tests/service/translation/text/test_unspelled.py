@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,13 @@ def found(text: str, tokenizer: Tokenizer, language: str = "en") -> list[str]:
     ("text", "expected"),
     [
         ("It costs €5, or £4.", ["€", "£"]),
+        ("25 °C ± 2, 3 × 4 ≤ 12", ["°", "±", "×", "≤"]),
         ("File → Save ♪ § 5", ["→", "♪", "§"]),
+        ("½ of ① is 5²", ["½", "①", "²"]),
         ("a | b < c", ["|", "<"]),
+        ("Dvořák’s friend Søren lives in Łódź.", ["Dvořák", "Søren", "Łódź"]),
         ("Dvor\u030ca\u0301k is here", ["Dvor\u030ca\u0301k"]),
+        ("8 km² of CO₂", ["km²", "CO₂"]),
         ("The word привет means hello.", ["привет"]),
     ],
 )
@@ -52,13 +57,23 @@ def test_signs_and_words_that_the_vocabulary_lacks_are_found(
 @pytest.mark.parametrize(
     "text",
     [
-        *("", " ", "Hello, world!", "“Yes” – he said…", "Grüße aus München", "5 % of $20 & more"),
+        *("", " ", "Hello, world!", "“Yes” – he said…", "Grüße aus München", "5 % of 20 & more"),
         *("1 + 1 = 2", "C# or f(x) * [2]", "«Oui» ‹non›", "me@home", "`code` ´ ¨"),
         *("I ❤️ you 👩‍👩‍👧 🇩🇪 1️⃣ 👍🏽", "Привет, как дела?", "Он любит Python."),
     ],
 )
 def test_ordinary_text_emoji_and_other_languages_have_none(text: str) -> None:
     assert found(text, EN_DE) == []
+
+
+def test_a_line_of_another_language_leaves_the_others_alone() -> None:
+    assert found("Привет, как дела?\nSay привет now!\nПока", EN_DE) == ["привет"]
+
+
+def test_chinese_characters_of_a_chinese_text_are_left_to_the_model() -> None:
+    assert ZH_EN.count_unspelled("喆") == 1
+    assert found("陶喆是歌手。", ZH_EN, "zh") == []
+    assert found("他叫Dvořák。", ZH_EN, "zh") == ["Dvořák"]
 
 
 def test_chinese_words_in_a_text_with_spaces_are_found() -> None:
@@ -72,6 +87,11 @@ def test_signs_that_the_vocabulary_has_are_carried_only_by_reserved_placeholders
     assert found("A → B for £5, or ₿5", WITHOUT_RESERVED) == ["₿"]
 
 
+def test_a_dollar_sign_is_kept() -> None:
+    assert found("这本书$20。", ZH_EN, "zh") == ["$"]
+    assert found("It is $20.", ZH_EN, "en") == ["$"]
+
+
 @settings(deadline=None)
 @given(TEXTS)
 def test_what_is_found_is_visible_and_in_order(text: str) -> None:
@@ -81,3 +101,19 @@ def test_what_is_found_is_visible_and_in_order(text: str) -> None:
         for start, end in spans:
             assert text[start:end].split() == [text[start:end]]
             assert not text[start:end].isdecimal()
+
+
+@pytest.mark.parametrize(
+    "unit", ["€ ", "ñ", "ñ ", "a\u0301", "д\nñ ab\n", "❤️", "1\ufe0f", "€\u0301"]
+)
+def test_the_time_is_linear(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit))
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            found(text, EN_DE)
+            took.append(time.process_time() - began)
+        return max(min(took), 1e-3)
+
+    assert seconds(64_000) / seconds(8_000) < 30

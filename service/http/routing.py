@@ -1,0 +1,50 @@
+"""How routes are described and served."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from service.http.bodies import JSON
+from service.http.openapi import ANYWHERE, describe_errors
+
+READ = ("GET", "HEAD")
+
+
+class OwnRoute(APIRoute):
+    """A route that FastAPI describes but does not serve. Its endpoint takes the request and the
+    path's parameters, and returns a response, or what becomes one in JSON."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in (self.methods or ()):
+            raise HTTPException(405)
+        answer = await self.endpoint(Request(scope, receive, send), **scope["path_params"])
+        if not isinstance(answer, Response):
+            answer = self._response(answer)
+        await answer(scope, receive, send)
+
+    def _response(self, content: object) -> Response:
+        status = self.status_code or 200
+        if content is None:
+            return Response(status_code=status)
+        return Response(to_json(content), status, media_type=JSON)
+
+
+def described_router(tag: str, *statuses: int, is_described: bool = True) -> APIRouter:
+    """A router whose routes stand in the OpenAPI document, with the errors of these statuses and
+    those of any route."""
+    return APIRouter(
+        route_class=OwnRoute,
+        tags=[tag],
+        responses=describe_errors(*ANYWHERE, *statuses),
+        include_in_schema=is_described,
+    )
+
+
+def foreign_router() -> APIRouter:
+    """A router of another API, which stands outside the OpenAPI document."""
+    return APIRouter(route_class=OwnRoute, include_in_schema=False)

@@ -1,0 +1,92 @@
+"""Put the terms of a glossary into a translation, in place of the words that the alignment links
+to them.
+
+A search that must write the terms was measured against this on dev: its translations had fewer of
+them (0.93 of 346, here 0.97) and a lower BLEU, and at times it repeated itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import regex
+
+from service.translation.alignment import AlignmentLink
+from service.translation.glossary import GlossaryEntry, GlossaryMatcher, Match
+from service.translation.markup.flow import MARK
+from service.translation.markup.placement import Placement
+from service.translation.placeholders import Span
+from service.translation.text.carriers import MarkedText, Replaced, Replacement, moved_links
+
+_WORDS = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
+_ROOM = regex.compile(rf"[^{MARK}]+")
+_LETTER = regex.compile(r"\p{L}")
+
+
+def place_terms(
+    source: str, terms: Sequence[Match], version: MarkedText, language: str, begin: int = 0
+) -> MarkedText:
+    """The translation in this language with the terms of a sentence. What it has before `begin`
+    stays, and so does a term's inflected form."""
+    if not terms:
+        return version
+    spans = _linked(source, terms, version, begin)
+    missing = _missing(terms, spans, version.text, language)
+    placed = sorted((spans[match], match) for match in missing if match in spans)
+    replacements = [Replacement(*span, _cased(match, version.text, span)) for span, match in placed]
+    replaced = Replaced(version.text, replacements)
+    links = list(moved_links(version.links, Replaced(source, []), replaced))
+    for (_, match), (start, _, new) in zip(placed, replacements, strict=True):
+        at = replaced.offset(start)
+        links.append(AlignmentLink(match.start, match.end, at, at + len(new), 1.0))
+    return version._replace(text=replaced.text, links=links)
+
+
+def spelled(match: Match) -> str:
+    """The term's translation, in one line."""
+    return " ".join(match.entry.target.split())
+
+
+def lacks(terms: Sequence[Match], text: str, language: str) -> list[GlossaryEntry]:
+    """The entries of the terms whose translations the text has less often, as words."""
+    return [match.entry for match in _missing(terms, {}, text, language)]
+
+
+def _linked(
+    source: str, terms: Sequence[Match], version: MarkedText, begin: int
+) -> dict[Match, Span]:
+    """Where the translation has the words that the terms are linked to, without kept strings."""
+    placement = Placement(source, version.text, version.links)
+    sources = {Span(match.start, match.end): match for match in terms}
+    rooms = [Span(*room.span()) for room in _ROOM.finditer(version.text, begin)]
+    found = {}
+    for part, span in placement.spans(sources, rooms).items():
+        if words := _WORDS.search(version.text, *span):
+            found[sources[part]] = Span(*words.span())
+    return found
+
+
+def _missing(
+    terms: Sequence[Match], spans: dict[Match, Span], text: str, language: str
+) -> Iterator[Match]:
+    """The terms that have no translation of their own in the text: at their linked words, or
+    anywhere else."""
+    for entry in dict.fromkeys(match.entry for match in terms):
+        wanted = GlossaryEntry(entry.target, entry.target, entry.case_sensitive)
+        has = [Span(one.start, one.end) for one in GlossaryMatcher([wanted], language).find(text)]
+        own = [match for match in terms if match.entry == entry]
+        there = [match for match in own if _touches(spans.get(match), has)]
+        others = [match for match in own if match not in there]
+        yield from others[max(0, len(has) - len(there)) :]
+
+
+def _touches(span: Span | None, others: Sequence[Span]) -> bool:
+    return span is not None and any(a < span.end and span.start < b for a, b in others)
+
+
+def _cased(match: Match, text: str, span: Span) -> str:
+    """The term's translation, which a sentence may begin with."""
+    target = spelled(match)
+    if match.entry.case_sensitive or _LETTER.search(text, 0, span.start):
+        return target
+    return target[0].upper() + target[1:]

@@ -1,0 +1,110 @@
+"""A recorded step on tensors that lie on another device than the CPU and have no numbers.
+
+Such a step shows what a recording would not survive: an operation that needs a number, or a tensor
+that is still on the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from model.backends.pytorch.eager import EagerNetwork
+from model.backends.pytorch.rows import RowTable
+from model.backends.pytorch.search import Search
+from model.backends.pytorch.step import Step
+from model.decoding.decoder import Capacity, StepShape
+from model.decoding.search_rules import SearchSizes, SearchTokens
+from model.decoding.slot_options import Features
+from model.network.config import ModelConfig
+from model.network.transformer import Transformer
+
+_setup_privateuseone_for_python_backend("nogpu")
+DEVICE = torch.device("nogpu", 0)
+PLAIN = Features(False, False, False, False, 0, 0)
+KINDS: dict[str, tuple[int, Features]] = {
+    "greedy": (1, PLAIN),
+    "beam": (4, PLAIN),
+    "sampling": (1, PLAIN._replace(has_sampling=True)),
+    "prefix": (4, PLAIN._replace(has_prefix=True)),
+    "repetition": (4, PLAIN._replace(has_guards=True)),
+    "ngrams": (4, PLAIN._replace(has_guards=True, max_ngram_size=3)),
+    "streams": (4, PLAIN._replace(has_streams=True)),
+    "mixed": (4, Features(True, True, True, True, 3, 0)),
+}
+SHAPES = {
+    "bundled": ModelConfig(8000, 8000, 256, 4, 1024, 5, 2, norm="pre", max_positions=256),
+    "opus": ModelConfig(
+        58101, 58101, 512, 8, 2048, 6, 6, norm="post", activation="silu", max_positions=512
+    ),
+    "nllb600": ModelConfig(256206, 256206, 1024, 16, 4096, 12, 12, norm="pre", max_positions=1024),
+    "wmt12-1": ModelConfig(32000, 32000, 512, 8, 2048, 12, 1, max_positions=64),
+}
+
+
+class Operations(TorchDispatchMode):
+    """Notes operations on the CPU."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_cpu: list[str] = []
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        out = function(*args, **(kwargs or {}))
+        name = function.overloadpacket.__name__
+        for value in tree_flatten((args, kwargs, out))[0]:
+            if isinstance(value, torch.Tensor) and value.device.type == "cpu":
+                self.on_cpu.append(name)
+        return out
+
+
+def operations_of(config: ModelConfig, kind: str, is_recorded: bool = True) -> Operations:
+    """The operations of a step of eight slots."""
+    width, features = KINDS[kind]
+    slots, rows = 8, 8 * width
+    capacity = Capacity(64, 256, 128, min(256, config.max_positions))
+    with torch.inference_mode(), FakeTensorMode():
+        model = moved(Transformer(config))
+        network = EagerNetwork(model, [0, 1, 2], capacity, is_recorded)
+        sizes = SearchSizes(64, 16, capacity.max_target_tokens)
+        search = Search(sizes, SearchTokens(3, 0), DEVICE)
+        numbers = torch.zeros(slots, width, dtype=torch.int64, device=DEVICE)
+        places = torch.arange(rows, device=DEVICE)
+        drawn = places[: slots if features.has_sampling else 0]
+        table = RowTable(numbers, places, places, places[:slots], places, drawn)
+        with Operations() as operations:
+            Step(network, search).run(table, StepShape(32, 32), features)
+    return operations
+
+
+def moved(model: Transformer) -> Transformer:
+    """In float16 on the device; `Module.to` does not take such a device."""
+    for module in model.modules():
+        for tensors in (module._parameters, module._buffers):
+            for name, tensor in tensors.items():
+                if tensor is not None:
+                    empty = torch.empty(tensor.shape, device=DEVICE, dtype=torch.float16)
+                    is_weight = tensors is module._parameters
+                    tensors[name] = torch.nn.Parameter(empty, False) if is_weight else empty
+    model.share_output()
+    return model
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"), [*(("bundled", kind) for kind in KINDS), *((s, "mixed") for s in SHAPES)]
+)
+def test_no_step_needs_a_number_or_the_cpu(shape: str, kind: str) -> None:
+    assert operations_of(SHAPES[shape], kind).on_cpu == []
+
+
+def test_a_step_that_is_not_recorded_may_need_numbers() -> None:
+    with pytest.raises(DynamicOutputShapeException):
+        operations_of(SHAPES["bundled"], "beam", is_recorded=False)
