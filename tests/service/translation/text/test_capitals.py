@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-<<<<<<< f3209d4
-from service.translation.text.capitals import is_in_capitals
-=======
 from service.translation.text.capitals import (
     in_sentence_case,
     in_small_letters,
@@ -14,15 +13,17 @@ from service.translation.text.capitals import (
     is_title,
     like,
 )
->>>>>>> main
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "DO NOT OPEN THE DOOR!",
+        "STOP NOW",
         "DIE KATZE SITZT AUF DER MAUER.",
+        "I CAN'T HEAR YOU",
         "ÉTÉ À PARIS",
+        "WARNING: 40713 ITEMS",
         "DIE STRAßE IST LANG",
     ],
 )
@@ -34,15 +35,21 @@ def test_a_sentence_in_capitals_is_recognized(text: str) -> None:
     "text",
     [
         "NASA",
+        "IBM AG",
+        "USA, UK, EU",
         "The NASA engineers",
+        "Hello World",
+        "STOP",
         "你好世界",
+        "我用 IBM 的 API 编程",
+        "A B C",
         "1234 5678",
+        "",
+        "привет МИР",
     ],
 )
 def test_acronyms_and_ordinary_text_are_not(text: str) -> None:
     assert not is_in_capitals(text)
-<<<<<<< f3209d4
-=======
 
 
 @pytest.mark.parametrize(
@@ -82,4 +89,3 @@ def test_a_title_gets_the_capitals_of_its_source(text: str, other: str) -> None:
     assert found.casefold() == text.casefold()
     assert like("brot", "Bread") == "Brot"
     assert like("warnung", "WARNING") == "WARNUNG"
->>>>>>> main
