@@ -125,29 +125,6 @@ def test_the_bundled_models_translate_from_any_directory_where_the_wheel_is_inst
     assert str(ROOT) not in where.stderr
 
 
-@pytest.mark.parametrize(
-    ("target", "extras"),
-    [
-        ("serve", set()),
-        ("train", {"train"}),
-        ("test", {"test"}),
-        ("lint", {"lint"}),
-        ("browser-test", {"browser"}),
-    ],
-)
-def test_each_make_target_installs_what_it_needs_and_no_more(
-    target: str, extras: set[str], tmp_path: Path
-) -> None:
-    for name in ("Makefile", "pyproject.toml", "setup.py"):
-        shutil.copyfile(ROOT / name, tmp_path / name)
-    told = subprocess.run(
-        ["make", "-n", target], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
-    installed = [line for line in told.splitlines() if "pip install" in line]
-    assert installed[0].endswith("pip install -e .")
-    assert {line.partition("[")[2].partition("]")[0] for line in installed[1:]} == extras
-
-
 def test_a_bundled_model_is_found_by_its_name_unless_something_here_is_called_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,7 +23,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from benchmarks.server import BIN, URL, running_server
+from benchmarks.server import URL, running_server
 from tests.deploy.cluster import Cluster, free_port, running_cluster, wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -201,14 +200,3 @@ def test_the_committed_configuration_serves_both_bundled_models(cluster: Cluster
     cluster.apply(yaml.safe_load(path.read_text(encoding="utf-8"))["applications"][0])
     cluster.wait_until_settled(2)
     assert asking(cluster, {**SHORT, "target": "de"})() == 200
-
-
-@pytest.mark.parametrize(
-    ("argument", "told"), [("replicas=0", "replicas"), ("port=80", "http_options"), ("x=1", "x")]
-)
-def test_a_wrong_argument_is_one_line_and_code_2(argument: str, told: str) -> None:
-    command = [str(BIN / "serve"), "run", "service.ray_serve.app:app", argument]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert told in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr

@@ -56,26 +56,6 @@ def test_every_query_names_what_exists(where: str, expression: str) -> None:
     assert named <= existing()
 
 
-def test_every_alert_says_how_bad_it_is_and_what_is_wrong() -> None:
-    for rule in rules("alerts.yml"):
-        assert rule["labels"]["severity"] in ("warning", "critical")
-        assert rule["annotations"]["summary"]
-
-
-def test_no_panel_lies_on_another() -> None:
-    taken: set[tuple[int, int]] = set()
-    for panel in DASHBOARD["panels"]:
-        at = panel["gridPos"]
-        own = {
-            (x, y)
-            for x in range(at["x"], at["x"] + at["w"])
-            for y in range(at["y"], at["y"] + at["h"])
-        }
-        assert not taken & own, panel["title"]
-        assert max(x for x, _ in own) < 24
-        taken |= own
-
-
 @pytest.mark.parametrize(("where", "expression"), list(queries()))
 def test_a_query_about_translating_covers_every_api_and_nothing_else(
     where: str, expression: str

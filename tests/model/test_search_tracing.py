@@ -10,12 +10,10 @@ from model.backends.native import is_available
 from model.backends.selection import prepare
 from model.checkpoint import open_checkpoint
 from model.decoding.decoder import Precision
-from model.decoding.options import DecodingOptions
-from model.decoding.search_trace import Fate, SearchTrace
 from model.decoding.sentence import SourceSentence
 from model.inspection import TracedModel, trace_search
 from model.runner import Runner
-from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model
+from tests.model.network.reference import run_to_end
 
 BUNDLED = Path("checkpoints/en-de")
 TEXTS = [
@@ -55,27 +53,3 @@ def test_the_best_hypothesis_is_the_engines_for_every_sentence(precision: Precis
     traces = [trace_search(traced, sentence, 128) for sentence in sentences]
     assert [list(trace.best) for trace in traces] == [best.ids for best in found]
     assert [trace.score for trace in traces] == pytest.approx([b.score for b in found], abs=1e-3)
-
-
-def tiny_trace(options: DecodingOptions, prefix: tuple[int, ...] = ()) -> SearchTrace:
-    traced = TracedModel(tiny_model(seed=3), CONTROL_IDS, {}, {}, "float32", "eager")
-    return trace_search(traced, SourceSentence([5, 7, 9, EOS], options, prefix=prefix), 20)
-
-
-@pytest.mark.parametrize("beam_size", [1, 2, 5])
-def test_each_candidate_extends_a_hypothesis_that_was_kept(beam_size: int) -> None:
-    trace = tiny_trace(DecodingOptions(beam_size=beam_size, max_length=12))
-    totals = {0: 0.0}
-    for step in trace.steps:
-        assert len(step.likeliest) == len(totals)
-        assert len(step.candidates) <= 2 * beam_size
-        for candidate in step.candidates:
-            expected = totals[candidate.parent] + candidate.log_prob
-            assert candidate.total == pytest.approx(expected, abs=1e-4)
-            assert (candidate.place is not None) == (candidate.fate is Fate.KEPT)
-        assert [c.total for c in step.candidates] == sorted(
-            (c.total for c in step.candidates), reverse=True
-        )
-        totals = {c.place: c.total for c in step.candidates if c.place is not None}
-        assert sorted(totals) == list(range(len(totals)))
-        assert len(totals) <= beam_size

@@ -54,10 +54,6 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_one(
     assert "sesame" not in str(refused.value)
 
 
-def test_every_setting_says_what_it_is() -> None:
-    assert all(field.description for field in Settings.model_fields.values())
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.network.config import ModelConfig
-from service.sizing import Demand, DoesNotFit, Sizes, choose_sizes, prefill_tokens, usual_sizes
+from service.sizing import Demand, DoesNotFit, Sizes, choose_sizes, usual_sizes
 
 AUTO = Sizes(0, 0)
 
@@ -77,11 +76,3 @@ def test_what_is_chosen_always_fits_and_what_is_asked_for_is_had(
         assert all(given in (0, got) for given, got in zip(wanted, sizes, strict=True))
         assert sizes.max_slots >= 1
     assert all(used[device] <= room[device] for device in room)
-
-
-def test_larger_encoders_encode_fewer_tokens_between_two_steps() -> None:
-    bundled = ModelConfig(8000, 8000, 256, 4, 1024, 9, 2)
-    nllb = ModelConfig(256206, 256206, 1024, 16, 4096, 12, 12)
-    huge = ModelConfig(256206, 256206, 2048, 16, 8192, 24, 24)
-    assert [prefill_tokens(True, config) for config in (bundled, nllb, huge)] == [8192, 2048, 1024]
-    assert prefill_tokens(False, bundled) == 1024

@@ -9,8 +9,6 @@ import torch
 
 from model.backends import devices
 from model.backends.devices import resolve_devices
-from model.backends.pytorch.devices import has_bfloat16
-from model.backends.selection import resolve_precision
 
 
 def install_cards(
@@ -59,11 +57,3 @@ def test_what_cannot_be_had_is_refused(
     install_cards(monkeypatch, (9, 0), (8, 0))
     with pytest.raises(ValueError, match=message):
         resolve_devices(name)
-
-
-def test_bfloat16_is_for_cards_that_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    install_cards(monkeypatch, (7, 5), (8, 0))
-    assert (has_bfloat16("cuda:0"), has_bfloat16("cuda:1")) == (False, True)
-    assert resolve_precision("bfloat16", "cuda:1") == "bfloat16"
-    with pytest.raises(ValueError, match="bfloat16 needs a newer GPU than cuda:0"):
-        resolve_precision("bfloat16", "cuda:0")

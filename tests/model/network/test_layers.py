@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
 from model.network import parameters
-from model.network.config import ModelConfig, Sinusoids
+from model.network.config import ModelConfig
 from model.network.layers import KV, Attention, Embedding, alibi_bias
 from model.network.parameters import alibi_slopes, weight_shapes
 from model.network.transformer import Transformer
@@ -41,13 +41,6 @@ def test_sinusoids_follow_section_3_5(d_model: int) -> None:
 
 
 @pytest.mark.parametrize("d_model", [4, 6, 16])
-def test_sinusoids_in_halves_are_the_same_in_another_order(d_model: int) -> None:
-    interleaved, halves = sinusoids(50, d_model), sinusoids(50, d_model, "halves")
-    torch.testing.assert_close(halves[:, : d_model // 2], interleaved[:, 0::2])
-    torch.testing.assert_close(halves[:, d_model // 2 :], interleaved[:, 1::2])
-
-
-@pytest.mark.parametrize("d_model", [4, 6, 16])
 def test_tensor2tensors_sinusoids_reach_the_wavelength_of_10000(d_model: int) -> None:
     table, half = sinusoids(50, d_model, "tensor2tensor"), d_model // 2
     for position in (0, 1, 49):
@@ -55,11 +48,6 @@ def test_tensor2tensors_sinusoids_reach_the_wavelength_of_10000(d_model: int) ->
             angle = position / 10_000 ** (i / (half - 1))
             assert table[position, i].item() == pytest.approx(math.sin(angle), abs=1e-6)
             assert table[position, half + i].item() == pytest.approx(math.cos(angle), abs=1e-6)
-
-
-def test_positions_may_begin_later() -> None:
-    for form in get_args(Sinusoids):
-        assert torch.equal(sinusoids(8, 6, form, first=2), sinusoids(10, 6, form)[2:])
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 3, 4, 6, 12, 16, 20])

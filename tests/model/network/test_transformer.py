@@ -122,24 +122,3 @@ def test_later_target_tokens_do_not_change_earlier_logits(
     before, after = model(src, tgt), model(src, changed)
     torch.testing.assert_close(after[:, :5], before[:, :5])
     assert not torch.allclose(after[:, 5], before[:, 5])
-
-
-def test_dropout_acts_in_training_only(tiny_config: ModelConfig) -> None:
-    model = build(tiny_config, dropout=0.5)
-    src, tgt = random_ids(2, 6), random_ids(2, 5, seed=2)
-    assert torch.equal(model(src, tgt), model(src, tgt))
-    model.train()
-    assert not torch.allclose(model(src, tgt), model(src, tgt))
-
-
-@pytest.mark.parametrize(("scheme", "bound"), [("xavier", 6 / 48), ("kaiming", 6 / 16)])
-def test_initial_weights_have_the_schemes_bounds(
-    tiny_config: ModelConfig, scheme: Any, bound: float
-) -> None:
-    """Uniform up to sqrt(6 / (in + out)) (Glorot), sqrt(6 / in) before the activation (He)."""
-    model = Transformer(tiny_config)
-    initialise(model, scheme)
-    expand = model.get_parameter("encoder.0.feed_forward.expand.weight")
-    assert 0.9 * bound**0.5 < expand.abs().max().item() <= bound**0.5
-    assert model.get_parameter("encoder.0.feed_forward.expand.bias").abs().max().item() == 0.0
-    assert model.tgt_embedding.tokens.weight.std().item() == pytest.approx(16**-0.5, rel=0.05)

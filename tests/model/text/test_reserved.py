@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from model.text.reserved import reserved_pieces
 from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_config import TokenizerConfig, TokenizerError
+from model.text.tokenizer_config import TokenizerConfig
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
 from model.training.setup import train_tokenizer
 
@@ -60,24 +60,3 @@ def test_text_and_spaces_around_reserved_pieces_come_back_as_they_were(
     assert reserving.decode(ids) == text
     stream = reserving.stream()
     assert "".join(stream.push(token) for token in ids) + stream.flush() == text
-
-
-def test_each_is_copied_from_the_same_piece(
-    reserving: Tokenizer, tiny_tokenizer: Tokenizer
-) -> None:
-    copied = reserving.copied_ids()
-    assert set(reserving.pieces(list(copied))) == set(PIECES)
-    assert list(copied.values()) == list(copied)
-    assert tiny_tokenizer.copied_ids() == {}
-
-
-def test_a_vocabulary_without_them_cannot_be_said_to_have_them(reserving_file: Path) -> None:
-    config = TokenizerConfig(reserving_file.name, reserving_file.name, reserved=17)
-    with pytest.raises(TokenizerError, match=r"reserved is 17, but the vocabulary has no '⟦16⟧'"):
-        Tokenizer(reserving_file, reserving_file, config)
-
-
-@pytest.mark.parametrize("wrong", [-1, 257, True])
-def test_any_other_number_is_refused(wrong: object) -> None:
-    with pytest.raises(TokenizerError, match="reserved must be a number from 0 to 256, got"):
-        TokenizerConfig.from_dict({"source": "a", "target": "a", "reserved": wrong})

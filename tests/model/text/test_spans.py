@@ -134,13 +134,3 @@ def test_any_target_ids_stand_within_their_text(
         assert len(spans) == len(known)
         assert all(0 <= start <= end <= len(decoded) for start, end in spans)
         assert all(not decoded[start:end][:1].isspace() for start, end in spans)
-
-
-def test_bytes_of_a_character_all_have_its_span() -> None:
-    bundled = Path("checkpoints/zh-en/sentencepiece.model")
-    tokenizer = Tokenizer(bundled, bundled)
-    text = "在𠮷野"
-    spans = tokenizer.source_spans(text, "en")
-    assert spans == [NOWHERE, (0, 1), *[(1, 2)] * 4, (2, 3), NOWHERE]
-    (ids,) = tokenizer.encode_target_batch([text])
-    assert tokenizer.target_spans(ids) == [(0, 1), *[(1, 2)] * 4, (2, 3)]

@@ -69,13 +69,6 @@ def test_the_tag_comes_first_and_eos_last(tiny_tokenizer: Tokenizer, language: s
     assert tiny_tokenizer.pieces([ids[0]]) == [language_tag(language)]
 
 
-def test_the_control_ids_are_pad_unknown_bos_and_the_tags(tiny_tokenizer: Tokenizer) -> None:
-    pieces = tiny_tokenizer.pieces(tiny_tokenizer.control_ids())
-    assert pieces == ["<pad>", "<unk>", "<s>", "<2zh>", "<2en>"]
-    assert [tiny_tokenizer.text_of(token) for token in tiny_tokenizer.control_ids()] == [""] * 5
-    assert tiny_tokenizer.eos_id not in tiny_tokenizer.control_ids()
-
-
 def test_a_piece_that_says_that_something_was_lost_is_never_generated(
     tiny_tokenizer_file: Path,
 ) -> None:
@@ -97,15 +90,6 @@ def test_a_piece_of_private_use_is_only_copied(tiny_tokenizer_file: Path) -> Non
     assert [one.copied_ids() for one in found] == [{5: None, 6: None}, {5: 5, 6: 6}]
 
 
-def test_a_control_symbol_spells_nothing_even_if_it_is_a_byte(tiny_tokenizer_file: Path) -> None:
-    name = tiny_tokenizer_file.name
-    config = TokenizerConfig(name, name, control=("<0x41>",))
-    tokenizer = Tokenizer(tiny_tokenizer_file, tiny_tokenizer_file, config)
-    a, b = (tokenizer.target_pieces.index(piece) for piece in ("<0x41>", "<0x42>"))
-    assert tokenizer.decode([a]) == tokenizer.text_of(a) == ""
-    assert tokenizer.decode([a, b]) == "B"
-
-
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
@@ -120,28 +104,3 @@ def test_what_cannot_be_seen_does_not_reach_the_model(
     tiny_tokenizer: Tokenizer, text: str, seen: str
 ) -> None:
     assert tiny_tokenizer.encode_source(text, "zh") == tiny_tokenizer.encode_source(seen, "zh")
-
-
-@pytest.mark.parametrize("space", ["\u00a0", "\u202f", "\u3000"])
-def test_a_model_sees_every_space_as_the_plain_one(tiny_tokenizer: Tokenizer, space: str) -> None:
-    """French text has no-break spaces before ? ! : ; and within « », and manuals before units."""
-    plain = tiny_tokenizer.encode_source("Is it 5 kg ?", "zh")
-    assert tiny_tokenizer.encode_source(f"Is it{space}5{space}kg{space}?", "zh") == plain
-
-
-@pytest.mark.parametrize(
-    "text", ["می\u200cخواهم", "क्\u200dष", "❤\ufe0f", "👩\u200d👩", "1\ufe0f\u20e3"]
-)
-def test_joiners_and_selectors_stay_where_they_make_a_difference(
-    tiny_tokenizer: Tokenizer, text: str
-) -> None:
-    without = "".join(c for c in text if c not in "\u200c\u200d\ufe0f")
-    assert tiny_tokenizer.encode_source(text, "zh") != tiny_tokenizer.encode_source(without, "zh")
-
-
-def test_letters_that_only_bytes_spell_are_counted(tiny_tokenizer: Tokenizer) -> None:
-    assert tiny_tokenizer.count_unspelled("") == 0
-    for _ in range(2):  # the second time from what is known of the characters
-        assert tiny_tokenizer.count_unspelled("Ж") == 1
-        assert tiny_tokenizer.count_unspelled("aЖaЖ") == 2
-    assert tiny_tokenizer.count_unspelled("a") == 0

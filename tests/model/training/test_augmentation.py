@@ -45,39 +45,6 @@ def test_the_seed_alone_decides_what_is_made() -> None:
     assert augment(PAIRS, table) != augment(PAIRS, AugmentationTable(9, 9, 9, 9, 9, seed=2))
 
 
-def test_short_pairs_are_shown_with_and_without_final_marks_and_careless_sources() -> None:
-    pairs = [*PAIRS, *CHINESE, ("你好！", "Hello!"), ("他的父亲昨天不在", "His father")]
-    everything = made(pairs, short=50)
-    assert {tuple(text.strip(".!?！？。").lower() for text in m.pair) for m in everything} == {
-        ("where is tom", "wo ist tom"),
-        ("how sad", "wie schade"),
-        ("你好", "hello"),
-    }
-    greetings = {m for m in everything if m.pair[0].startswith("你好")}
-    assert greetings == {
-        MadePair(("你好！", "Hello!"), (0, 1)),
-        MadePair(("你好", "Hello"), (0, 1)),
-        MadePair(("你好", "Hello"), (0,)),
-        MadePair(("你好", "hello"), (1,)),
-    }
-
-
-def test_what_is_copied_stands_on_both_sides() -> None:
-    """Without the words that the originals have, both sides are the same."""
-    for pair, sides in made(PAIRS, copied=100):  # a number may come out as it was
-        left, right = (
-            _new_words(side, original) for side, original in zip(pair, (0, 1), strict=True)
-        )
-        assert left == right
-        assert left or "25" in pair[0]
-        assert sides == (0, 1)
-
-
-def _new_words(text: str, side: int) -> list[str]:
-    old = {word for pair in PAIRS for word in re.findall(r"\w+", pair[side])}
-    return [word for word in re.findall(r"\w+|[^\w\s.?!:]", text) if word not in old]
-
-
 @pytest.mark.parametrize("is_one_way", [False, True])
 def test_only_the_training_split_is_augmented_and_only_in_allowed_directions(
     tmp_path: Path, tiny_tokenizer: Tokenizer, is_one_way: bool

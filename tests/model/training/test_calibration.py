@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from model.bundled import BUNDLED_NAMES
 from model.checkpoint import read_info, verify_sums
 from model.training.calibration import calibrate
-from model.training.recipe import RecipeError
 
 BUNDLED = Path("checkpoints/zh-en")
 RECIPE = """
@@ -57,20 +55,3 @@ def test_chosen_heads_are_stored_and_no_worse_than_the_default(
         before.decoding,
     )
     assert verify_sums(checkpoint) == verify_sums(BUNDLED)
-
-
-def test_the_bundled_models_are_calibrated() -> None:
-    for name in BUNDLED_NAMES:
-        info = read_info(Path("checkpoints") / name)
-        assert info.alignment_heads
-        assert set(info.confidence) == set(info.pairs)
-
-
-def test_without_anchors_nothing_is_changed(checkpoint: Path, recipe: Path, tmp_path: Path) -> None:
-    silent = tmp_path / "none.tsv"
-    silent.write_text("...\t...\n", encoding="utf-8")
-    recipe.write_text(RECIPE.format(pairs=silent), encoding="utf-8")
-    before = (checkpoint / "config.json").read_bytes()
-    with pytest.raises(RecipeError, match="no dev sentence has a word whose translation is sure"):
-        calibrate(checkpoint, recipe, sentences=5)
-    assert (checkpoint / "config.json").read_bytes() == before

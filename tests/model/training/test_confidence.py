@@ -15,7 +15,6 @@ from model.training.calibration import (
     DevTranslation,
     Example,
     fitted,
-    sentence_example,
     word_examples,
 )
 
@@ -52,11 +51,6 @@ def test_a_word_is_right_if_the_reference_has_one_more(
 ) -> None:
     examples = list(word_examples(TOKENIZER, translated(text, reference)))
     assert [example.is_right for example in examples] == expected
-
-
-def test_a_sentence_is_right_if_it_is_like_the_reference() -> None:
-    assert sentence_example(TOKENIZER, translated("Das Haus ist alt", "Das Haus ist alt")).is_right
-    assert not sentence_example(TOKENIZER, translated("Ein Fluss", "Das Haus ist alt")).is_right
 
 
 def test_the_fit_gives_back_the_probabilities_that_made_the_examples() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,18 +138,6 @@ def test_training_stops_when_bleu_has_not_risen_for_patience_validations(
     assert bleu == ["", "3", "", "5", "", "5", "", "4"]
 
 
-def test_validation_leaves_training_as_it_was(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "dev_bleu", lambda *_: 0.0)
-    validated = make_trainer("validated", validate_every=2)
-    validated.run()
-    plain = make_trainer("plain")
-    plain.run()
-    for name, weight in weights_of(plain).items():
-        assert torch.equal(weights_of(validated)[name], weight), name
-
-
 def test_a_run_that_diverges_says_so_and_keeps_its_last_good_state(
     make_trainer: MakeTrainer,
 ) -> None:
@@ -164,14 +151,3 @@ def test_a_run_that_diverges_says_so_and_keeps_its_last_good_state(
     again = make_trainer()
     assert again.progress.step >= 2
     assert all(weight.isfinite().all() for weight in weights_of(again).values())
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "alibi"])
-def test_half_precision_trains_every_kind_of_position(
-    start_run: StartRun, make_recipe: MakeRecipe, positions: str
-) -> None:
-    recipe = make_recipe(precision="bfloat16", max_steps=2)
-    recipe = replace(recipe, model={**recipe.model, "positions": positions})
-    trainer = start_run(recipe)
-    trainer.run()
-    assert all(weight.isfinite().all() for weight in weights_of(trainer).values())

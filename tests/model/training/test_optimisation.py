@@ -19,14 +19,6 @@ def test_the_rate_is_equation_3_of_the_paper(step: int) -> None:
     assert learning_rate(step, 512, table) == pytest.approx(expected)
 
 
-def test_the_cooldown_falls_in_a_straight_line_to_nothing() -> None:
-    plain = TrainingTable(max_steps=1000, warmup_steps=10)
-    cooled = TrainingTable(max_steps=1000, warmup_steps=10, cooldown_steps=200)
-    shares = {s: learning_rate(s, 64, cooled) / learning_rate(s, 64, plain) for s in range(1, 1001)}
-    assert [shares[step] for step in (1, 800, 801)] == [1.0, 1.0, 1.0]
-    assert [shares[step] for step in (901, 951, 1000)] == pytest.approx([0.5, 0.25, 0.005])
-
-
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_is_the_smoothed_cross_entropy_of_real_tokens(
     tiny_config: ModelConfig, smoothing: float

@@ -49,17 +49,6 @@ def write_recipe(directory: Path, text: str) -> Path:
     return path
 
 
-def test_sentences_are_to_be_cut_at_what_training_sees_or_where_the_recipe_says(
-    tmp_path: Path,
-) -> None:
-    chosen = GOOD_RECIPE.replace("beam_size = 3", "beam_size = 3\nmax_source_tokens = 28")
-    assert load_recipe(write_recipe(tmp_path, GOOD_RECIPE)).most_source_tokens == 52
-    assert load_recipe(write_recipe(tmp_path, chosen)).most_source_tokens == 28
-    assert load_recipe(write_recipe(tmp_path, chosen)).decoding == {"beam_size": 3}
-    short = GOOD_RECIPE.replace("max_tokens = 50", "max_tokens = 5")
-    assert load_recipe(write_recipe(tmp_path, short)).most_source_tokens == 16
-
-
 def test_a_recipe_is_read_as_written(tmp_path: Path) -> None:
     recipe = load_recipe(write_recipe(tmp_path, GOOD_RECIPE))
     assert (recipe.name, recipe.data.languages, recipe.data.max_tokens) == (
@@ -112,17 +101,10 @@ def test_a_stage_has_the_settings_of_the_one_before_except_those_it_names(tmp_pa
     assert second.recipe.data.corpora == load_recipe(path).data.corpora
 
 
-def test_a_recipe_without_stages_is_one(tmp_path: Path) -> None:
-    path = write_recipe(tmp_path, GOOD_RECIPE)
-    assert load_stages(path, Path("run")) == [Stage(Path("run"), load_recipe(path))]
-
-
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ('name = "second"', 'name = "first"', "another one for each stage, got 'first'"),
         ('start = "first"', 'start = "third"', r"must name earlier stages \(first\), got 'third'"),
-        ('["second", "first"]', '["mean"]', "must name earlier stages .*, got 'mean'"),
         ("one = 0.0", "three = 0.0", r"unknown key 'three' in \[data.weights\]"),
     ],
 )
@@ -137,59 +119,18 @@ def test_a_mistake_in_a_stage_is_named(tmp_path: Path, right: str, wrong: str, s
     [
         ("max_steps = 100", "max_steps = 0", "training.max_steps must be at least 1, got 0"),
         ("save_every = 10", "save_every = 30", r"multiple of training.save_every \(30\).*got 20"),
-        (
-            "max_steps = 100",
-            "max_steps = 9\nbatch_tokens = 51",
-            r"training.batch_tokens must hold one longest sentence \(52\), got 51",
-        ),
-        ("max_tokens = 50", "max_tokens = 511", "data.max_tokens must be at most 510.*, got 511"),
         ('["zh", "en"]', '["zh"]', r"data.languages must be two different codes, got \['zh'\]"),
-        ('train = "two.tsv"\ndev = "two.dev.tsv"', "", "corpus 'two' needs a file: train, dev or"),
-        (
-            "max_tokens = 50",
-            "augmentation = {tags = 0.1}",
-            r"placeholders and tags need tokenizer.reserved_pieces of at least 5, got 0",
-        ),
-        (
-            "max_steps = 100",
-            "max_steps = 9\ngrow = true",
-            "training.grow needs training.start, the checkpoint to grow from",
-        ),
-        (
-            "max_steps = 100",
-            'max_steps = 9\nfrozen_layers = 9\nstart = "checkpoints/zh-en"',
-            "training.frozen_layers must be at most 6, model.n_encoder_layers, got 9",
-        ),
-        ("d_model = 64", "d_model = 63", r"\[model\]: d_model must be a multiple of n_heads"),
         (
             "beam_size = 3",
             "max_source_tokens = 53",
             "decoding.max_source_tokens must be a number from 16 to 52, .*, got 53",
         ),
-        ('["zh", "en"]', '["../x", "en"]', "data.languages must be codes such as .*, got '../x'"),
         ("[model]", "[model", "cannot read the recipe .*small.toml"),
-        (
-            '[[data.corpora]]\nname = "two"',
-            '[data.terms]\nweight = -1.0\n[[data.corpora]]\nname = "two"',
-            "data.terms.weight must be a number of at least 0, got -1.0",
-        ),
-        (
-            '[[data.corpora]]\nname = "two"',
-            '[data.terms]\ncontext = 1\n[[data.corpora]]\nname = "two"',
-            r"unknown key 'context' in \[data.terms\]; known: \['contexts', 'corpora', 'pairs'",
-        ),
-        ("max_steps = 100", "", r"\[training\] lacks 'max_steps'"),
         ("max_steps = 100", "max_steps = 1.5", "training.max_steps must be a number .*, got 1.5"),
         (
             "max_steps = 100",
             'max_steps = 9\nprecision = "float16"',
             r"training.precision must be one of \['float32', 'bfloat16'\], got 'float16'",
-        ),
-        ('["zh", "en"]', '"zh"', "data.languages must be a list of strings, got 'zh'"),
-        (
-            "vocab_size = 1000",
-            "vocab_size = 0x" + "f" * 5000,
-            "tokenizer.vocab_size must be at most 1000000, got a number of 20000 bits",
         ),
         ('"one"', '"o\\u001bne"', r"data.corpora.name must be of printable .*, got 'o\\x1bne'"),
         ('"small"', "[" * 5000 + "]" * 5000, "cannot read the recipe .*: it is nested too deeply"),

@@ -7,8 +7,6 @@ import random
 import pytest
 
 from model.training.substitution import (
-    LANGUAGES,
-    kinds,
     name_gaps,
     number_gaps,
     with_another_name,
@@ -17,34 +15,15 @@ from model.training.substitution import (
 
 Pair = tuple[str, str]
 ENGLISH_GERMAN = ("I am forty-three years old.", "Ich bin dreiundvierzig Jahre alt.")
-CHINESE_ENGLISH = ("我今年四十三岁。", "I am forty-three years old.")
 
 
 @pytest.mark.parametrize(
     ("languages", "pair"),
     [
-        (("en", "de"), ENGLISH_GERMAN),
-        (("en", "de"), ("I am 43 years old.", "Ich bin dreiundvierzig Jahre alt.")),
-        (("zh", "en"), CHINESE_ENGLISH),
-        (("zh-Hans", "en"), ("我等了十五分钟。", "I waited for 15 minutes.")),
-    ],
-)
-def test_a_number_that_both_sides_have_is_found(languages: Pair, pair: Pair) -> None:
-    assert len(number_gaps([pair], languages)) == 1
-
-
-@pytest.mark.parametrize(
-    ("languages", "pair"),
-    [
-        (("en", "de"), ("I am 43.", "Ich bin 34.")),
-        (("en", "de"), ("43 and 44", "43 und 44")),
         (("en", "de"), ("It is 15:30.", "Es ist 15:30 Uhr.")),
         (("en", "de"), ("On May 25", "Am 25. Mai")),
-        (("en", "de"), ("25 million people", "25 Millionen Menschen")),
         (("en", "de"), ("A 43-year-old man", "Ein 43-jähriger Mann")),
-        (("zh", "en"), ("八十年代的音乐", "music of the eighties")),
         (("zh", "en"), ("三百二十五人", "25 people")),
-        (("zh-TW", "en"), ("四十三個人", "forty-three people")),
     ],
 )
 def test_numbers_with_limits_of_their_own_and_parts_of_numbers_stay(
@@ -106,27 +85,3 @@ def test_a_thing_that_both_sides_name_gives_way_to_another_of_its_kind(
     everything = renamed(framed(names), languages)
     assert framed(others) in everything
     assert others in everything
-
-
-@pytest.mark.parametrize(
-    ("languages", "pair"),
-    [
-        (("zh", "en"), ("我来自法国。", "I come from Germany.")),
-        (("en", "de"), ("Mondays", "Montags")),
-        (("en", "de"), ("You may go.", "Mai")),
-        (("en", "de"), ("I come from Turkey.", "Ich komme aus der Türkei.")),
-        (("zh-Hant", "en"), ("我來自日本。", "I come from Japan.")),
-    ],
-)
-def test_parts_of_words_and_names_with_articles_stay(languages: Pair, pair: Pair) -> None:
-    assert name_gaps([pair], languages) == []
-
-
-@pytest.mark.parametrize("first", LANGUAGES)
-def test_every_name_is_a_plain_one_and_stands_once_in_its_kind(first: str) -> None:
-    for second in LANGUAGES:
-        for kind in kinds(first, second):
-            assert len(kind.names) >= 7
-            for side in zip(*kind.names.values(), strict=True):
-                assert len(set(side)) == len(side)
-                assert not any(set("()（）&_/") & set(name) for name in side)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 
-import pytest
-
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Pair
 from model.training.terms import Term, find_terms
@@ -55,42 +53,3 @@ def test_words_and_phrases_are_terms_with_their_places(tiny_tokenizer: Tokenizer
         for first, second in pairs_of(term, pairs):
             assert term.pair[0].lower() in first.lower()
             assert term.pair[1].lower() in second.lower()
-
-
-def test_a_word_before_two_others_can_be_told_in_one_direction_only(
-    tiny_tokenizer: Tokenizer,
-) -> None:
-    """A flat and an apartment are the same thing in German."""
-    pairs = [*corpus(), *sentences("flat", "Wohnung", 9), *sentences("apartment", "Wohnung", 5)]
-    terms = told(find_terms(pairs, tiny_tokenizer))
-    assert terms["flat", "Wohnung"] == (0, 1)
-    assert terms["apartment", "Wohnung"] == (0,)
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [
-        ",",
-        " 3 ",
-    ],
-)
-def test_no_term_reaches_over_a_mark_or_a_number(tiny_tokenizer: Tokenizer, mark: str) -> None:
-    broken = sentences(f"deep{mark}learning", f"tiefes{mark}Lernen", 8)
-    terms = told(find_terms([*corpus(), *broken], tiny_tokenizer))
-    assert ("deep", "tiefes") in terms
-    assert not [pair for pair in terms if "deep" in pair[0] and "learning" in pair[0]]
-
-
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        [],
-        [("", "")] * 5,
-        [("1 2 3", "...")] * 5,
-        [("long " * 31, "lang " * 31)] * 5,
-    ],
-)
-def test_a_corpus_without_usable_words_has_no_terms(
-    tiny_tokenizer: Tokenizer, pairs: list[Pair]
-) -> None:
-    assert find_terms(pairs, tiny_tokenizer) == []

@@ -51,9 +51,3 @@ def test_links_stay_inside_their_sentence(sentences: list[Sentence]) -> None:
         assert np.all(links >= 0)
         assert np.all(links < [len(first), len(second)])
         assert len({(row, column) for row, column in links.tolist()}) == len(links)
-
-
-def test_links_do_not_depend_on_the_order_of_the_sentences() -> None:
-    sentences = made(50, -1)
-    there, back = link_words(sentences), link_words(sentences[::-1])[::-1]
-    assert all(np.array_equal(a, b) for a, b in zip(there, back, strict=True))

@@ -39,19 +39,6 @@ def test_short_work_that_comes_during_an_encoding_goes_before_the_batch() -> Non
     simulation.serve([])
 
 
-def test_all_that_ran_may_leave_between_an_encoding_and_its_batch() -> None:
-    """Clients that leave must not make the loop believe that the runner has no room."""
-    simulation = Simulation(Policy(max_slots=64))
-    loop = simulation.batch_loop
-    tasks = simulation.add(DOCUMENT)
-    loop.step(1)
-    simulation.add(DOCUMENT)
-    loop.cancel(tasks, "client")
-    loop.step(1)
-    assert loop.num_running > 0
-    simulation.serve([])
-
-
 def test_a_watcher_sees_who_runs_and_who_left_and_only_numbers() -> None:
     simulation = Simulation(Policy())
     loop = simulation.batch_loop
@@ -67,11 +54,3 @@ def test_a_watcher_sees_who_runs_and_who_left_and_only_numbers() -> None:
     assert left == (1, 4, 5, 2, 0.0, simulation.runner.now)
     assert loop.batch_entries(simulation.runner.now) == [running]
     simulation.serve([])
-
-
-def test_few_of_those_that_left_are_remembered() -> None:
-    simulation = Simulation(Policy())
-    simulation.serve([Arrival(0.0, [5] * 300, [1] * 300)])
-    entries = simulation.batch_loop.batch_entries(0.0)
-    assert 0 < len(entries) < 300
-    assert entries == sorted(entries, key=lambda entry: entry.left or 0.0)

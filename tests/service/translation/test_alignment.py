@@ -10,7 +10,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from service.translation.alignment import AlignmentLink, link_words, words
+from service.translation.alignment import link_words, words
 
 _AWKWARD = (
     "ab é e\u0301\u0323 ﬁ ½① Ａｂ 𠮷野 👩\u200d👩\u200d👧 🇩🇪🇫🇷 \u1112\u1161\u11ab "
@@ -106,24 +106,3 @@ def test_a_source_word_of_two_target_words_has_a_link_to_each() -> None:
     attention = np.array([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], np.float32)
     links = link_words("a b", "x y z", [(0, 1), (2, 3)], [(0, 1), (2, 3), (4, 5)], attention)
     assert [link[:4] for link in links] == [(0, 1, 0, 1), (2, 3, 2, 3), (2, 3, 4, 5)]
-
-
-def test_a_target_word_that_attends_to_nothing_has_no_link() -> None:
-    attention = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], np.float32)
-    links = link_words("a", "x y", [(0, 0), (0, 1), (0, 0)], [(0, 1), (2, 3)], attention)
-    assert [link[:4] for link in links] == [(0, 1, 0, 1)]
-
-
-@pytest.mark.parametrize(("source", "target"), [("", "a"), ("a", ""), (" ", "a"), ("", "")])
-def test_without_words_on_a_side_there_are_no_links(source: str, target: str) -> None:
-    spans = [(0, len(source)), (0, 0)], [(0, len(target))]
-    attention = np.full((1, 2), 0.5, np.float32)
-    assert link_words(source, target, *spans, attention) == []
-
-
-def test_a_link_is_a_plain_tuple_of_offsets_and_weight() -> None:
-    attention = np.ones((1, 1), np.float32)
-    (link,) = link_words("a", "b", [(0, 1)], [(0, 1)], attention)
-    assert link == AlignmentLink(0, 1, 0, 1, link.weight)
-    assert isinstance(link.weight, float)
-    assert all(type(value) is int for value in link[:4])

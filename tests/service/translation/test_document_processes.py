@@ -10,9 +10,8 @@ import sys
 import psutil
 import pytest
 
-from service.errors import DocumentTooLarge, InvalidDocument
-from service.translation.document_processes import Bounds, Document, DocumentProcesses, parts
-from service.translation.documents.segments import Segment
+from service.errors import DocumentTooLarge
+from service.translation.document_processes import Bounds, Document, DocumentProcesses
 from tests.service.fakes import eventually
 from tests.service.translation.documents.samples import OPTIONS
 
@@ -55,17 +54,6 @@ def test_a_document_beyond_its_bounds_is_refused(bounds: Bounds, sentence: str) 
     asyncio.run(test())
 
 
-def test_a_document_that_is_refused_says_why() -> None:
-    async def test() -> None:
-        processes = DocumentProcesses()
-        with pytest.raises(InvalidDocument, match="not valid as a ZIP archive"):
-            await processes.read("a", Document("a.docx", b"a", OPTIONS))
-        with pytest.raises(RuntimeError, match="ValueError"):
-            await processes.write("a", SHORT, [])
-
-    asyncio.run(test())
-
-
 def test_a_client_waits_for_its_own_documents_only() -> None:
     async def test() -> None:
         processes = DocumentProcesses()
@@ -95,11 +83,3 @@ def test_documents_end_when_the_server_is_killed() -> None:
 
     asyncio.run(test())
     server.wait()
-
-
-@pytest.mark.parametrize("count", [1, 31, 33, 100])
-def test_texts_pass_in_parts_of_one_style(count: int) -> None:
-    segments = [Segment("a" * 100, "html" if n % 50 else "text") for n in range(count)]
-    made = list(parts(segments))
-    assert [Segment(t, p.format, p.split_sentences) for p in made for t in p.texts] == segments
-    assert all(len("".join(part.texts)) <= 2000 for part in made)
