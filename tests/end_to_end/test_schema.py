@@ -44,7 +44,7 @@ def server(servers: dict[str, Served]) -> Served:
     return servers["plain"]
 
 
-@pytest.mark.parametrize(("name", "num_operations"), [("plain", 17), ("storing", 25)])
+@pytest.mark.parametrize(("name", "num_operations"), [("plain", 20), ("storing", 28)])
 def test_schemathesis_finds_nothing_that_the_schema_does_not_say(
     servers: dict[str, Served], tmp_path: Path, name: str, num_operations: int
 ) -> None:

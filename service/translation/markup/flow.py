@@ -23,6 +23,7 @@ FindKept = Callable[[str], Sequence[Span]]
 """Finds the strings of a text that its translation must keep, in order."""
 _NO_SPACE = regex.compile(r"\S++")
 _SIGNS = regex.compile(r"(?=.*[\p{N}+−-])[^\p{L}\s]++")
+_ALPHANUMERIC = regex.compile(r"[[\p{L}\p{N}]--\p{Han}]", regex.VERSION1)
 _ORDINAL = regex.compile(r"\p{N}++(?:st|nd|rd|th)", regex.IGNORECASE)
 _LONGEST_FORMULA = 30
 CONTENT_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -274,11 +275,11 @@ def _is_script(tag: Tag, name: str = "su[bp]") -> bool:
 
 
 def _word_around(text: str, start: int, end: int) -> Span:
-    """The letters and digits beside text[start:end]."""
+    """The letters and digits beside text[start:end]; Chinese characters part words."""
     first, last = max(0, start - _LONGEST_FORMULA), min(len(text), end + _LONGEST_FORMULA)
-    while start > first and text[start - 1].isalnum():
+    while start > first and _ALPHANUMERIC.fullmatch(text[start - 1]):
         start -= 1
-    while end < last and text[end].isalnum():
+    while end < last and _ALPHANUMERIC.fullmatch(text[end]):
         end += 1
     return Span(start, end)
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import regex
 
 _WORD = regex.compile(r"[\p{L}\p{M}'’]+")
-_TITLE = regex.compile(r"\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+)?[.:!?…]*+")
+_TITLE = regex.compile(
+    r"\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+)?(?:[:…]|\.{3})?"
+    r"|\p{Lu}++(?: \p{Lu}++)?[.:!?…]*+"
+)
 _SINGLE_I = regex.compile(r"(?<![\p{L}\p{M}])i(?![\p{L}\p{M}])")
 _LEAST_SHARE = 0.9
 _LEAST_WORDS, _LEAST_LONGEST = 2, 4
@@ -33,7 +36,8 @@ def is_in_capitals(text: str) -> bool:
 
 
 def is_title(text: str) -> bool:
-    """Whether the text is one or two words that begin with capitals, and marks."""
+    """Whether the text is one or two words that begin with capitals. With the mark of a sentence,
+    such as "Cheers!", only words in capitals are."""
     return _TITLE.fullmatch(text) is not None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.errors import LimitExceeded, ServiceError, UnsupportedLanguage, printable
+from service.errors import LimitExceeded, Loading, ServiceError, UnsupportedLanguage, printable
 from service.http.answers import ErrorMessage
 from service.http.error_answers import error_response
 
@@ -25,7 +25,7 @@ EACH = pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
 
 def made(error: type[ServiceError]) -> ServiceError:
     """An instance as the server makes them."""
-    if issubclass(error, LimitExceeded):
+    if issubclass(error, LimitExceeded | Loading):
         return error(MESSAGE, SECONDS)
     if issubclass(error, UnsupportedLanguage):
         return error(MESSAGE, "x\ud83dy")

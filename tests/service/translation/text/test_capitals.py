@@ -76,7 +76,7 @@ def test_one_or_two_words_with_capitals_are_a_title(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["bread", "Save changes", "One Two Three", "1. Bread", "VPN与网站", ""]
+    "text", ["bread", "Save changes", "One Two Three", "1. Bread", "Cheers!", "VPN与网站", ""]
 )
 def test_other_texts_are_no_title(text: str) -> None:
     assert not is_title(text)
