@@ -16,7 +16,7 @@ from benchmarks.gpu.models import (
 )
 from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import SourceSentence, Term, TermForm
+from model.decoding.sentence import SourceSentence
 from model.network.config import ModelConfig
 from model.offline import translate_all
 from model.runner import Runner
@@ -25,7 +25,7 @@ _SLOTS = 16
 
 
 def kinds(device: str) -> None:
-    """Prefixes, terms, guards, sampling and streams, three rounds: run, recorded, replayed."""
+    """Prefixes, guards, sampling and streams, three rounds: run, recorded, replayed."""
     config = next(iter(shapes_for(device).values()))
     model = random_model(config, device)
     sentences_of = _kinds(config, *((24, 20) if device != "cpu" else (4, 8)))
@@ -52,7 +52,6 @@ def kinds(device: str) -> None:
 def _kinds(config: ModelConfig, count: int, length: int) -> dict[str, list[SourceSentence]]:
     given = random_sentences(config, count, 4, target=length)
     greedy = random_sentences(config, count, 1, target=length)
-    terms = (Term((TermForm((21, 22)),)), Term((TermForm((23,)),)))
 
     def with_options(**options: float) -> list[SourceSentence]:
         values = {"beam_size": 1, "max_length": length, **options}
@@ -62,7 +61,6 @@ def _kinds(config: ModelConfig, count: int, length: int) -> dict[str, list[Sourc
         "greedy": greedy,
         "beam": given,
         "prefix": [dataclasses.replace(s, prefix=(15, 16, 17)) for s in given],
-        "terms": [dataclasses.replace(s, terms=terms) for s in given],
         "repetition": with_options(repetition_penalty=1.3, no_repeat_ngram_size=3),
         "sampling": with_options(temperature=1.0, seed=5),
         "streams": [dataclasses.replace(s, is_streamed=True) for s in given],

@@ -15,11 +15,11 @@ from model.decoding.decoder import Capacity, Precision
 from model.network.config import ModelConfig
 from model.network.parameters import weight_shapes
 
-_HYPOTHESIS_BYTES = 34
-"""Of a token of each live hypothesis of a slot: an id and a log-probability, the same of a finished
-one, and which terms it makes."""
-_POSITION_BYTES = 80
-"""Of a position of each slot: the forced prefix, and the tables of terms."""
+_HYPOTHESIS_BYTES = 24
+"""Of a token of each live hypothesis of a slot: an id and a log-probability, and the same of a
+finished one."""
+_POSITION_BYTES = 8
+"""Of a position of each slot: the forced prefix."""
 _LOGITS_COPIES = 3
 """Float32 logits of all rows that a step holds at the same time."""
 _SAMPLED_COPIES = 9

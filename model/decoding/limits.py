@@ -17,7 +17,7 @@ class SentenceLimits:
 
     def target_limit(self, sentence: SourceSentence) -> int:
         """The most tokens of the sentence's translation. Raises ValueError if the sentence is empty
-        or too long, or if its beam, prefix or terms do not fit."""
+        or too long, or if its beam or prefix does not fit."""
         if not 1 <= len(sentence.ids) <= self.max_source_tokens:
             raise ValueError(
                 f"a sentence must have 1 to {self.max_source_tokens} source tokens, "
@@ -31,10 +31,5 @@ class SentenceLimits:
         if len(sentence.prefix) >= limit:
             raise ValueError(
                 f"a target prefix must have less than {limit} tokens, got {len(sentence.prefix)}"
-            )
-        if sentence.terms and len(sentence.prefix) + sentence.num_term_tokens > limit:
-            raise ValueError(
-                f"a target prefix and the terms must have at most {limit} tokens, "
-                f"got {len(sentence.prefix) + sentence.num_term_tokens}"
             )
         return limit

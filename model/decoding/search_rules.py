@@ -14,12 +14,6 @@ from model.decoding.sentence import Hypothesis
 LOOP_SPAN = 24
 """Tokens that a search checks for a loop."""
 LONGEST_LOOP = 6
-NEEDED_TOKEN_COST = 3.0
-"""What a needed token of a term will cost, in nats: banks of different length are compared with
-it."""
-EARLY_END_COST = 5.0
-"""What a hypothesis pays, in nats, for each step at which it would end if no term were missing: it
-goes on with what does not belong there."""
 
 
 class Status(IntEnum):

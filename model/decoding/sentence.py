@@ -15,31 +15,14 @@ LEAST_SOURCE_TOKENS = 16
 """The smallest allowed limit on source tokens, tag and eos included."""
 
 
-class TermForm(NamedTuple):
-    """One way to write a term: its target ids, at least one, and where the search may begin it: at
-    any token, only at the start, or never, but it counts where the network writes it."""
-
-    ids: tuple[int, ...]
-    place: Literal["anywhere", "start", "recognised"] = "anywhere"
-
-
-class Term(NamedTuple):
-    """A term that a translation must contain `times` times, in any of its forms. The first form may
-    stand anywhere."""
-
-    forms: tuple[TermForm, ...]
-    times: int = 1
-
-
 @dataclass(frozen=True)
 class SourceSentence:
     """One sentence to translate: source ids, tag and eos included, and decoding options.
 
     With `is_streamed`, `Runner.step` returns tokens as they settle. The translation begins with
     the target ids of `prefix`; they have probability 1, so scores rate only the rest. With
-    `is_aligned`, the best hypothesis has its `attention`. Every hypothesis contains the `terms`,
-    each of which differs from the others; terms do not go with sampling. A search that `is_cut` is
-    for what comes next: at the length limit all of the beam's best count, even if one has ended.
+    `is_aligned`, the best hypothesis has its `attention`. A search that `is_cut` is for what comes
+    next: at the length limit all of the beam's best count, even if one has ended.
     """
 
     ids: Sequence[int]
@@ -47,13 +30,7 @@ class SourceSentence:
     is_streamed: bool = False
     prefix: Sequence[int] = ()
     is_aligned: bool = False
-    terms: tuple[Term, ...] = ()
     is_cut: bool = False
-
-    @property
-    def num_term_tokens(self) -> int:
-        """Tokens that the terms take."""
-        return sum(term.times * len(term.forms[0].ids) for term in self.terms)
 
     def target_limit(self, most: int) -> int:
         """Maximum tokens of the translation, at most `most`, end of sentence included; the prefix

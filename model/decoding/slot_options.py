@@ -26,16 +26,11 @@ class Features(NamedTuple):
     has_prefix: bool
     has_streams: bool
     max_ngram_size: int
-    max_term_tokens: int
-
-    @property
-    def has_terms(self) -> bool:
-        return self.max_term_tokens > 0
 
     @property
     def needs_logits(self) -> bool:
         """Whether the choice of the next token needs all logits, not only the likeliest tokens."""
-        return self.has_sampling or self.has_guards or self.has_prefix or self.has_terms
+        return self.has_sampling or self.has_guards or self.has_prefix
 
     @classmethod
     def of(cls, sentence: SourceSentence) -> Features:
@@ -45,7 +40,6 @@ class Features(NamedTuple):
             has_prefix=len(sentence.prefix) > 0,
             has_streams=sentence.is_streamed,
             max_ngram_size=sentence.options.no_repeat_ngram_size,
-            max_term_tokens=_num_term_tokens(sentence),
         )
 
     @classmethod
@@ -54,12 +48,6 @@ class Features(NamedTuple):
         sampling, guards, prefixes, streams, *sizes = zip(*features, strict=True)
         flags = any(sampling), any(guards), any(prefixes), any(streams)
         return cls(*flags, *map(max, sizes))
-
-
-def _num_term_tokens(sentence: SourceSentence) -> int:
-    """Tokens of all forms of the terms, rounded up to a power of two."""
-    count = sum(len(form.ids) for term in sentence.terms for form in term.forms)
-    return 1 << (count - 1).bit_length() if count else 0
 
 
 class BatchNeeds:

@@ -5,7 +5,7 @@ that complete the current character; state 0 is between two characters.
 
 Some characters are only copied from the source: brackets of reserved pieces and private use. A
 search begins none of them in bytes, and generates a piece with one if the source has this piece.
-Prefixes and terms are free to have them.
+Prefixes are free to have them.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _after(state: _State, byte: int) -> _State:
 @functools.cache
 def _tables(available: frozenset[int]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """`is_allowed` and `next_state`. A byte that no character goes on with continues from state 0.
-    A copied character that was begun, by a prefix or a term, may be completed."""
+    A copied character that was begun, by a prefix, may be completed."""
     states = _states(available)
     is_allowed = np.zeros((len(states), OTHER + 1), np.bool_)
     next_state = np.zeros((len(states), OTHER + 1), np.int64)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import Hypothesis, SourceSentence, Term
+from model.decoding.sentence import Hypothesis, SourceSentence
 from service.errors import DeadlineExceeded, ServiceError
 
 _SHORT_WORK = 64
@@ -61,7 +61,6 @@ class SentenceKey(NamedTuple):
     options: DecodingOptions
     prefix: tuple[int, ...]
     is_aligned: bool
-    terms: tuple[Term, ...]
     is_cut: bool
 
 

@@ -116,7 +116,6 @@ def key_of(sentence: SourceSentence) -> SentenceKey:
         sentence.options,
         tuple(sentence.prefix),
         sentence.is_aligned,
-        sentence.terms,
         sentence.is_cut,
     )
 
@@ -152,9 +151,7 @@ class SentenceCache:
 
 def entry_bytes(key: SentenceKey, hypotheses: Sequence[Hypothesis]) -> int:
     """An upper estimate of the memory of an entry."""
-    forms = (form.ids for term in key.terms for form in term.forms)
-    num_ids = len(key.ids) + len(key.prefix) + sum(map(len, forms))
-    num_bytes = _ENTRY_BYTES + _ID_BYTES * num_ids
+    num_bytes = _ENTRY_BYTES + _ID_BYTES * (len(key.ids) + len(key.prefix))
     for hypothesis in hypotheses:
         num_bytes += _HYPOTHESIS_BYTES + _TOKEN_BYTES * len(hypothesis.log_probs)
         if hypothesis.attention is not None:

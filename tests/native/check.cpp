@@ -174,7 +174,7 @@ struct Searches {
     std::vector<SlotFlags> flags;
     std::vector<int64_t> live_tokens, live_length, finished_tokens, finished_length;
     Floats live_log_probs, live_score, finished_log_probs, finished_score;
-    std::vector<int64_t> last, spelling, lengths, status, num_terms, prefix, spelled, next_state;
+    std::vector<int64_t> last, spelling, lengths, status, prefix, spelled, next_state;
     std::unique_ptr<bool[]> is_stuck, is_allowed, is_held;
     SearchState state{};
 
@@ -204,7 +204,6 @@ struct Searches {
         }
         lengths.assign(slots, 0);
         status.assign(slots, kRunning);
-        num_terms.assign(slots, 0);
         prefix.assign(size_t(slots) * length, 0);
         for (int slot = 0; slot < slots; slot++) {
             int64_t beam = random.between(1, beams), limit = random.between(1, length);
@@ -227,7 +226,6 @@ struct Searches {
                           finished_length.data()};
         state.last = last.data();
         state.spelling = spelling.data();
-        state.num_terms = num_terms.data();
         state.prefix = prefix.data();
         state.utf8 = {spelled.data(), is_allowed.get(), next_state.data(), is_held.get(),
                       kStates, vocabulary, kCopied};

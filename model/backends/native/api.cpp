@@ -114,8 +114,6 @@ constexpr Field kFields[] = {
     FIELD(SearchState, max_length),
     FIELD(SearchState, loop_span),
     FIELD(SearchState, longest_loop),
-    FIELD(SearchState, needed_token_cost),
-    FIELD(SearchState, early_end_cost),
     FIELD(SearchState, eos),
     FIELD(SearchState, integers),
     FIELD(SearchState, numbers),
@@ -127,23 +125,8 @@ constexpr Field kFields[] = {
     FIELD(SearchState, length),
     FIELD(SearchState, status),
     FIELD(SearchState, is_stuck),
-    FIELD(SearchState, num_terms),
     FIELD(SearchState, prefix),
-    FIELD(SearchState, terms),
     FIELD(SearchState, utf8),
-    STRUCT(TermTables),
-    FIELD(TermTables, tokens),
-    FIELD(TermTables, term),
-    FIELD(TermTables, change),
-    FIELD(TermTables, is_first),
-    FIELD(TermTables, is_last),
-    FIELD(TermTables, opens),
-    FIELD(TermTables, opens_at_start),
-    FIELD(TermTables, count),
-    FIELD(TermTables, length),
-    FIELD(TermTables, start),
-    FIELD(TermTables, matched),
-    FIELD(TermTables, produced),
     STRUCT(Utf8),
     FIELD(Utf8, spelled),
     FIELD(Utf8, is_allowed),
@@ -295,10 +278,10 @@ int32_t dragoman_reorder(Network *network, int32_t rows, const int32_t *row, con
 int32_t dragoman_advance(const SearchState *state, const int64_t *members, int32_t slots,
                          int32_t width, const int64_t *by_slot, int32_t rows, int32_t count,
                          const float *log_probs, const int64_t *tokens, const bool *is_failed,
-                         const int64_t *needed, int64_t *sources) {
+                         int64_t *sources) {
     return done([&] {
         require(state);
-        Offers offers{count, log_probs, tokens, is_failed, needed};
+        Offers offers{count, log_probs, tokens, is_failed};
         require_advance(*state, members, slots, width, by_slot, rows, offers, sources);
         advance(*state, members, slots, width, by_slot, offers, sources);
     });

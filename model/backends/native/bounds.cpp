@@ -65,23 +65,9 @@ void require_arrays(const SearchState &state) {
     for (const Hypotheses *all : {&state.live, &state.finished})
         require(all->tokens && all->log_probs && all->score && all->length);
     require(state.integers && state.numbers && state.flags && state.last && state.spelling);
-    require(state.length && state.status && state.is_stuck && state.num_terms && state.prefix);
+    require(state.length && state.status && state.is_stuck && state.prefix);
     require(!utf8.spelled || (utf8.is_allowed && utf8.next_state));
     require(utf8.copied == 0 || utf8.is_held);
-}
-
-// The tokens of one slot's terms, and the terms that they belong to.
-void require_terms(const SearchState &state, int64_t slot, int64_t vocabulary) {
-    const TermTables &tables = state.terms;
-    require(is_within(state.num_terms[slot], 0, state.max_length));
-    if (state.num_terms[slot] == 0) return;
-    require(tables.tokens && tables.term && tables.change && tables.is_first && tables.is_last);
-    require(tables.opens && tables.opens_at_start && tables.count && tables.length);
-    require(tables.start && tables.matched && tables.produced);
-    require(is_below(state.eos, vocabulary));
-    const int64_t first = slot * 2 * state.max_length, end = first + 2 * state.max_length;
-    for (int64_t i = first; i < end && tables.tokens[i] >= 0; i++)
-        require(tables.tokens[i] < vocabulary && is_below(tables.term[i], state.num_terms[slot]));
 }
 
 // No slot that runs has come to its end already.
@@ -160,11 +146,6 @@ void require_advance(const SearchState &state, const int64_t *members, int slots
             const size_t first = static_cast<size_t>(own[k]) * offers.count;
             if (state.utf8.spelled)
                 require_below(offers.tokens + first, offers.count, state.utf8.tokens);
-            if (state.num_terms[members[i]] <= 0) continue;
-            require(offers.needed);
-            for (size_t j = first; j < first + offers.count; j++)
-                require(offers.log_probs[j] == kNever ||
-                        is_within(offers.needed[j], 0, state.max_length));
         }
     }
 }
@@ -245,7 +226,6 @@ void NetworkBounds::require_decode(const SearchState &state, const StepTable &ta
 // What the next step of one slot reads.
 void NetworkBounds::require_next(const SearchState &state, int64_t slot) const {
     require(is_encoded(slot));
-    require_terms(state, slot, shape_.tgt_vocab_size);
     require(state.length[slot] < room_.max_target_tokens);
     const int beam = static_cast<int>(state.integers[slot].beam_size);
     const int64_t vocabulary = shape_.tgt_vocab_size, length = state.length[slot];

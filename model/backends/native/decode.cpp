@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "options.h"
-#include "terms.h"
 
 namespace {
 
@@ -20,19 +19,17 @@ struct FrontierNumbers {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// What each row offers: log_probs, tokens and needed (rows, count), the likeliest first; is_failed
-// (rows). With terms there is room for two halves, each the likeliest first.
+// What each row offers: log_probs and tokens (rows, count), the likeliest first; is_failed (rows).
 struct Likeliest {
     Likeliest(int rows, int count)
         : count(count),
           log_probs(static_cast<size_t>(rows) * count),
           tokens(log_probs.size()),
-          needed(log_probs.size()),
           is_failed(new bool[rows]) {}
 
     int count;
     std::vector<float> log_probs;
-    std::vector<int64_t> tokens, needed;
+    std::vector<int64_t> tokens;
     std::unique_ptr<bool[]> is_failed;
 
     void clear(int row) {
@@ -41,11 +38,10 @@ struct Likeliest {
         std::fill_n(&tokens[start], count, 0);
     }
 
-    void offer(int row, size_t place, int64_t token, float log_prob, int64_t still_needed = 0) {
+    void offer(int row, size_t place, int64_t token, float log_prob) {
         place += static_cast<size_t>(row) * count;
         log_probs[place] = log_prob;
         tokens[place] = token;
-        needed[place] = still_needed;
     }
 };
 
@@ -106,30 +102,13 @@ bool is_misled(const SearchState &state, const FrontierNumbers &last, const Like
     return false;
 }
 
-// Offer what the terms of a row's sentence make of its logits (size), which are changed.
-void apply_terms(const SearchState &state, const FrontierNumbers &last, int row, float *logits,
-                 size_t size, Likeliest &found) {
-    Hypothesis hypothesis{last.slot[row], last.beam[row]};
-    std::vector<float> raw(logits, logits + size);
-    guard(state, hypothesis, logits);
-    int half = found.count / 2;
-    TermChoice choice = choose_with_terms(state, hypothesis, raw.data(), logits, size, half);
-    found.is_failed[row] = !std::isfinite(choice.normaliser);
-    found.clear(row);
-    size_t place = 0;
-    for (const std::vector<Wanted> &wanted : {choice.others, choice.own})
-        for (const Wanted &one : wanted)
-            found.offer(row, place++, one.token, one.score - choice.normaliser, one.needed);
-}
-
 // Offer the next token of a row's prefix, which is certain.
 void force(const SearchState &state, const FrontierNumbers &last, int row, Likeliest &found) {
     Hypothesis hypothesis{last.slot[row], last.beam[row]};
     int64_t token =
         state.prefix[hypothesis.slot * state.max_length + state.length[hypothesis.slot]];
     found.clear(row);
-    found.offer(row, 0, token, 0,
-                state.num_terms[hypothesis.slot] > 0 ? needed_after(state, hypothesis, token) : 0);
+    found.offer(row, 0, token, 0);
     found.is_failed[row] = false;
 }
 
@@ -168,41 +147,18 @@ void rescore(Network &network, const SearchState &state, const FrontierNumbers &
     for (size_t i = 0; i < rows.size(); i++) {
         int row = rows[i];
         float *logits = &all[i * size];
-        if (state.num_terms[last.slot[row]] > 0)
-            apply_terms(state, last, row, logits, size, found);
-        else if (needs_logits(state, last.slot[row]))
+        if (needs_logits(state, last.slot[row]))
             apply_options(state, last, row, logits, size, found);
         else
             choose(state, last, row, logits, size, network.normaliser(row), found);
     }
 }
 
-// The network's likeliest tokens, `count` of each row, before any option.
-void rank(Network &network, int rows, int count, Likeliest &found) {
-    std::vector<float> log_probs(static_cast<size_t>(rows) * count);
-    std::vector<int64_t> tokens(log_probs.size());
-    network.rank(count, log_probs.data(), tokens.data());
-    for (int row = 0; row < rows; row++) {
-        size_t start = static_cast<size_t>(row) * count;
-        found.is_failed[row] = std::isnan(log_probs[start]);
-        if (found.count > count) found.clear(row);
-        for (int i = 0; i < count; i++) found.offer(row, i, tokens[start + i], log_probs[start + i]);
-    }
-}
-
-// Match terms with the tokens that the searches have chosen.
-void follow(const SearchState &state, const StepTable &table, const FrontierNumbers &last,
-            const std::vector<int64_t> &sources) {
-    std::vector<int64_t> parents;
-    for (int i = 0; i < table.slots; i++) {
-        int64_t slot = table.members[i];
-        if (state.num_terms[slot] == 0) continue;
-        parents.clear();
-        const int64_t *rows = &last.by_slot[static_cast<size_t>(i) * state.max_beam];
-        for (int k = 0; k < state.integers[slot].beam_size; k++)
-            parents.push_back(last.beam[sources[rows[k]]]);
-        follow_terms(state, slot, parents);
-    }
+// The network's likeliest tokens of each row, before any option.
+void rank(Network &network, int rows, Likeliest &found) {
+    network.rank(found.count, found.log_probs.data(), found.tokens.data());
+    for (int row = 0; row < rows; row++)
+        found.is_failed[row] = std::isnan(found.log_probs[static_cast<size_t>(row) * found.count]);
 }
 
 }  // namespace
@@ -214,15 +170,13 @@ int decode(Network &network, const SearchState &state, const StepTable &table, i
     network.step(rows, {last.tokens.data(), last.positions.data(), table.row, last.slot.data(),
                         last.order.data()});
 
-    bool has_terms = std::any_of(table.members, table.members + table.slots,
-                                 [&](int64_t slot) { return state.num_terms[slot] > 0; });
-    Likeliest likeliest(rows, has_terms ? 2 * count : count);
-    rank(network, rows, count, likeliest);
+    Likeliest likeliest(rows, count);
+    rank(network, rows, likeliest);
     rescore(network, state, last, likeliest);
 
     std::vector<int64_t> sources(rows);
     Offers offers{likeliest.count, likeliest.log_probs.data(), likeliest.tokens.data(),
-                  likeliest.is_failed.get(), likeliest.needed.data()};
+                  likeliest.is_failed.get()};
     advance(state, table.members, table.slots, state.max_beam, last.by_slot.data(), offers,
             sources.data());
     if (record) {
@@ -230,7 +184,6 @@ int decode(Network &network, const SearchState &state, const StepTable &table, i
         std::copy(likeliest.tokens.begin(), likeliest.tokens.end(), record->tokens);
         std::copy(sources.begin(), sources.end(), record->sources);
     }
-    if (has_terms) follow(state, table, last, sources);
     if (rows > table.slots) network.reorder(rows, table.row, sources.data(), length);
     return static_cast<int>(
         std::count_if(table.members, table.members + table.slots,

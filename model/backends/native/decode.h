@@ -15,7 +15,7 @@ struct StepTable {
     const int32_t *row;
 };
 
-// What a step offered, log_probs and tokens (rows, count, or twice as many if a sentence has terms), and
+// What a step offered, log_probs and tokens (rows, count), and
 // the row that each row then goes on from: sources (rows).
 struct DecodeRecord {
     float *log_probs;

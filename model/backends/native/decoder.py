@@ -91,8 +91,7 @@ class NativeDecoder:
         self, members: BatchRows, shape_of_step: StepShape, features: Features
     ) -> StepRecord:
         search, part = self._search, self._compiled_part(members)
-        num_offered = self._network.num_offered(part) * (2 if features.has_terms else 1)
-        record = DecodeRecord(part.num_rows, num_offered)
+        record = DecodeRecord(part.num_rows, self._network.num_offered(part))
         live = search.live.score[0, : part.width]
         scores, is_forbidden = live.copy(), search.forbidden(0, part.width)
         self._network.decode(search.state, part, shape_of_step.target, record)

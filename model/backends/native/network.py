@@ -68,7 +68,7 @@ class _DecodeRecord(Mirrored):
 
 class DecodeRecord:
     """What a step of R rows offered, log_probs and tokens (R, C), and the row that each row then
-    continues, sources (R,). With terms C is twice the number that is offered without."""
+    continues, sources (R,)."""
 
     def __init__(self, num_rows: int, num_offered: int) -> None:
         self.log_probs = np.empty((num_rows, num_offered), np.float32)

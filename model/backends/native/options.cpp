@@ -105,7 +105,7 @@ bool is_forced(const SearchState &state, int64_t slot) {
 }
 
 bool needs_logits(const SearchState &state, int64_t slot) {
-    return state.num_terms[slot] > 0 || state.flags[slot].is_sampling || state.integers[slot].ngram_size > 0 ||
+    return state.flags[slot].is_sampling || state.integers[slot].ngram_size > 0 ||
            state.numbers[slot].repetition_penalty != 1;
 }
 

@@ -16,8 +16,7 @@ struct Hypothesis {
 // Whether the hypothesis is within the prefix that was asked for.
 bool is_forced(const SearchState &state, int64_t slot);
 
-// Whether the slot's next token depends on all logits: it is drawn, repetitions are guarded against, or
-// there are terms.
+// Whether the slot's next token depends on all logits: it is drawn, or repetitions are guarded against.
 bool needs_logits(const SearchState &state, int64_t slot);
 
 // Penalise the tokens of the history and forbid those that would repeat an n-gram: logits (size).

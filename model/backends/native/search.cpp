@@ -12,13 +12,10 @@ namespace {
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr double kCostOfSlot = 3000;
 
-// needed: tokens of terms that are missing after it. rank: its place among those that need as many.
 struct Candidate {
     int parent;
     int64_t token;
     float total, log_prob;
-    int64_t needed = 0;
-    int rank = 0;
 };
 
 // Reused from slot to slot by one thread.
@@ -26,10 +23,7 @@ struct Room {
     std::vector<Candidate> candidates, survivors;
     std::vector<int64_t> tokens, spellings;
     std::vector<float> log_probs;
-    std::vector<int> bank_sizes;
 };
-
-bool is_better(const Candidate &a, const Candidate &b) { return a.total > b.total; }
 
 // The hypotheses of one slot, and what its options make of their extensions.
 class SlotSearch {
@@ -47,7 +41,6 @@ class SlotSearch {
           length_(state.length[slot]),
           status_(state.status[slot]),
           is_stuck_(state.is_stuck[slot]),
-          has_terms_(state.num_terms[slot] > 0),
           room_(room) {}
 
     void advance(const int64_t *rows, const Offers &offers, int64_t *sources) {
@@ -55,17 +48,14 @@ class SlotSearch {
         for (int k = 0; k < beam; k++) sources[rows[k]] = rows[k];
         for (int k = 0; k < beam; k++)
             if (offers.is_failed[rows[k]]) return void(status_ = kFailed);
-        if (has_terms_)
-            allot(rows, offers);
-        else
-            collect(rows, offers);
+        collect(rows, offers);
         length_++;
         settle();
         survive();
         for (size_t k = 0; k < room_.survivors.size(); k++)
             sources[rows[k]] = rows[room_.survivors[k].parent];
         status_ = is_done() ? kDone : kRunning;
-        is_stuck_ = !has_terms_ && is_looping();
+        is_stuck_ = is_looping();
     }
 
     int64_t stable_length() const {
@@ -114,32 +104,6 @@ class SlotSearch {
                 insert(best, {k, offers.tokens[i], total, offers.log_probs[i]});
             }
         }
-    }
-
-    // The beam is divided among banks of candidates that need as many tokens (Post and Vilar 2018):
-    // first the best of each bank, then the second best, and so on; those of one rank by what their
-    // sum of log-probabilities will be without the needed tokens.
-    void allot(const int64_t *rows, const Offers &offers) {
-        std::vector<Candidate> &all = room_.candidates;
-        all.clear();
-        for (int k = 0; k < beam_size(); k++) {
-            size_t start = rows[k] * offers.count;
-            for (size_t i = start; i < start + offers.count; i++) {
-                float total = live_.score[k] + offers.log_probs[i];
-                if (total > kNever)
-                    all.push_back({k, offers.tokens[i], total, offers.log_probs[i], offers.needed[i]});
-            }
-        }
-        std::stable_sort(all.begin(), all.end(), is_better);
-        room_.bank_sizes.assign(width() + 1, 0);
-        for (Candidate &candidate : all) candidate.rank = room_.bank_sizes[std::clamp<int64_t>(candidate.needed, 0, width())]++;
-        auto prospect = [&](const Candidate &c) {
-            return c.total - state_.needed_token_cost * static_cast<float>(c.needed);
-        };
-        std::stable_sort(all.begin(), all.end(), [&](const Candidate &a, const Candidate &b) {
-            return a.rank != b.rank ? a.rank < b.rank : prospect(a) > prospect(b);
-        });
-        all.resize(std::min(all.size(), static_cast<size_t>(2 * options_.beam_size)));
     }
 
     static void insert(std::vector<Candidate> &best, const Candidate &candidate) {
@@ -196,7 +160,6 @@ class SlotSearch {
         for (const Candidate &candidate : room_.candidates)
             if (candidate.token != state_.eos && chosen.size() < static_cast<size_t>(beam_size()))
                 chosen.push_back(candidate);
-        if (has_terms_) std::stable_sort(chosen.begin(), chosen.end(), is_better);
         reorder(chosen);
         if (state_.utf8.spelled) spell(chosen);
         for (int k = 0; k < beam_size(); k++) {
@@ -260,7 +223,6 @@ class SlotSearch {
     Hypotheses live_, finished_;
     int64_t *last_, *spelling_, &length_, &status_;
     bool &is_stuck_;
-    bool has_terms_;
     Room &room_;
 };
 

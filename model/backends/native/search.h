@@ -39,20 +39,8 @@ struct Utf8 {
     int64_t states, tokens, copied;
 };
 
-// model.decoding.terms.Terms: of the tokens of all terms of a slot (slots, 2 max_length), a token of -1 behind
-// the last; of its terms (slots, max_length); and what each hypothesis has matched and produced.
-struct TermTables {
-    const int64_t *tokens, *term, *change;
-    const bool *is_first, *is_last, *opens, *opens_at_start;
-    const int64_t *count, *length;
-    const int64_t *start;  // (slots): where the tokens of the prefix end
-    bool *matched;         // (slots, max_beam, 2 max_length)
-    int64_t *produced;     // (slots, max_beam, max_length)
-};
-
 struct SearchState {
     int32_t slots, max_beam, max_length, loop_span, longest_loop;
-    float needed_token_cost, early_end_cost;
     int64_t eos;
     const SlotIntegers *integers;
     const SlotNumbers *numbers;
@@ -62,9 +50,7 @@ struct SearchState {
     int64_t *spelling;          // (slots, max_beam): states of utf8
     int64_t *length, *status;   // (slots)
     bool *is_stuck;             // (slots)
-    const int64_t *num_terms;   // (slots)
     const int64_t *prefix;      // (slots, max_length): tokens to begin with
-    TermTables terms;
     Utf8 utf8;
 };
 
@@ -76,14 +62,12 @@ inline bool may_follow(const Utf8 &utf8, int64_t slot, int64_t state, int64_t to
            (piece < 0 || utf8.is_held[slot * utf8.copied + piece]);
 }
 
-// The likeliest next tokens of every row, best first: (rows, count); is_failed (rows). needed (rows,
-// count): how many tokens of terms are needed after each; null if no sentence has terms.
+// The likeliest next tokens of every row, best first: (rows, count); is_failed (rows).
 struct Offers {
     int32_t count;
     const float *log_probs;
     const int64_t *tokens;
     const bool *is_failed;
-    const int64_t *needed;
 };
 
 // Extend every live hypothesis of the slots members (slots) by one token. by_slot (slots, width) holds

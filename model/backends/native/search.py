@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from model.backends.native.library import Mirrored, address, required_library
 from model.decoding.search_rules import (
-    EARLY_END_COST,
     LONGEST_LOOP,
     LOOP_SPAN,
-    NEEDED_TOKEN_COST,
     SearchSizes,
     SearchTokens,
     Status,
@@ -26,7 +24,6 @@ from model.decoding.search_rules import (
 )
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.slot_options import FLAGS, INTEGERS, NUMBERS, option_rows
-from model.decoding.terms import term_columns, term_uses
 from model.decoding.utf8 import Utf8Tables
 
 Array = NDArray[Any]
@@ -66,18 +63,6 @@ class _Utf8(Mirrored):
     )
 
 
-class _TermTables(Mirrored):
-    """`TermTables` of search.h."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_void_p)
-        for name in (
-            *("tokens", "term", "change", "is_first", "is_last", "opens", "opens_at_start"),
-            *("count", "length", "start", "matched", "produced"),
-        )
-    )
-
-
 class _SearchState(Mirrored):
     """`SearchState` of search.h."""
 
@@ -86,13 +71,11 @@ class _SearchState(Mirrored):
             (name, ctypes.c_int32)
             for name in ("slots", "max_beam", "max_length", "loop_span", "longest_loop")
         ),
-        *((name, ctypes.c_float) for name in ("needed_token_cost", "early_end_cost")),
         ("eos", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("integers", "numbers", "flags")),
         *((name, _Hypotheses) for name in ("live", "finished")),
         *((name, ctypes.c_void_p) for name in ("last", "spelling", "length", "status", "is_stuck")),
-        *((name, ctypes.c_void_p) for name in ("num_terms", "prefix")),
-        ("terms", _TermTables),
+        ("prefix", ctypes.c_void_p),
         ("utf8", _Utf8),
     )
 
@@ -117,43 +100,6 @@ class _Tables(NamedTuple):
         )
 
 
-class _Terms:
-    """The terms of each slot, and which of them each hypothesis has produced; F: the most tokens of
-    all forms of a sentence's terms."""
-
-    def __init__(self, sizes: SearchSizes) -> None:
-        n_slots, self._most = sizes.n_slots, 2 * sizes.max_length
-        self._numbers = np.zeros((3, n_slots, self._most), np.int64)
-        self._flags = np.zeros((4, n_slots, self._most), np.bool_)
-        self._uses = np.zeros((2, n_slots, sizes.max_length), np.int64)
-        self._start, self.num_terms = np.zeros((2, n_slots), np.int64)
-        self._matched = np.zeros((n_slots, sizes.max_beam, self._most), np.bool_)
-        self._produced = np.zeros((n_slots, sizes.max_beam, sizes.max_length), np.int64)
-
-    @property
-    def tables(self) -> list[Array]:
-        """In the order of `TermTables` of search.h."""
-        rest = (self._start, self._matched, self._produced)
-        return [*self._numbers, *self._flags, *self._uses, *rest]
-
-    def begin(self, slot: int, sentence: SourceSentence) -> None:
-        """Of the terms' forms, the last that do not fit are left out."""
-        self.num_terms[slot] = len(sentence.terms)
-        if not sentence.terms:
-            return
-        columns = term_columns(sentence.terms, self._most)
-        width = len(columns[0])
-        for tables in (self._numbers, self._flags, self._uses):
-            tables[:, slot] = 0
-        self._numbers[0, slot] = -1
-        self._numbers[:, slot, :width] = columns[:3]
-        self._flags[:, slot, :width] = columns[3:]
-        self._uses[:, slot, : len(sentence.terms)] = term_uses(sentence.terms)
-        self._start[slot] = len(sentence.prefix)
-        self._produced[slot] = 0
-        self._matched[slot] = self._flags[0, slot]
-
-
 class NativeSearch:
     """The state of every search; a step takes any subset of slots."""
 
@@ -170,18 +116,16 @@ class NativeSearch:
         self.last, self._spelling = np.zeros((2, n_slots, sizes.max_beam), np.int64)
         self.length, self.status = np.zeros((2, n_slots), np.int64)
         self.is_stuck = np.zeros(n_slots, np.bool_)
-        self.terms = _Terms(sizes)
         self.prefix = np.full((n_slots, sizes.max_length), tokens.filler_id)
         self._copied = list(copied)
         self._columns = {token: column for column, token in enumerate(copied.values())}
         self._is_held = np.zeros((n_slots, len(copied)), np.bool_)
         self._state = _SearchState(
             *(*dataclasses.astuple(sizes), LOOP_SPAN, LONGEST_LOOP),
-            *(NEEDED_TOKEN_COST, EARLY_END_COST, tokens.eos_id, *map(address, self.options)),
+            *(tokens.eos_id, *map(address, self.options)),
             *(_Hypotheses(*map(address, tables)) for tables in (self.live, self.finished)),
             *map(address, (self.last, self._spelling, self.length, self.status, self.is_stuck)),
-            *map(address, (self.terms.num_terms, self.prefix)),
-            _TermTables(*map(address, self.terms.tables)),
+            address(self.prefix),
             _Utf8() if utf8 is None else _mirrored(utf8, self._is_held),
         )
         self.state = ctypes.byref(self._state)
@@ -203,7 +147,6 @@ class NativeSearch:
             self._is_held[slot] = False
             self._is_held[slot, [self._columns[token] for token in held]] = True
             self.prefix[slot, : len(sentence.prefix)] = sentence.prefix
-            self.terms.begin(slot, sentence)
             self._begin(slot, start)
 
     def _begin(self, slot: int, start: int) -> None:

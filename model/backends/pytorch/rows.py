@@ -40,13 +40,11 @@ class RowTable(NamedTuple):
 
 class RowCandidates(NamedTuple):
     """The likeliest next tokens of every row, best first: log_probs and tokens (R, C), and
-    is_failed (R,): whether the row's scores are not finite. If a sentence has terms, also how many
-    tokens of terms are needed after each candidate (R, C), and these come in two halves."""
+    is_failed (R,): whether the row's scores are not finite."""
 
     log_probs: Tensor
     tokens: Tensor
     is_failed: Tensor
-    needed: Tensor | None = None
 
 
 def likeliest(logits: Tensor, count: int, is_forbidden: Tensor | None = None) -> RowCandidates:

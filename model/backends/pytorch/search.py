@@ -10,7 +10,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.backends.pytorch.beam_allocation import allot, survivors
 from model.backends.pytorch.hypotheses import Candidates, extend, keep
 from model.backends.pytorch.logits_processors import (
     forbid_repeated_ngrams,
@@ -21,7 +20,6 @@ from model.backends.pytorch.logits_processors import (
 from model.backends.pytorch.rows import RowCandidates, RowTable, likeliest
 from model.backends.pytorch.sampling import gumbel_at, sample
 from model.backends.pytorch.search_state import SearchState
-from model.backends.pytorch.terms import RowState
 from model.decoding.search_rules import LOOP_SPAN, Status
 from model.decoding.slot_options import Features
 
@@ -42,15 +40,10 @@ class Search(SearchState):
         `max_length` is L after this step. `features` is the union over the slots; the caller knows
         it without a device sync.
         """
-        raw, count = logits, 2 * rows.by_slot.size(1)
         logits = self._guard(logits, rows, max_length - 1, features)
         own = logits[rows.drawn]
         forbidden = self.forbidden(rows, features)
-        if features.has_terms:
-            state, width = self._row_state(rows, features), self._term_width(features)
-            candidates = self.terms.candidates(raw, logits, forbidden, count, rows, state, width)
-        else:
-            candidates = likeliest(logits, count, forbidden)
+        candidates = likeliest(logits, 2 * rows.by_slot.size(1), forbidden)
         if not features.has_sampling:
             return candidates
         return self._sample(own, logits[rows.drawn], candidates, rows)
@@ -66,13 +59,10 @@ class Search(SearchState):
         candidates = self._slot_candidates(row_candidates, rows.by_slot, max_length)
         self.length[:n_slots] += is_running
         self._settle(candidates, width, is_running)
-        has_terms = row_candidates.needed is not None
-        parents = self._survive(candidates, width, has_terms=has_terms)
+        parents = self._survive(candidates, width)
         status = self._is_done(n_slots, width).long() * Status.DONE.value
         if max_length >= LOOP_SPAN:
             self._notice_loops(n_slots)
-        if has_terms:  # whose search must reach them
-            self.is_stuck[:n_slots] &= self.terms.num_terms[:n_slots] == 0
         status.masked_fill_(row_candidates.is_failed[rows.by_slot].any(1), Status.FAILED.value)
         self.status[:n_slots] = status.where(is_running, self.status[:n_slots])
         return rows.by_slot.gather(1, parents)[rows.slots, rows.beams]
@@ -125,22 +115,6 @@ class Search(SearchState):
             logits = force(logits, self.prefix[rows.slots, place], self._is_forced(rows))
         return logits
 
-    def follow(self, sources: Tensor, rows: RowTable, features: Features) -> None:
-        """Match terms after `advance`, which returned `sources`."""
-        self.terms.follow(sources, self.last, rows, self._term_width(features))
-
-    def _term_width(self, features: Features) -> int:
-        return min(features.max_term_tokens, self.terms.max_tokens)
-
-    def _row_state(self, rows: RowTable, features: Features) -> RowState:
-        return RowState(
-            self.options.beam_size[rows.slots],
-            self.length[rows.slots],
-            self.options.limit[rows.slots],
-            self._is_forced(rows),
-            self.spelling[rows.slots, rows.beams] != 0,
-        )
-
     def _is_forced(self, rows: RowTable) -> Tensor:
         """Mask of the rows within their prefix (R,)."""
         return self.length[rows.slots] < self.options.prefix_length[rows.slots]
@@ -152,13 +126,13 @@ class Search(SearchState):
 
         `own` (D, V): the same logits before bytes were forbidden; they give the log-probability.
         """
-        log_probs, tokens, is_failed, needed = likeliest
+        log_probs, tokens, is_failed = likeliest
         drawn = self._draw(allowed, rows.slots[rows.drawn])
         tokens[rows.drawn, 0] = drawn
         log_probs.index_fill_(0, rows.drawn, _NEVER)
         chosen = own.gather(1, drawn[:, None]).squeeze(1)
         log_probs[rows.drawn, 0] = chosen - own.logsumexp(-1)
-        return RowCandidates(log_probs, tokens, is_failed, needed)
+        return RowCandidates(log_probs, tokens, is_failed)
 
     def _draw(self, logits: Tensor, slots: Tensor) -> Tensor:
         options = self.options
@@ -176,12 +150,7 @@ class Search(SearchState):
         n_slots, width = by_slot.shape
         own = row_candidates.log_probs[by_slot]
         totals = (self.live.score[:n_slots, :width, None] + own).flatten(1)
-        count = min(2 * width, totals.size(1))
-        if row_candidates.needed is None:
-            total, index = totals.topk(count)
-        else:
-            index = allot(totals, row_candidates.needed[by_slot].flatten(1), count)
-            total = totals.gather(1, index)
+        total, index = totals.topk(min(2 * width, totals.size(1)))
         parent = index // own.size(2)
         token = row_candidates.tokens[by_slot].flatten(1).gather(1, index)
         spelled = extend(self.live.tokens, parent, token, self.length, max_length)
@@ -217,13 +186,13 @@ class Search(SearchState):
         keep(self.finished.tokens, candidates.tokens, index)
         keep(self.finished.log_probs, candidates.log_probs, index)
 
-    def _survive(self, candidates: Candidates, width: int, *, has_terms: bool) -> Tensor:
+    def _survive(self, candidates: Candidates, width: int) -> Tensor:
         """Make the best candidates without eos the live hypotheses -> parents (N, K)."""
         n_slots = candidates.token.size(0)
         length = self.length[:n_slots]
         open_totals = candidates.total.masked_fill(candidates.token == self.eos_id, _NEVER)
         is_in_beam = _ranks(width, length) < self.options.beam_size[:n_slots, None]
-        total, index = survivors(open_totals, is_in_beam) if has_terms else open_totals.topk(width)
+        total, index = open_totals.topk(width)
         self.live.score[:n_slots, :width] = total.where(is_in_beam, _NEVER)
         parents, last = candidates.parent.gather(1, index), candidates.token.gather(1, index)
         self.last[:n_slots, :width] = last

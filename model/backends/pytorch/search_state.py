@@ -14,7 +14,6 @@ from torch import Tensor
 from model.backends.pytorch.hypotheses import Hypotheses
 from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.slot_options import SlotOptions, option_tables
-from model.backends.pytorch.terms import Terms
 from model.backends.pytorch.transfer import DeviceToHost, Transfer, to_device
 from model.decoding.decoder import Pending, Ranked
 from model.decoding.search_rules import SearchSizes, SearchTokens, spelled_out
@@ -58,7 +57,6 @@ class SearchState:
         self.eos_id, self.filler_id = tokens.eos_id, tokens.filler_id
         self.utf8 = None if utf8 is None else Utf8Tensors.of(utf8, device)
         self.options = SlotOptions(n_slots, device)
-        self.terms = Terms(sizes, tokens, device)
         self.prefix = torch.full((n_slots, sizes.max_length), self.filler_id, device=device)
         self.live = Hypotheses.empty(sizes, device)
         self.finished = Hypotheses.empty(sizes, device)
@@ -92,7 +90,6 @@ class SearchState:
         if any(sentence.prefix for sentence in sentences):
             prefixes = self._prefixes(sentences)
             transfer.add(self._set_prefixes, np.array(slots, np.int64), prefixes)
-        self.terms.admit(slots, sentences, transfer)
 
     def _start(self, start: int, slots: Tensor, *options: Tensor) -> None:
         self.options.set(slots, options)
@@ -154,10 +151,7 @@ class SearchState:
     @property
     def tables(self) -> tuple[Tensor, ...]:
         """All state tensors; the first dimension is the slot."""
-        groups = (
-            *(*self.options.tables, *self.live.tables, *self.finished.tables),
-            *self.terms.tables,
-        )
+        groups = (*self.options.tables, *self.live.tables, *self.finished.tables)
         hypotheses = (self.last, self.spelling)
         slots = (self.length, self.status, self.is_stuck, self.is_held)
         return (*groups, self.prefix, *hypotheses, *slots)

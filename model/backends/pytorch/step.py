@@ -87,8 +87,6 @@ class Step:
         self._network.step(*self._search.frontier(table), table, shape_of_step)
         candidates = self._candidates(table, shape_of_step, features)
         sources = self._search.advance(candidates, table, shape_of_step.target)
-        if features.has_terms:
-            self._search.follow(sources, table, features)
         if table.by_slot.size(1) > 1:
             self._network.reorder(sources, shape_of_step.target)
 
@@ -111,8 +109,6 @@ class Step:
         is_forbidden = search.forbidden(table, features)
         chosen = search.choose(self._network.logits(), table, length, features)
         sources = search.advance(chosen, table, length)
-        if features.has_terms:
-            search.follow(sources, table, features)
         if width > 1:
             self._network.reorder(sources, length)
         return StepRecord(

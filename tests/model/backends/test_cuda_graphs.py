@@ -23,14 +23,13 @@ from model.decoding.utf8 import Utf8Tables
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
-PLAIN = Features(False, False, False, False, 0, 0)
+PLAIN = Features(False, False, False, False, 0)
 EVERYTHING = Features(
     has_sampling=True,
     has_guards=True,
     has_prefix=True,
     has_streams=True,
     max_ngram_size=3,
-    max_term_tokens=8,
 )
 
 

@@ -27,7 +27,7 @@ from model.network.transformer import Transformer
 
 _setup_privateuseone_for_python_backend("nogpu")
 DEVICE = torch.device("nogpu", 0)
-PLAIN = Features(False, False, False, False, 0, 0)
+PLAIN = Features(False, False, False, False, 0)
 KINDS: dict[str, tuple[int, Features]] = {
     "greedy": (1, PLAIN),
     "beam": (4, PLAIN),
@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[int, Features]] = {
     "repetition": (4, PLAIN._replace(has_guards=True)),
     "ngrams": (4, PLAIN._replace(has_guards=True, max_ngram_size=3)),
     "streams": (4, PLAIN._replace(has_streams=True)),
-    "mixed": (4, Features(True, True, True, True, 3, 0)),
+    "mixed": (4, Features(True, True, True, True, 3)),
 }
 SHAPES = {
     "bundled": ModelConfig(8000, 8000, 256, 4, 1024, 5, 2, norm="pre", max_positions=256),

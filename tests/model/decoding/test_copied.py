@@ -71,10 +71,8 @@ def copying_sentence(rng: random.Random) -> SourceSentence:
 
 
 def lacked(sentence: SourceSentence) -> set[int]:
-    """The copied pieces that neither its source nor a term holds."""
-    held = {piece for piece, token in COPIED.items() if token in sentence.ids}
-    wanted = {token for term in sentence.terms for form in term.forms for token in form.ids}
-    return COPIED.keys() - held - wanted
+    """The copied pieces that its source does not hold."""
+    return {piece for piece, token in COPIED.items() if token not in sentence.ids}
 
 
 def chosen(sentence: SourceSentence, hypothesis: Hypothesis) -> list[int]:

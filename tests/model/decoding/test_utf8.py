@@ -11,7 +11,7 @@ import pytest
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import Finished, Hypothesis, SourceSentence, Term, TermForm
+from model.decoding.sentence import Finished, Hypothesis, SourceSentence
 from model.decoding.utf8 import OTHER, Utf8Tables
 from model.network.transformer import Transformer
 from model.runner import Runner
@@ -143,16 +143,12 @@ def test_a_vocabulary_that_lacks_bytes_never_gets_stuck_within_a_character(
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("text", ["⟦", "\ue000", "\uf8ff", "\U000f0000", "\U0010fffd"])
-def test_a_prefix_and_a_term_may_have_what_is_else_only_copied(text: str, backend: Backend) -> None:
+def test_a_prefix_may_have_what_is_else_only_copied(text: str, backend: Backend) -> None:
     ids = tuple(FIRST + byte for byte in text.encode())
     options = DecodingOptions(beam_size=4, n_best=4, max_length=12)
-    source = [WORDS.start, EOS]
-    sentences = [
-        SourceSentence(source, options, prefix=ids),
-        SourceSentence(source, options, terms=(Term((TermForm(ids),)),)),
-    ]
-    for result in run_to_end(byte_runner(byte_model(2), backend), sentences):
-        assert all(text.encode() in spelled(h.ids) and is_utf8(h) for h in result.hypotheses)
+    sentence = SourceSentence([WORDS.start, EOS], options, prefix=ids)
+    (result,) = run_to_end(byte_runner(byte_model(2), backend), [sentence])
+    assert all(text.encode() in spelled(h.ids) and is_utf8(h) for h in result.hypotheses)
 
 
 def tables(byte_ids: Mapping[int, int] = BYTE_IDS) -> Utf8Tables:

@@ -61,13 +61,11 @@ class SteppedSearch(NativeSearch):
     def advance(self, row_candidates: RowCandidates, rows: RowTable) -> Tensor:
         """As `model.backends.pytorch.search.Search.advance`."""
         n_slots, width = rows.by_slot.shape
-        log_probs, tokens, is_failed, needed = row_candidates
-        offered = (log_probs, tokens, is_failed, needed)
-        arrays = [None if part is None else part.numpy() for part in offered]
+        arrays = [part.numpy() for part in row_candidates]
         sources = np.empty(len(rows.slots), np.int64)
         self._library.dragoman_advance(
             *(self.state, address(rows.members.numpy()), n_slots, width),
-            *(address(rows.by_slot.numpy()), *log_probs.shape, *map(address, arrays)),
+            *(address(rows.by_slot.numpy()), *row_candidates.tokens.shape, *map(address, arrays)),
             address(sources),
         )
         return torch.from_numpy(sources)

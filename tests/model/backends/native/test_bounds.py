@@ -179,7 +179,7 @@ def _step_of(network: SteppedNetwork, rows: list[tuple[int, ...]]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("by_slot", 9), ("by_slot", -1), ("members", 3), ("members", -1), ("needed", 41)],
+    [("by_slot", 9), ("by_slot", -1), ("members", 3), ("members", -1)],
 )
 def test_an_advance_with_a_bad_number_is_refused(name: str, value: int) -> None:
     found = search()
@@ -187,10 +187,6 @@ def test_an_advance_with_a_bad_number_is_refused(name: str, value: int) -> None:
     offers = RowCandidates(
         torch.zeros(4, 4), torch.full((4, 4), 5), torch.zeros(4, dtype=torch.bool)
     )
-    if name in ("by_slot", "members"):
-        getattr(table, name).view(-1)[1] = value
-    else:
-        found.terms.num_terms[0] = 1
-        offers = offers._replace(needed=torch.full((4, 4), value))
+    getattr(table, name).view(-1)[1] = value
     with pytest.raises(ValueError, match=REFUSED):
         found.advance(offers, table)

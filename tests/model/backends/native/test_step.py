@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import Finished, SourceSentence, Term, TermForm
+from model.decoding.sentence import Finished, SourceSentence
 from tests.model.network.reference import EOS, run_to_end, tiny_model, tiny_runner
 
 
@@ -32,27 +32,7 @@ def any_sentence(rng: random.Random) -> SourceSentence:
     ids = [*rng.choices(range(4, 13), k=rng.randint(1, 9)), EOS]
     limit = options.max_length or 1
     prefix = rng.choices(range(4, 13), k=rng.choice([0, 0, min(3, limit - 1)]))
-    return SourceSentence(ids, options, prefix=prefix, terms=any_terms(rng, options, prefix))
-
-
-def any_terms(
-    rng: random.Random, options: DecodingOptions, prefix: Sequence[int]
-) -> tuple[Term, ...]:
-    """Up to three terms that fit, some with a second form; none if the sentence is drawn."""
-    if options.sampling or rng.random() < 0.6:
-        return ()
-    left, found = (options.max_length or 1) - len(prefix), []
-    for _ in range(rng.randint(1, 3)):
-        ids = tuple(rng.choices(range(4, 13), k=rng.randint(1, 3)))
-        times = rng.randint(1, 2)
-        left -= times * len(ids)
-        if left < 0:
-            break
-        forms = [TermForm(ids)]
-        if rng.random() < 0.5:
-            forms.append(TermForm(tuple(rng.choices(range(4, 13), k=len(ids))), "start"))
-        found.append(Term(tuple(forms), times))
-    return tuple(dict.fromkeys(found))
+    return SourceSentence(ids, options, prefix=prefix)
 
 
 def assert_same(found: Sequence[Finished], expected: Sequence[Finished]) -> None:
