@@ -101,12 +101,12 @@ class NativeNetwork:
             raise MemoryError("the caches do not fit into memory") from error
         free_with(self, library.dragoman_delete, self._network)
         self._stepped_rows = 0
-        self._num_threads = 1
+        self._num_cores, self._num_threads = num_cores(), 1
         self.share_cores(1)
 
     def share_cores(self, sharers: int) -> None:
         """Use 1 / `sharers` of the cores."""
-        self.use_threads(max(1, num_cores() // sharers))
+        self.use_threads(max(1, self._num_cores // sharers))
 
     def use_threads(self, num_threads: int) -> None:
         """Set the number of threads."""
