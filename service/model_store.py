@@ -54,7 +54,7 @@ class ModelStore:
         self._known: dict[str, StoredModel] = {}
 
     def models(self) -> list[StoredModel]:
-        """All models in order of name; logs and skips what is none. Raises OSError."""
+        """All models in order of name; other directories are logged and skipped. Raises OSError."""
         found: list[StoredModel] = []
         for entry in sorted(self.directory.iterdir()):
             if entry.name.startswith(".") or not (entry / SUMS_FILE).is_file():

@@ -1,4 +1,4 @@
-"""What Linux control groups, and so containers, leave of memory and CPU."""
+"""The memory and CPU that Linux control groups, and so containers, leave to a process."""
 
 from __future__ import annotations
 

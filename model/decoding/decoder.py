@@ -1,4 +1,4 @@
-"""The interface between a runner and what it computes with: PyTorch or our C++.
+"""The interface between a runner and its backend: PyTorch or our C++.
 
 Slots and rows are those of `model.decoding.slot_allocator`; V is the target vocabulary.
 """
@@ -107,11 +107,11 @@ class Progress(NamedTuple):
 
 
 class StepRecord(NamedTuple):
-    """A step of one sentence with K rows, as arrays. `logits` (K, V) are those before any option,
-    of which `is_forbidden` (K, V) may not be chosen; the step offered `log_probs` and `tokens`
-    (K, C), best first. `scores` (K,) of the hypotheses are those before it; after it each row
-    continues a row of `sources` (K,) with the token of `last` (K,) and has a score of `kept` (K,).
-    Hypotheses with a score of -inf do not exist."""
+    """A step of one sentence with K rows, as arrays. `logits` (K, V) are those before any option;
+    the tokens of `is_forbidden` (K, V) may not be chosen. The candidates are `log_probs` and
+    `tokens` (K, C), best first. `scores` (K,) are those of the hypotheses before the step. After it
+    each row continues a row of `sources` (K,) with the token of `last` (K,), and has a score of
+    `kept` (K,). Hypotheses with a score of -inf do not exist."""
 
     logits: NDArray[np.float32]
     is_forbidden: NDArray[np.bool_] | None
@@ -161,8 +161,8 @@ class Decoder(Protocol):
         """Use 1 / `sharers` of the cores; that many networks compute at once, one thread each."""
 
     def warm_up(self) -> None:
-        """Run what is slow the first time, while no slot is in use. Raises RuntimeError if a fast
-        path does not work."""
+        """Run the code that is slow the first time, while no slot is in use. Raises RuntimeError if
+        a fast path does not work."""
 
     def record(self, usual: Sequence[SourceSentence]) -> None:
         """Record the steps of batches of such sentences, while no slot is in use."""

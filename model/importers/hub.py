@@ -96,7 +96,7 @@ def _snapshot(hub_id: str, revision: str | None, files: list[str], cache: Path |
 
 @contextlib.contextmanager
 def _named_errors(hub_id: str, revision: str | None) -> Iterator[None]:
-    """What the Hub's library raises becomes a SourceError."""
+    """Turn errors of the Hub's library into SourceError."""
     where = f"model {hub_id}" + (f" at revision {revision}" if revision else "")
     try:
         yield

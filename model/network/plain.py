@@ -83,7 +83,7 @@ class _Network:
         return self._norm(f"{side}_embedding.norm", x) if config.embedding_norm else x
 
     def bias(self, distances: Floats) -> Floats:
-        """What is added to scores of queries and keys that are so far apart (H, Q, K)."""
+        """The bias of the scores of queries and keys at these distances (H, Q, K)."""
         if self._config.positions != "alibi":
             return np.zeros((1, *distances.shape), np.float32)
         return -alibi_slopes(self._config.n_heads)[:, None, None] * distances

@@ -5,8 +5,8 @@ memory.
                 └─────> waits in a queue ── the head's models are loaded, one after another
                                          └─ what became complete is granted at each load
 
-A lease holds all models of a request, so that none leaves before the request ends. Only the head of
-the queue holds models while it waits, so that two requests never wait for each other. Everything
+A lease keeps all models of a request in memory until the request ends. Only the head of the queue
+holds models while it waits, so two requests never wait for each other. Everything
 runs on the event loop, except `load`, which runs in one thread.
 """
 
@@ -289,7 +289,7 @@ class ModelPool(Generic[_Loaded]):
             )
 
     async def _serve(self) -> None:
-        """Load what the head of the queue needs, until nobody waits."""
+        """Load the models of the queue's head, until the queue is empty."""
         while self._waiting:
             waiter = self._waiting[0]
             self._held = []
@@ -339,7 +339,7 @@ class ModelPool(Generic[_Loaded]):
         loadable: Loadable[_Loaded],
         kept: Iterable[_Resident[_Loaded]] = (),
     ) -> None:
-        """Load a version; raises NotReady. What is `kept` does not leave for it."""
+        """Load a version; raises NotReady. The `kept` models do not leave for it."""
         if time.monotonic() - model.failed_seconds < _AFTER_FAILURE_SECONDS:
             raise _cannot_load(model.name)
         self._reserve(loadable.num_bytes)

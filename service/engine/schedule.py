@@ -18,15 +18,15 @@ from service.engine.interfaces import Runner
 from service.engine.sentence_task import EngineRequest, SentenceTask
 
 _LEAST_ROWS = 64
-"""A batch has room for so many rows and an encoding for so many source tokens, twice as many where
-no short work runs."""
+"""The smallest bound on the rows of a batch and on the source tokens of an encoding. Both bounds
+are twice as large while no short work runs."""
 _FIXED_SHARE = 0.1
-"""And for so many that the fixed cost of a step is at most this share of it."""
+"""A batch has room for enough rows that the fixed cost of a step is at most this share of it."""
 _PART = 4
-"""One row in so many of a batch is for the tasks that have waited longest for a step, one admission
-in so many begins with the request that has waited longest, and short work alone has at most one row
-in so many. For short work is one slot in twice so many, and newcomers wait at most twice so many
-steps for company."""
+"""A quarter of a batch's rows is for the tasks that have waited longest for a step, one admission
+in four begins with the request that has waited longest, and short work steps alone only if it has
+at most a quarter of a batch's rows. One slot in eight is for short work only, and newcomers wait
+at most eight steps for company."""
 _WASTED_SHARE = 0.04
 """Steps and encodings of short work alone waste at most this share of the time."""
 
@@ -109,7 +109,7 @@ class Schedule:
         self._num_admissions = 0
         self._is_for_short = False
         self._num_units = 1
-        """Rows or source tokens of what was chosen last: they cost about the same."""
+        """Rows or source tokens of the last choice; one of either costs about the same."""
         self._unit_seconds = self._spare_seconds = 0.0
         self._num_steps = 0
         """Since the last encoding."""
@@ -169,7 +169,7 @@ class Schedule:
 
     def account(self, seconds: float) -> None:
         """Count the time of the encoding or step that was chosen. Batches earn time to waste, up to
-        twice what the last one took."""
+        twice the time of the last one."""
         if self._is_for_short:
             wasted = seconds - self._num_units * self._unit_seconds
             self._spare_seconds -= max(wasted, seconds / (2 * _PART))
@@ -240,7 +240,7 @@ class Schedule:
         return max(0, max((task.level for task in self.running.values()), default=0) - 2)
 
     def _may_be_alone(self, num_short: int) -> bool:
-        """Whether so many rows of short work may join or step alone."""
+        """Whether this many rows of short work may join or step alone."""
         most = min(self._num_rows, self.batch_rows) // _PART
         return num_short <= most and self._spare_seconds > 0
 

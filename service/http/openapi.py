@@ -42,7 +42,7 @@ class Offer:
 
 
 def describe_errors(*statuses: int) -> dict[int | str, Schema]:
-    """The value of FastAPI's `responses`: what the errors of each status mean."""
+    """The value of FastAPI's `responses`: the meanings of each status."""
     return {
         status: {"model": ErrorBody, "description": _meaning(status)}
         | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
@@ -51,7 +51,7 @@ def describe_errors(*statuses: int) -> dict[int | str, Schema]:
 
 
 def _meaning(status: int) -> str:
-    """Each code of the status, and what it says. LimitExceeded is never sent itself."""
+    """Each code of the status with its message. LimitExceeded is never sent itself."""
     kinds = [
         kind for kind in ServiceError.kinds() if kind.status == status and kind is not LimitExceeded
     ]

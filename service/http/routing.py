@@ -17,7 +17,7 @@ READ = ("GET", "HEAD")
 
 class OwnRoute(APIRoute):
     """A route that FastAPI describes but does not serve. Its endpoint takes the request and the
-    path's parameters, and returns a response, or what becomes one in JSON."""
+    path's parameters, and returns a response or a value to send as JSON."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in (self.methods or ()):

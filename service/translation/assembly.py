@@ -1,8 +1,8 @@
 """Read the translations of a job's sentences, see what they lost, and assemble its texts.
 
-A sentence is decoded with carriers for its kept strings. If its translation lost one of them or a
-number, the sentence is decoded once more, with carriers that the translation must have, and the
-better of the two translations counts.
+A sentence is decoded with carriers for its kept strings. If its translation lost one of them, a
+number or a term, the sentence is decoded once more, with carriers for its numbers and terms too,
+and the better of the two translations counts.
 """
 
 from __future__ import annotations

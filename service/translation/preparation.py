@@ -35,7 +35,7 @@ _SAMPLE = 2000
 _UNLIMITED = 10**9
 _NOUNS_IN_CAPITALS = frozenset({"de"})
 _LEAST_BEAM = 8
-"""Hypotheses of a second translation, at least, of which the best by its faults counts."""
+"""The smallest beam of a second translation. The hypothesis with the fewest faults counts."""
 
 
 class Limits(NamedTuple):

@@ -71,7 +71,7 @@ Route = tuple[Hop, ...]
 
 
 class Routes:
-    """The routes over the models, of which the first that has a pair translates it."""
+    """The routes over the models. The first model that has a pair translates it."""
 
     def __init__(self, models: Sequence[OfferedModel]) -> None:
         self.models = list(models)
@@ -142,7 +142,7 @@ class Routes:
 
     @functools.cached_property
     def _names(self) -> dict[tuple[OfferedModel, str], list[str]]:
-        """What the server calls a language of a model: each code that the model understands so."""
+        """The server's names for a language of a model: all codes that the model maps to it."""
         names: dict[tuple[OfferedModel, str], list[str]] = {}
         for model in self.models:
             for code in self.languages:

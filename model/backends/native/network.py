@@ -67,8 +67,8 @@ class _DecodeRecord(Mirrored):
 
 
 class DecodeRecord:
-    """What a step of R rows offered, log_probs and tokens (R, C), and the row that each row then
-    continues, sources (R,)."""
+    """The candidates of a step of R rows, log_probs and tokens (R, C), and sources (R,), the row
+    that each row then continues."""
 
     def __init__(self, num_rows: int, num_offered: int) -> None:
         self.log_probs = np.empty((num_rows, num_offered), np.float32)

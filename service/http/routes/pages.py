@@ -205,7 +205,7 @@ def _walk(directory: Traversable, prefix: str = "") -> Iterator[tuple[str, Trave
 
 @functools.cache
 def _read_reference() -> Mapping[str, _BrowserFile]:
-    """The files by their paths, cached with what is compressed of them."""
+    """The files by their paths, cached with their compressed forms."""
     ours, swagger_ui = files("service") / "api_reference", files("fastapi_offline") / "static"
     found = {
         REFERENCE: ours / _INDEX,

@@ -23,7 +23,7 @@ _MARK = regex.compile(
     |(?P<left>(?P<emphasis>\*{1,3}+|(?<!_)_(?!_)|~{1,2}+))""",
     regex.X,
 )
-"""What may be a tag: reserved pieces such as ⟦<1>⟧ have none."""
+"""A mark that may be a tag. Reserved pieces such as ⟦<1>⟧ contain none."""
 
 
 def text_flow(
@@ -102,9 +102,9 @@ def _pairs(text: str, find: FindKept, is_spaced: bool) -> Iterator[tuple[Token, 
 
 
 def _tokens(text: str, find: FindKept, is_spaced: bool) -> Iterator[Token]:
-    """The marks that may be tags: those that say so, such as `<b>`, `[b]` and `{/b}`, and marks of
-    one kind of which the first touches the word after it, the last the word before it. What is a
-    part of a longer string to keep is none."""
+    """The marks that may be tags: marks with a named end, such as `<b>`, `[b]` and `{/b}`, and
+    pairs of one kind whose first mark touches the word after it and whose second the word before
+    it. A mark inside a longer kept string is no tag."""
     marks = list(_MARK.finditer(text))
     ends = {_named(mark) for mark in marks if mark["end"]}
     kept = _kept_marks(text, find) if any(_named(mark) not in ends for mark in marks) else {}

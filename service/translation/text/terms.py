@@ -26,8 +26,8 @@ _LETTER = regex.compile(r"\p{L}")
 def place_terms(
     source: str, terms: Sequence[Match], version: MarkedText, language: str, begin: int = 0
 ) -> MarkedText:
-    """The translation in this language with the terms of a sentence. What it has before `begin`
-    stays, and so does a term's inflected form."""
+    """The translation in this language with the terms of a sentence. Text before `begin` stays,
+    and so does a term's inflected form."""
     if not terms:
         return version
     spans = _linked(source, terms, version, begin)
