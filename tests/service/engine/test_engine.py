@@ -60,20 +60,6 @@ def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
     asyncio.run(scenario())
 
 
-def test_a_short_sentence_steps_by_itself_among_many_rows_and_all_end_well() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=9, max_rows=200, max_source_tokens=5000)
-        async with running(runner) as engine:
-            given = [sentence("x" * 4000, beam_size=16) for _ in range(8)]
-            long = asyncio.create_task(engine.translate(given))
-            await eventually(lambda: len(runner.steps) >= 20)
-            short = await engine.translate([sentence("yy")])
-            assert texts_of([*short, *await long]) == ["YY", *["X" * 4000] * 8]
-        assert [8] in runner.steps  # as often as the share of the time for short work allows
-
-    asyncio.run(scenario())
-
-
 def test_an_idle_engine_does_not_step() -> None:
     async def scenario() -> None:
         runner = FakeRunner()
