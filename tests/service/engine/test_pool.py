@@ -131,8 +131,6 @@ def test_the_model_that_was_idle_longest_leaves_and_pinned_ones_stay() -> None:
     async def run() -> None:
         async with store_of(3, limit=3) as store:
             store.add("pinned", is_pinned=True)
-            for engine in store.pool.engines.values():
-                engine.start()
             for name in ("0", "1", "0", "2"):
                 await store.ask(name)
             assert set(store.pool.engines) == {"pinned", "0", "2"}
