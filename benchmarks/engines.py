@@ -224,24 +224,6 @@ def table(rows: Sequence[Row], engines: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def draw(rows: Sequence[Row], engines: Sequence[str], path: Path) -> None:
-    """Tokens a second, a group of bars for each case."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    axes = figure.subplots()
-    width = 0.8 / len(engines)
-    for i, engine in enumerate(engines):
-        rates = [row.tokens_per_second for row in rows if row.engine == engine]
-        axes.bar([case + i * width for case in range(len(CASES))], rates, width, label=engine)
-    labels = [f"batch {batch}, beam {beam}" for batch, beam in CASES]
-    axes.set_xticks([case + 0.4 - width / 2 for case in range(len(CASES))], labels)
-    axes.set_yscale("log")
-    axes.set_ylabel("target tokens/s")
-    axes.legend()
-    figure.savefig(path, dpi=120)
-
-
 def _weights(shape: str) -> str:
     return weights(BUNDLED) if shape == "bundled" else f"random weights in the size of {shape}"
 
@@ -255,7 +237,6 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=96, help="sentences of the bundled shape")
     parser.add_argument("--corpus", type=Path, help="Chinese-English TSV to translate and score")
     parser.add_argument("--engines", nargs="*", help="some of them, or dragoman-exact:PRECISION")
-    parser.add_argument("--picture", type=Path)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--prepared", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--split", type=int, nargs=2, help=argparse.SUPPRESS)
@@ -273,8 +254,6 @@ def main() -> None:
         rows = compare(arguments.shape, prepared, chosen, arguments)
     engines = list(dict.fromkeys(row.engine for row in rows))
     print(f"\n{provenance(_weights(arguments.shape))}\n\n{table(rows, engines)}")
-    if arguments.picture:
-        draw(rows, engines, arguments.picture)
 
 
 if __name__ == "__main__":
