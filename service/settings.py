@@ -93,21 +93,20 @@ class Settings(_Described):
     """Models to serve: bundled names, checkpoint directories, or models to import (a directory, an
     archive or a Hub id). Separate several with commas, or repeat the flag."""
     models_dir: DirectoryPath | None = None
-    """Directory of `dragoman models`. All its languages are offered, and a model is loaded when a
-    request needs it. Without the setting model, no other model is served."""
+    """Directory of `dragoman models`, which are loaded when a request needs them. Without the
+    setting model, no other model is served."""
     memory_limit: ByteSize = ByteSize(0)
-    """Memory for all models together, such as 4GiB, on each device. A model of the directory leaves
-    when another one needs its memory. 0: a part of what is free at the start."""
+    """Memory for all models together, such as 4GiB, on each device. 0: a part of what is free at
+    the start."""
     preload: _Names = ()
-    """Models of the directory, by name, that are loaded at the start and never leave, as those of
-    the setting model do. Separate several with commas."""
+    """Models of the directory that are loaded at the start and never leave, separated by commas."""
     host: str = "127.0.0.1"
     """Address to listen on; 0.0.0.0 lets other machines in."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """TCP port; 0 picks a free one."""
     share_port: bool = False
-    """Share the port with other servers of this machine that set this too; the system spreads
-    connections over them. Each keeps its own files and documents."""
+    """Share the port with other servers of this machine that set this too. Each keeps its own
+    files and documents."""
     device: Annotated[str, Field(pattern=DEVICE_PATTERN)] = "auto"
     """auto, cpu, cuda, cuda:1 (the second GPU) or cuda:0,1 (a worker on each). auto prefers a
     GPU."""
@@ -116,8 +115,7 @@ class Settings(_Described):
     on a GPU unless the model overflows."""
     backend: Literal["auto", "native", "eager", "graphs", "compiled"] = "auto"
     """native (the C++ code for CPUs), eager (plain PyTorch), graphs (PyTorch as CUDA graphs) or
-    compiled (graphs fused by torch.compile). auto takes native on a CPU if it was built, and graphs
-    on a GPU."""
+    compiled (graphs fused by torch.compile). auto: native on a CPU, graphs on a GPU."""
     instruction_set: Literal[
         "auto",
         "baseline",
@@ -132,24 +130,22 @@ class Settings(_Described):
         "i8mm",
     ] = "auto"
     """Instructions of the C++ code: baseline, sse4, avx2, avx512, avxvnni, vnni, amx (x86-64),
-    neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has. Other commands read the
-    environment variable."""
+    neon, dotprod, i8mm (Arm), or auto for the fastest that the CPU has."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads of the model. 0: one per core, within the container's share."""
     workers: Annotated[int, Field(ge=0, le=64)] = 0
     """Batches that a CPU decodes side by side, each with a share of the cores, slots and rows. 0:
     two on two or more cores. A GPU always has one."""
     max_slots: Annotated[int, Field(ge=0, le=65536)] = 0
-    """Sentences of a model that are translated at the same time. 0: 64 on a CPU, and enough for
-    1024 hypotheses on each GPU, fewer if memory is short."""
+    """Sentences of a model that are translated at the same time. 0: 64 on a CPU, 1024 hypotheses
+    on each GPU, fewer if memory is short."""
     max_rows: Annotated[int, Field(ge=0, le=65536)] = 0
-    """Hypotheses of a model that are held at the same time; a beam of 4 takes 4. 0: enough for
-    max_slots sentences with the checkpoint's beam, on a CPU at least 4 each."""
+    """Hypotheses of a model at the same time; a beam of 4 takes 4. 0: enough for max_slots."""
     gpu_share: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Share of each GPU's memory that the server may take, if processes share the GPU."""
     max_source_tokens: Annotated[int, Field(ge=0, le=65536)] = 0
     """Tokens of a sentence, at least 16; longer sentences are cut. 0: the checkpoint's own limit,
-    at most 128. The model's positions are the upper bound."""
+    at most 128."""
     max_target_tokens: Annotated[int, Field(ge=16, le=65536)] = 256
     """Tokens of a translated sentence, at most the model's positions."""
     max_characters: Annotated[int, Field(ge=1, le=10**9)] = 20_000
@@ -173,14 +169,13 @@ class Settings(_Described):
     """Source tokens of the sentences that may wait; beyond that 503."""
     max_prefill_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Source tokens that are encoded between two decoding steps. 0: 1024 on a CPU, 1024 to 8192 on
-    a GPU, depending on the encoder's size."""
+    a GPU."""
     scheduling: Literal["short-first", "first-come"] = "short-first"
-    """short-first: a step takes a batch of bounded cost, short work first, and long work pauses
-    meanwhile. first-come: each step takes all sentences."""
+    """short-first: short work goes first, and long work pauses meanwhile. first-come: each step
+    takes all sentences."""
     cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 33_554_432
-    """Memory for finished sentences, divided between the models. An identical sentence with the
-    same options is answered from it, or shares the computation of one that is running. 0 turns both
-    off."""
+    """Memory for finished sentences. An identical sentence is answered from it, or shares the
+    computation of one that is running. 0 turns both off."""
     deadline_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """Deadline of requests that do not set their own. 0: none."""
     drain_seconds: Annotated[float, Field(ge=0, le=3600)] = 30.0
@@ -192,11 +187,10 @@ class Settings(_Described):
     * allows every page. The server's own pages always may."""
     allowed_hosts: _Names = ()
     """Host names of the server, such as translate.example.org, separated by commas; * allows any.
-    localhost, host and IP addresses are always allowed. If none is given, a server on a loopback
-    address knows no other name, and any other server accepts every name."""
+    localhost, host and IP addresses are always allowed. If none is given, only a server on a
+    loopback address refuses other names."""
     database: Path | None = None
-    """SQLite file for API keys, glossaries and suggestions, created if it is missing. Without it
-    none can be stored."""
+    """SQLite file for API keys, glossaries and suggestions, created if it is missing."""
     max_glossaries: Annotated[int, Field(ge=0, le=10**6)] = 100
     """Stored glossaries of an API key, or of all clients together if the server has no keys. 0: no
     limit."""
@@ -206,16 +200,14 @@ class Settings(_Described):
     """off ignores keys. optional applies the limits of a key that is sent, and refuses wrong ones.
     required translates nothing without a key. Needs database."""
     requests_per_minute: Annotated[int, Field(ge=0, le=10**9)] = 0
-    """Requests of a client in any 60 seconds; beyond that 429. A client is a key, or an address
-    without a key. Keys may have limits of their own. 0: no limit."""
+    """Requests of a client (a key, or an address without one) in any 60 seconds. 0: no limit."""
     characters_per_minute: Annotated[int, Field(ge=0, le=10**12)] = 0
-    """Characters of a client in any 60 seconds. A wider beam than usual multiplies them. Set at
-    least max_characters, or longer texts cannot be sent. 0: no limit."""
+    """Characters of a client in any 60 seconds; a wider beam multiplies them. 0: no limit."""
     concurrent_requests: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Requests of a client in progress at the same time. 0: no limit."""
     limits_url: SecretStr | None = None
     """Redis in which several servers count the limits of a minute together, such as
-    redis://localhost:6379/0. Needs dragoman[redis]. Without it each server counts for itself."""
+    redis://localhost:6379/0. Needs dragoman[redis]."""
     trusted_proxies: _Names = ()
     """Addresses or networks of proxies, separated by commas, such as 10.0.0.0/8. Their
     X-Forwarded-For and X-Forwarded-Proto are believed."""
