@@ -29,6 +29,7 @@ _MYRIADS = frozenset("万亿萬億")
 _AFTERNOON = regex.compile(r"\s?(?:[:.]\d\d)?\s?p\.?m\b", regex.IGNORECASE)
 _BEFORE_NOON = ("下午", "晚上", "傍晚", "夜里", "nachmittags ", "abends ")
 _LONGEST_SCALE = 12
+_OTHER_DIGIT = regex.compile(r"(?V1)[\d--0-9]")
 
 
 class Number(NamedTuple):
@@ -45,8 +46,15 @@ class Numbers(NamedTuple):
     possible: frozenset[Decimal]
 
 
+def with_known_digits(text: str) -> str:
+    """The text with a sign in place of each digit that this Python cannot read, because `regex` is
+    of a later version of Unicode."""
+    return _OTHER_DIGIT.sub(lambda digit: digit[0] if digit[0].isdecimal() else "?", text)
+
+
 def find_numbers(text: str) -> Numbers:
     """The numbers of a text in digits and in words. Linear time."""
+    text = with_known_digits(text)
     words = list(number_words(text))
     certain = [Number(text[start:end], values) for start, end, values in _digits(text)]
     certain += [

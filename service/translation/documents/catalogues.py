@@ -31,12 +31,13 @@ from service.translation.documents.segments import (
 )
 
 _MSGSTR = regex.compile(
-    r"^[ \t]*+msgstr(?:\[(?P<form>\d{1,3})\])?[ \t]*+(?P<strings>\"[^\n]*(?:\n[ \t]*+\"[^\n]*)*+)",
+    r"^[ \t]*+msgstr(?:\[(?P<form>[0-9]{1,3})\])?[ \t]*+"
+    r"(?P<strings>\"[^\n]*(?:\n[ \t]*+\"[^\n]*)*+)",
     regex.MULTILINE,
 )
 _KEYWORD = regex.compile(r"\s*+(?:#~\s*+)?(?:msg|\")")
 _WHOLE = regex.compile(
-    r"\s*+(?:#~\s*+)?(?:msg\w++(?:\[\d{1,3}\])?\s*+)?\"(?:[^\"\\]++|\\.)*+\"\s*+"
+    r"\s*+(?:#~\s*+)?(?:msg\w++(?:\[[0-9]{1,3}\])?\s*+)?\"(?:[^\"\\]++|\\.)*+\"\s*+"
 )
 _WIDTH = 77
 _LINE = regex.compile(r"(?:[^\\\n\r]++|\\(?:\r\n|[\s\S])|\\\Z)*+(?:\r\n|\n|\r|\Z)")

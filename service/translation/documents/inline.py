@@ -16,8 +16,8 @@ import regex
 from service.translation.documents.segments import has_letters
 
 _TAG = regex.compile(
-    r'<(?:(?P<end>/(?:span|sup))|(?P<name>span|sup|wbr|br) i="(?P<number>\d++)")>'
-    r'|<code i="(?P<word>\d++)">[^<>]*+</code>'
+    r'<(?:(?P<end>/(?:span|sup))|(?P<name>span|sup|wbr|br) i="(?P<number>[0-9]++)")>'
+    r'|<code i="(?P<word>[0-9]++)">[^<>]*+</code>'
 )
 _PAIRS = ("span", "sup")
 _UNSPACED = regex.compile(

@@ -50,7 +50,7 @@ _NAME = regex.compile(r"<(/?)([A-Za-z][\w-]*+)")
 _NUMBERED = regex.compile(r"(\d{1,9})(?=[.)](?:\s|$))")
 _MARKED = regex.compile(r"(?=[-+*](?:\s|$)|#{1,6}(?:\s|$)|[>=]|~~~|```|:::|!!!)")
 _ESCAPED = regex.compile(r"\\([!-/:-@\[-`{-~])")
-_ESCAPE = regex.compile(r"&#(\d{2,3});")
+_ESCAPE = regex.compile(r"&#([0-9]{2,3});")
 _REFERENCE = regex.compile(r"&#x(26|3c|3e);")
 _CODES = {"&amp;": "&#x26;", "&lt;": "&#x3c;", "&gt;": "&#x3e;"}
 _NAMES = {code[3:-1]: name for name, code in _CODES.items()}

@@ -29,7 +29,7 @@ from service.translation.language.segmentation import is_spaced
 from service.translation.markup.elements import pair_tags
 from service.translation.markup.scanner import Kind, Token
 
-_CLOCK = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_CLOCK = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
 _LINE_END = r"(?:\r\n|\n|\r|\Z)"
 _TIMING = regex.compile(
     rf"(?<![^\n\r])[ \t]*+{_CLOCK}[ \t]*+-->[ \t]*+{_CLOCK}[^\n\r]*+{_LINE_END}"

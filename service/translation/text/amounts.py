@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import regex
 
+from service.translation.checks.numbers import with_known_digits
+
 _MOST_DIGITS = 24
 _MOST_DECIMALS = 2
 
@@ -102,6 +104,7 @@ _WORD = regex.compile(r"[\p{Latin}\d_]")
 def find_amounts(text: str, source: str, target: str) -> Iterator[Amount]:
     """The numbers of a text, but for those that are a part of a word, months in Chinese, and what
     only one of the languages writes so. Linear time."""
+    text = with_known_digits(text)
     own, other = _WRITINGS.get(source), _WRITINGS.get(target)
     for match in _NUMBER.finditer(text):
         scale, end = None, match.end()
