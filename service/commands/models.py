@@ -23,7 +23,13 @@ _DAY_SECONDS = 86_400
 
 
 @click.group(invoke_without_command=True)
-@click.option("--models-dir", type=DIRECTORY, help="The directory. [default: DRAGOMAN_MODELS_DIR]")
+@click.option(
+    "--models-dir",
+    type=DIRECTORY,
+    envvar="DRAGOMAN_MODELS_DIR",
+    show_envvar=True,
+    help="The directory, made if it is missing.",
+)
 @click.pass_context
 def models(context: click.Context, models_dir: Path | None) -> None:
     """List and change the models of a directory, which servers load on demand.
@@ -44,9 +50,7 @@ def models(context: click.Context, models_dir: Path | None) -> None:
     except ValueError as error:
         fail(str(error))
     if settings.models_dir is None:
-        raise click.BadParameter(
-            "there is none: name the directory with --models-dir or DRAGOMAN_MODELS_DIR"
-        )
+        fail("name the directory: dragoman models --models-dir DIR ..., or DRAGOMAN_MODELS_DIR")
     context.obj = settings
     if context.invoked_subcommand is None:
         _list(settings)

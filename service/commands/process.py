@@ -86,6 +86,10 @@ def failing_in_one_line() -> Iterator[None]:
         raise SystemExit(_INTERRUPTED) from None
     except OSError as error:
         fail(described(error))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "torch":
+            raise
+        fail("this needs PyTorch, which is not installed: pip install torch")
     except MemoryError as error:
         fail(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
 

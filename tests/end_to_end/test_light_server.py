@@ -86,3 +86,33 @@ def test_the_command_line_translates_text_and_documents_without_pytorch(tmp_path
         command = [sys.executable, "-c", TRANSLATE, *arguments]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
         assert (ended.returncode, ended.stderr) == (0, "")
+
+
+WITHOUT_PYTORCH = "import sys; sys.modules['torch'] = None; from dragoman import main; main()"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "serve --port 0 --backend eager --precision float32",
+        "serve --port 0 --device cuda",
+        "check checkpoints/zh-en",
+        "average checkpoints/zh-en checkpoints/zh-en {out}",
+        "import checkpoints/zh-en {out}",
+        "export checkpoints/zh-en {out}",
+        "train recipes/zh-en.toml --run {out}",
+        "models --models-dir {out} pull zh-en",
+    ],
+)
+def test_what_needs_pytorch_says_so_in_one_line(command: str, tmp_path: Path) -> None:
+    arguments = command.format(out=tmp_path / "out").split()
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYTORCH, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert ended.returncode == 2
+    assert "torch" in ended.stderr
+    assert ended.stderr.count("\n") == 1
