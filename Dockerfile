@@ -39,7 +39,8 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
             && cd /opt/venv/lib/python3*/site-packages/torch \
             && rm -rf include test bin/protoc* bin/test_* bin/*Test ;; \
         *) echo "TORCH must be none, cpu or cuda, got ${TORCH}" && exit 1 ;; \
-    esac
+    esac \
+    && find /opt/venv -type d -name tests -prune -exec rm -r {} +
 
 WORKDIR /src
 COPY LICENSE README.md pyproject.toml setup.py dragoman.py ./

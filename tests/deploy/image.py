@@ -118,7 +118,9 @@ def _make_local_base() -> None:
         packages = "--include=python3,ca-certificates"
         command = ["debootstrap", "--variant=minbase", packages, _SUITE, str(root)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True)
+        caches = [f"--exclude=./var/{cache}/*" for cache in ("cache/apt", "lib/apt/lists")]
+        packed = ["tar", "-C", str(root), *caches, "-cf", str(archive), "."]
+        subprocess.run(packed, check=True)
         checked("import", str(archive), _LOCAL_BASE)
 
 
