@@ -329,9 +329,10 @@ async def upload_document(request: Request) -> dict[str, str]:
     asked.require_offered()
     sent = sent_file(state.limits, fields, asked.filename)
     asked.require_same_format(sent.name)
-    if asked.source == asked.target_lang.lower():
+    name, file, source = await translate_upload(request, sent, asked.wanted("", {}))
+    if source == asked.target_lang.lower().partition("-")[0]:
+        state.files.remove(name)
         raise InvalidField("Source and target language are equal")
-    name, file, _ = await translate_upload(request, sent, asked.wanted("", {}))
     return {"document_id": name, "document_key": file.key}
 
 

@@ -10,7 +10,7 @@ import regex
 
 _WORD = regex.compile(r"[\p{L}\p{M}'’]+")
 _TITLE = regex.compile(
-    r"\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+)?(?:[:…]|\.{3})?"
+    r"\p{Lu}[\p{Lu}\p{Ll}]*+(?: \p{Lu}[\p{Lu}\p{Ll}]*+){0,5}(?:[:…]|\.{3})?"
     r"|\p{Lu}++(?: \p{Lu}++)?[.:!?…]*+"
 )
 _SINGLE_I = regex.compile(r"(?<![\p{L}\p{M}])i(?![\p{L}\p{M}])")
@@ -36,7 +36,7 @@ def is_in_capitals(text: str) -> bool:
 
 
 def is_title(text: str) -> bool:
-    """Whether the text is one or two words that begin with capitals. With the mark of a sentence,
+    """Whether the text is up to six words that begin with capitals. With the mark of a sentence,
     such as "Cheers!", only words in capitals are."""
     return _TITLE.fullmatch(text) is not None
 

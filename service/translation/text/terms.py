@@ -31,7 +31,7 @@ def place_terms(
     if not terms:
         return version
     spans = _linked(source, terms, version, begin)
-    missing = _missing(terms, spans, version.text, language)
+    missing = {*_missing(terms, spans, version.text, language), *_in_small(spans, version.text)}
     placed = sorted((spans[match], match) for match in missing if match in spans)
     replacements = [Replacement(*span, _cased(match, version.text, span)) for span, match in placed]
     replaced = Replaced(version.text, replacements)
@@ -78,6 +78,14 @@ def _missing(
         there = [match for match in own if _touches(spans.get(match), has)]
         others = [match for match in own if match not in there]
         yield from others[max(0, len(has) - len(there)) :]
+
+
+def _in_small(spans: dict[Match, Span], text: str) -> Iterator[Match]:
+    """The terms that the text has in small letters, though the entry has capitals."""
+    for match, (start, end) in spans.items():
+        target = spelled(match)
+        if target != target.lower() == text[start:end]:
+            yield match
 
 
 def _touches(span: Span | None, others: Sequence[Span]) -> bool:

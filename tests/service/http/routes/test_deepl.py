@@ -248,6 +248,16 @@ def test_a_pdf_becomes_a_text_only_if_asked_for(client: TestClient) -> None:
     assert client.post(f"{path}/result", json=key).content == b"HI.\n"
 
 
+@pytest.mark.parametrize("source", ["DE", None])
+def test_a_document_in_the_target_language_is_refused(
+    client: TestClient, source: str | None
+) -> None:
+    fields = {"target_lang": "DE"} | ({"source_lang": source} if source else {})
+    files = {"file": ("a.txt", "Wo ist denn hier die Bibliothek?".encode())}
+    answer = client.post("/v2/document", data=fields, files=files)
+    assert "Source and target language" in refused(answer, 400)
+
+
 @pytest.mark.parametrize("key", [{}, {"document_key": "x"}, {"document_key": "é\x00"}])
 def test_a_document_needs_its_key(client: TestClient, key: dict[str, str]) -> None:
     handle = upload(client).json()

@@ -32,6 +32,7 @@ DOG = ("dog", "Köter")
         ("a dog", "ein Hund", "0-0 1-1", [DOG], ("ein Köter", [])),
         ("dog here", "Hund hier", "0-0 1-1", [("dog", "der Köter")], ("Der Köter hier", [])),
         ("a dog", "ein Köter", "0-0 1-1", [DOG], ("ein Köter", [])),
+        ("a dog", "ein köter", "0-0 1-1", [DOG], ("ein Köter", [])),
         ("a dog", "ein Köterhund", "0-0 1-1", [DOG], ("ein Köter", [])),
         ("two dogs", "zwei Verträge", "0-0 1-1", [("dog", "Vertrag")], ("zwei Verträge", [])),
         ("a dog", "ein Hund", "0-0", [DOG], ("ein Hund", ["dog"])),
