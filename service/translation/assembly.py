@@ -7,7 +7,7 @@ and the better of the two translations counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from model.confidence import Calibration
 from model.decoding.sentence import Hypothesis, SourceSentence
@@ -103,7 +103,7 @@ class Assembly:
             document.join([self.rendered(unit, rank) for unit in document.units])
             for rank in range(num_versions)
         )
-        best, *others = dict.fromkeys(versions)
+        best, *others = _without_likes(versions)
         return TranslationResult(best, others, results, self._model)
 
     def _read(
@@ -242,6 +242,14 @@ def _doubts(result: SentenceResult) -> tuple[Faults, float]:
     """The faults of a translation, and how unsure the network is of a title's."""
     log_probs = result.best.log_probs if result.sentence.is_small else ()
     return result.faults, -sum(log_probs) / max(1, len(log_probs))
+
+
+def _without_likes(versions: Iterable[str]) -> Iterable[str]:
+    """The versions in their order, without those that differ from an earlier one in spaces only."""
+    found: dict[str, str] = {}
+    for version in versions:
+        found.setdefault("".join(version.split()), version)
+    return found.values()
 
 
 def _num_wrong(source: str, target: str) -> int:

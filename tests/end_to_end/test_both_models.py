@@ -201,3 +201,12 @@ def test_no_answer_holds_the_character_for_what_was_lost(
             if '"type":"token"' not in message:
                 break
     assert '"type":"final"' in message
+
+
+def test_alternatives_differ_in_more_than_spaces(client: TestClient) -> None:
+    lines = (ROOT / "tests/data/sentences.en.txt").read_text(encoding="utf-8").splitlines()[:20]
+    body = {"q": [*lines, "Where is the library?"], "source": "en", "target": "de"}
+    answer = client.post("/translate", json={**body, "alternatives": 5}).json()
+    for best, others in zip(answer["translatedText"], answer["alternatives"], strict=True):
+        texts = ["".join(text.split()) for text in (best, *others)]
+        assert len(set(texts)) == len(texts)
