@@ -253,7 +253,7 @@ def test_a_document_in_the_target_language_is_refused(
     client: TestClient, source: str | None
 ) -> None:
     fields = {"target_lang": "DE"} | ({"source_lang": source} if source else {})
-    files = {"file": ("a.txt", "Wo ist denn hier die Bibliothek?".encode())}
+    files = {"file": ("a.txt", b"Wo ist denn hier die Bibliothek?")}
     answer = client.post("/v2/document", data=fields, files=files)
     assert "Source and target language" in refused(answer, 400)
 
