@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from model.network.config import ModelConfig
 
-_GIB = 2**30
 _CPU_SLOTS = 64
 _CPU_BEAM = 4
 _GPU_ROWS = 1024
@@ -138,6 +137,16 @@ def _halved(sizes: Sizes, asked: Sizes, least_rows: int) -> Sizes:
     return Sizes(slots, min(rows, sizes.max_rows))
 
 
+def shown_bytes(num_bytes: int) -> str:
+    """The size for people, in the largest unit of which there is one."""
+    number = float(num_bytes)
+    for unit in ("B", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:.0f} {unit}"
+        number /= 1024
+    return f"{number:.1f} GiB"
+
+
 def _refusal(
     demands: Sequence[Demand],
     chosen: Sequence[Sizes],
@@ -146,8 +155,8 @@ def _refusal(
     device: str,
 ) -> str:
     told = (
-        f"full slots would take {_needed(demands, chosen)[device] / _GIB:.1f} GiB of memory with "
-        f"the weights, and {free[device] / _GIB:.1f} GiB are free on {device}; "
+        f"full slots would take {shown_bytes(_needed(demands, chosen)[device])} of memory with "
+        f"the weights, and {shown_bytes(free[device])} are free on {device}; "
     )
     for smaller in _smaller(chosen, least_rows):
         if not _overfull(demands, smaller, free):

@@ -27,7 +27,7 @@ from service.model_store import ModelStore, StoredModel
 from service.observability.metrics import Metrics, ModelMetrics
 from service.periodic import repeated
 from service.settings import Settings
-from service.sizing import DoesNotFit, Sizes, work_per_token
+from service.sizing import DoesNotFit, Sizes, shown_bytes, work_per_token
 from service.translation.dispatcher import Dispatcher
 from service.translation.routing import OfferedModel, Routes
 from service.translation.translator import Translator
@@ -38,7 +38,6 @@ _MOST_REBUILDS = 5
 _USUAL_LOADED = 4
 """Models of a store in memory, which divide the cache of sentences."""
 _SCAN_SECONDS = 5.0
-_GIB = 2**30
 
 
 class Models:
@@ -153,8 +152,8 @@ class Models:
         self._pinned_bytes += sum(preloaded)
         if self._pinned_bytes > self.pool.limit:
             raise StartupError(
-                f"the models that never leave need {self._pinned_bytes / _GIB:.1f} GiB, and "
-                f"memory_limit is {self.pool.limit / _GIB:.1f} GiB"
+                f"the models that never leave need {shown_bytes(self._pinned_bytes)}, and "
+                f"memory_limit is {shown_bytes(self.pool.limit)}"
             )
         for name, (stored, plan) in plans.items():
             if name in self._settings.preload:

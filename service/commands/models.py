@@ -12,6 +12,7 @@ from model.text.languages import shown_pairs
 from service.commands.arguments import DIRECTORY
 from service.commands.process import fail, importing
 from service.settings import Settings, read_settings
+from service.sizing import shown_bytes
 
 if TYPE_CHECKING:
     from service.model_store import ModelStore, StoredModel
@@ -69,7 +70,7 @@ def _list(settings: Settings) -> None:
 def _row(model: StoredModel, settings: Settings) -> tuple[str, ...]:
     memory, precision = _cost(model, settings)
     licence = model.info.origin.get("licence", "-")
-    sizes = _size(model.num_bytes), _size(memory), _millions(model)
+    sizes = shown_bytes(model.num_bytes), shown_bytes(memory), _millions(model)
     return model.name, *sizes, precision, licence, _age(model.used), _languages(model)
 
 
@@ -106,7 +107,7 @@ def pull(
         fail(str(error))
     click.echo(
         f"pulled: {model.name} ({_languages(model)}), {_millions(model)} million parameters, "
-        f"{_size(model.num_bytes)} on disk; a server needs {_size(memory)} of memory for it in "
+        f"{shown_bytes(model.num_bytes)} on disk; a server needs {shown_bytes(memory)} of memory for it in "
         f"{precision}"
     )
 
@@ -121,14 +122,14 @@ def rm(settings: Settings, names: tuple[str, ...]) -> None:
             model = _store(settings).remove(name)
         except ValueError as error:
             fail(str(error))
-        click.echo(f"removed: {name}, {_size(model.num_bytes)}")
+        click.echo(f"removed: {name}, {shown_bytes(model.num_bytes)}")
 
 
 @models.command()
 @click.pass_obj
 def prune(settings: Settings) -> None:
     """Remove replaced versions and unfinished downloads. Run it while no pull runs."""
-    click.echo(f"removed: {_size(_store(settings).prune())}")
+    click.echo(f"removed: {shown_bytes(_store(settings).prune())}")
 
 
 def _store(settings: Settings) -> ModelStore:
@@ -159,15 +160,6 @@ def _millions(model: StoredModel) -> str:
 def _languages(model: StoredModel) -> str:
     text = shown_pairs(model.info.pairs)
     return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
-
-
-def _size(num_bytes: int) -> str:
-    number = float(num_bytes)
-    for unit in ("B", "KiB", "MiB"):
-        if number < 1024:
-            return f"{number:.0f} {unit}"
-        number /= 1024
-    return f"{number:.1f} GiB"
 
 
 def _age(used: float | None) -> str:
