@@ -107,8 +107,8 @@ def pull(
         fail(str(error))
     click.echo(
         f"pulled: {model.name} ({_languages(model)}), {_millions(model)} million parameters, "
-        f"{shown_bytes(model.num_bytes)} on disk; a server needs {shown_bytes(memory)} of memory for it in "
-        f"{precision}"
+        f"{shown_bytes(model.num_bytes)} on disk; a server needs {shown_bytes(memory)} of memory "
+        f"for it in {precision}"
     )
 
 
