@@ -301,8 +301,8 @@ def test_any_mix_is_answered_and_nothing_is_left_in_any_worker(num_workers: int)
                 results = await asyncio.gather(*tasks, return_exceptions=True)
             errors = {type(r) for r in results if isinstance(r, BaseException)}
             assert errors <= {asyncio.CancelledError}
-            await eventually(lambda: engine.num_running == 0)
-            assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
+            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
+            await eventually(lambda: engine.admission.num_tokens == 0)
             assert all(runner.num_free_slots == runner.max_slots for runner in runners)
             assert {worker.load for worker in engine._workers} == {0}
             assert num_restarts(metrics) == 0
