@@ -1,5 +1,5 @@
-"""OpenAPI description of what FastAPI does not parse: bodies with this server's limits, languages
-and models, the keys, and the errors."""
+"""How routes are served, and the OpenAPI description of what FastAPI does not parse: bodies with
+this server's limits, languages and models, the keys, and the errors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from service.errors import LimitExceeded, ServiceError
 from service.http.access.caller import GOOGLE_HEADER
@@ -16,6 +23,7 @@ from service.http.limits import Limits
 from service.http.models import KEY_FIELDS, RequestModel, value_schema
 from service.translation.job import AUTO
 
+READ = ("GET", "HEAD")
 Schema = dict[str, Any]
 _SPELLINGS = "Other spellings are understood too: en-GB, eng and eng_Latn are en."
 _TEXTS = ("q", "target_prefix")
@@ -165,3 +173,38 @@ def describe_keys(document: Schema, is_open: Callable[[str], bool], *, is_requir
     for path, operations in document["paths"].items():
         for operation in operations.values() if not is_open(path) else ():
             operation["security"] = ways if is_required else [*ways, {}]
+
+
+class OwnRoute(APIRoute):
+    """A route that FastAPI describes but does not serve. Its endpoint takes the request and the
+    path's parameters, and returns a response or a value to send as JSON."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in (self.methods or ()):
+            raise HTTPException(405)
+        answer = await self.endpoint(Request(scope, receive, send), **scope["path_params"])
+        if not isinstance(answer, Response):
+            answer = self._response(answer)
+        await answer(scope, receive, send)
+
+    def _response(self, content: object) -> Response:
+        status = self.status_code or 200
+        if content is None:
+            return Response(status_code=status)
+        return Response(to_json(content), status, media_type=JSON)
+
+
+def described_router(tag: str, *statuses: int, is_described: bool = True) -> APIRouter:
+    """A router whose routes stand in the OpenAPI document, with the errors of these statuses and
+    those of any route."""
+    return APIRouter(
+        route_class=OwnRoute,
+        tags=[tag],
+        responses=describe_errors(*ANYWHERE, *statuses),
+        include_in_schema=is_described,
+    )
+
+
+def foreign_router() -> APIRouter:
+    """A router of another API, which stands outside the OpenAPI document."""
+    return APIRouter(route_class=OwnRoute, include_in_schema=False)

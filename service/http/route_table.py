@@ -18,8 +18,6 @@ from service.http.routes import (
     glossaries,
     google,
     libretranslate,
-    models,
-    next_words,
     operation,
     pages,
     translate,
@@ -29,7 +27,7 @@ from service.http.state import ServerState
 
 _WORK = frozenset(
     {
-        *(translate.PATH, next_words.PATH, files.PATH, deepl.TRANSLATE, deepl.DOCUMENT),
+        *(translate.PATH, translate.NEXT_WORDS, files.PATH, deepl.TRANSLATE, deepl.DOCUMENT),
         *(google.PATH, small_apis.DEEPLX, small_apis.IMMERSIVE, chat.PATH),
     }
 )
@@ -47,11 +45,11 @@ PATHS = Paths(
         *(libretranslate.DETECT, libretranslate.SUGGEST, glossaries.PATH, websocket.PATH),
         *(deepl.LANGUAGES, deepl.LANGUAGES_3, deepl.USAGE, deepl_glossaries.PAIRS),
         *(deepl_glossaries.GLOSSARIES, deepl_glossaries.GLOSSARIES_3),
-        *(google.DETECT, google.LANGUAGES, chat.MODELS, models.PATH),
+        *(google.DETECT, google.LANGUAGES, chat.MODELS, operation.MODELS),
     },
     named_below=(
         *(pages.FOLDER, pages.REFERENCE_FOLDER, files.DOWNLOADS, deepl.DOCUMENT + "/"),
-        models.ADMIN,
+        operation.ADMIN,
         *(
             glossaries.PATH + "/",
             deepl_glossaries.GLOSSARIES + "/",
@@ -100,7 +98,6 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
     offer = Offer(state.limits, state.dispatcher.languages, list(state.models.pool.models))
     for router in (
         translate.make_router(offer),
-        next_words.make_router(offer),
         libretranslate.make_detect_router(offer),
         libretranslate.make_languages_router(),
         glossaries.make_router(state.direct_pairs(), is_on=state.glossaries is not None),
@@ -108,7 +105,7 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
         libretranslate.make_page_router(has_spec=app.openapi_url is not None),
         operation.make_health_router(),
         operation.make_metrics_router(is_described=has_metrics),
-        models.make_router(),
+        operation.make_models_router(),
         websocket.router,
         files.router,
         small_apis.router,

@@ -13,8 +13,8 @@ from fastapi import Request
 
 from service.http.bodies import FORM, JSON
 from service.http.models import Code, RequestModel, Texts, listed
+from service.http.openapi import foreign_router
 from service.http.requests import RequestFields, read_fields, read_request
-from service.http.routing import foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts

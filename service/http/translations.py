@@ -1,25 +1,32 @@
-"""Translate a request's texts or its file for a route."""
+"""Translate a request's texts or its file for a route, at once or as a stream that ends with its
+client, and its work with it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, TypeVar
 
 from fastapi import Request
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from service.errors import ClientGone, DocumentTooLarge, MissingField
 from service.http.bodies import MULTIPART, SentFile
 from service.http.file_store import StoredFile
 from service.http.limits import Limits
+from service.http.request_log import RequestRecord
 from service.http.requests import RequestFields, read_fields
 from service.http.schemas import TranslateRequest
-from service.http.state import server_state
+from service.http.state import ServerState, server_state
 from service.translation.documents.formats import format_of
 from service.translation.files import FileJob
+from service.translation.job import TranslationJob
 from service.translation.results import TranslationResult
+from service.translation.translator import Pieces
 
+EVENT_STREAM = "text/event-stream"
 _FORM_BYTES = 65_536
 """The bytes that a form may have beside its file."""
 _NAME_CHARACTERS = 80
@@ -113,3 +120,43 @@ async def _cancel_on_disconnect(task: asyncio.Task[Any], request: Request) -> No
         while (await request.receive())["type"] != "http.disconnect":
             pass
     task.cancel()
+
+
+class EventStream(StreamingResponse):
+    """A streaming response that always closes `work` at its end, and detects a disconnect even
+    while there is nothing to send."""
+
+    media_type = EVENT_STREAM
+
+    def __init__(
+        self, events: AsyncGenerator[bytes], work: contextlib.AsyncExitStack, record: RequestRecord
+    ) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-store"})
+        self._work, self._record = work, record
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._work:
+            sending = asyncio.ensure_future(self.stream_response(send))
+            leaving = asyncio.ensure_future(self.listen_for_disconnect(receive))
+            try:
+                await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if not sending.done():
+                    self._record.status = None
+            finally:
+                sending.cancel()
+                leaving.cancel()
+                await asyncio.gather(sending, leaving, return_exceptions=True)
+            if not sending.cancelled():
+                sending.result()
+
+
+async def event_stream(
+    job: TranslationJob,
+    state: ServerState,
+    record: RequestRecord,
+    events: Callable[[Pieces], AsyncGenerator[bytes]],
+) -> EventStream:
+    """Start the job before the response, so early errors are ordinary error answers."""
+    work = contextlib.AsyncExitStack()
+    pieces = await work.enter_async_context(state.suggested.stream(job))
+    return EventStream(events(pieces), work, record)

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.errors import DeadlineExceeded, NotReady, Overloaded, ReplicaLost, ServiceError
 from service.http.answers import ErrorMessage, render
 from service.http.error_answers import error_response
-from service.http.event_stream import EVENT_STREAM
 from service.http.request_log import REQUEST_ID_HEADER, request_id_of
 from service.http.routes.websocket import LEAVING
+from service.http.translations import EVENT_STREAM
 
 _RAYS_OWN_PATHS = "/-/"
 

@@ -22,8 +22,8 @@ from service.http.bodies import FORM, JSON
 from service.http.file_store import StoredFile
 from service.http.language_names import language_name
 from service.http.models import Code, RequestModel, Texts, listed
+from service.http.openapi import READ, foreign_router
 from service.http.requests import read_request
-from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import ServerState, server_state
 from service.http.translations import (

@@ -19,8 +19,8 @@ from service.errors import InvalidField, MissingField, UnknownGlossary, shown
 from service.glossary_files import CSV, TSV, read_entries, write_entries
 from service.http.bodies import FORM, JSON
 from service.http.models import Code, RequestModel
+from service.http.openapi import READ, foreign_router
 from service.http.requests import read_fields, read_request
-from service.http.routing import READ, foreign_router
 from service.http.state import ServerState, server_state
 from service.stores.api_key import Owner
 from service.stores.glossaries import NO_DICTIONARY, GlossaryStore, StoredGlossary

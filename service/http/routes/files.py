@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from service.http.file_store import StoredFile
 from service.http.models import RequestModel
-from service.http.routing import READ, foreign_router
+from service.http.openapi import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import read_upload, sent_file, translate_upload

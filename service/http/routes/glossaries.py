@@ -24,8 +24,7 @@ from service.http.bodies import (
 )
 from service.http.limits import Limits
 from service.http.models import NAME_SCHEMA, Code, RequestModel, parse_terms, terms_schema
-from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors
-from service.http.routing import described_router
+from service.http.openapi import WITH_ACCESS, WITH_BODY, describe_errors, described_router
 from service.http.state import ServerState, server_state
 from service.stores.glossaries import MAX_ENTRIES, StoredGlossary
 from service.translation.glossary import GlossaryEntry

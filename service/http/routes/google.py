@@ -13,8 +13,8 @@ from fastapi import Request
 
 from service.http.language_names import language_name
 from service.http.models import Code, RequestModel, Texts, listed
+from service.http.openapi import READ, foreign_router
 from service.http.requests import read_request
-from service.http.routing import READ, foreign_router
 from service.http.schemas import TranslateRequest
 from service.http.state import server_state
 from service.http.translations import translate_texts

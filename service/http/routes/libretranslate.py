@@ -22,9 +22,9 @@ from service.http.openapi import (
     Schema,
     describe_body,
     describe_errors,
+    described_router,
 )
 from service.http.requests import read_request
-from service.http.routing import described_router
 from service.http.state import server_state
 from service.stores.suggestions import MAX_CHARACTERS, SuggestedPair
 from service.translation.documents.formats import FORMATS

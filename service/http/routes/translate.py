@@ -1,4 +1,5 @@
-"""POST /translate, answered at once or as server-sent events: token, token, ..., final or error."""
+"""POST /translate, answered at once or as server-sent events: token, token, ..., final or error;
+and POST /translate/next, the likeliest next words after the beginning of a translation."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.sse import format_sse_event
+from pydantic import BaseModel, Field
 from starlette.responses import PlainTextResponse, Response
 
 from service.errors import ServiceError
@@ -19,7 +21,7 @@ from service.http.answers import (
 )
 from service.http.bodies import JSON, PLAIN
 from service.http.error_answers import unforeseen
-from service.http.event_stream import EVENT_STREAM, event_stream
+from service.http.models import Code, RequestModel
 from service.http.openapi import (
     WITH_ACCESS,
     WITH_BODY,
@@ -27,19 +29,26 @@ from service.http.openapi import (
     Offer,
     describe_body,
     describe_errors,
+    described_router,
 )
 from service.http.request_log import RequestRecord
-from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields
-from service.http.routing import described_router
+from service.http.requests import FIELD_TYPES, IGNORED_FIELDS_HEADER, read_fields, read_request
 from service.http.schemas import TranslateRequest
 from service.http.small_apis import answer_deeplx, is_deeplx
 from service.http.state import server_state
-from service.http.translations import translate_texts
+from service.http.translations import (
+    EVENT_STREAM,
+    event_stream,
+    translate_texts,
+    until_disconnected,
+)
+from service.translation.next_words import MAX_WORDS
 from service.translation.results import TextPiece
 from service.translation.translator import Pieces
 
-PATH = "/translate"
+PATH, NEXT_WORDS = "/translate", "/translate/next"
 _EXAMPLE = {"q": "图书馆在哪里？", "source": "zh", "target": "en"}
+_NEXT_EXAMPLE = {"q": "The house is big.", "source": "en", "target": "de", "prefix": "Das", "k": 3}
 _EXAMPLE_TRANSLATION = "Where is the library?"
 _IGNORED_FIELDS = {
     IGNORED_FIELDS_HEADER: {
@@ -57,8 +66,37 @@ _PREFER = {
 }
 
 
+class NextWordsRequest(RequestModel):
+    """A text, the beginning of its translation, and how many words to give."""
+
+    quiet = ("api_key", "secret")
+
+    q: str
+    source: Code
+    target: Code
+    prefix: str = ""
+    k: int = Field(5, ge=1, le=MAX_WORDS)
+
+
+class NextWordAnswer(BaseModel):
+    """`text` as it is appended to the prefix, its probability, and the best translation with it."""
+
+    text: str
+    probability: float
+    translation: str
+
+
+class NextWordsAnswer(BaseModel):
+    """The likeliest words first; `end`: the probability that the sentence ends after the prefix;
+    `sentence`: the number, from 0, of the sentence of q that the prefix has reached."""
+
+    words: list[NextWordAnswer]
+    end: float
+    sentence: int
+
+
 def make_router(offer: Offer) -> APIRouter:
-    """Make the route, whose description names what the server offers."""
+    """Make the routes, whose descriptions name what the server offers."""
     router = described_router("Translation", *WITH_ACCESS, *WITH_ENGINE)
     router.add_api_route(
         PATH,
@@ -67,6 +105,14 @@ def make_router(offer: Offer) -> APIRouter:
         response_model=TranslateResponse,
         responses=describe_errors(404, *WITH_BODY),
         openapi_extra=_describe(offer),
+    )
+    router.add_api_route(
+        NEXT_WORDS,
+        next_words,
+        methods=["POST"],
+        response_model=NextWordsAnswer,
+        responses=describe_errors(*WITH_BODY),
+        openapi_extra=describe_body(NextWordsRequest, offer, _NEXT_EXAMPLE),
     )
     return router
 
@@ -121,3 +167,18 @@ def _describe(offer: Offer) -> dict[str, Any]:
     }
     described = describe_body(TranslateRequest, offer, _EXAMPLE)
     return {**described, "parameters": [_PREFER], "responses": {"200": done}}
+
+
+async def next_words(request: Request) -> NextWordsAnswer:
+    """The likeliest next words of a translation that begins with `prefix`."""
+    state = server_state(request)
+    asked = await read_request(request, NextWordsRequest)
+    state.limits.check_length("q", [asked.q])
+    state.limits.check_length("prefix", [asked.prefix])
+    given = {"q": asked.q, "source": asked.source, "target": asked.target}
+    wanted = TranslateRequest.from_json(given)
+    job = await state.admit(request.state.caller, wanted, weight=asked.k)
+    work = state.dispatcher.next_words(job, asked.prefix, asked.k)
+    found = await until_disconnected(request, work)
+    answers = [NextWordAnswer(**word._asdict()) for word in found.words]
+    return NextWordsAnswer(words=answers, end=found.end, sentence=found.sentence)
