@@ -22,7 +22,7 @@ from websockets.server import ServerProtocol
 
 from service.errors import HeadTooLarge, InvalidHttp, ServiceError
 from service.http.error_answers import error_of, error_response
-from service.http.exchange import SECURITY_HEADERS
+from service.http.middleware import SECURITY_HEADERS
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100

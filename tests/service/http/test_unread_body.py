@@ -19,7 +19,7 @@ import pytest
 
 from service.app import create_app
 from service.errors import Overloaded
-from service.http.exchange import Exchange
+from service.http.middleware import Exchange
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.served import Served, served
