@@ -22,6 +22,7 @@ from model.decoding.sentence import (
 )
 from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
+from service.engine.engine import Engine
 from service.engine.sentence_task import SentenceOutcome
 from service.loading import LoadedModel
 from service.observability.metrics import Metrics
@@ -269,6 +270,14 @@ async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)
+
+
+async def emptied(engine: Engine) -> None:
+    """Wait until nothing waits and nothing runs. What waits is read first, because it runs next."""
+    admission = engine.admission
+    await eventually(
+        lambda: admission.num_sentences == admission.num_tokens == engine.num_running == 0
+    )
 
 
 def num_restarts(metrics: Metrics, model: str = "fake") -> float:
