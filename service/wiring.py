@@ -24,10 +24,10 @@ from service.loading import (
     plan_model,
 )
 from service.model_store import ModelStore, StoredModel
-from service.observability.metrics import Metrics, ModelMetrics
+from service.observability.metrics import Metrics
 from service.periodic import repeated
 from service.settings import Settings
-from service.sizing import DoesNotFit, Sizes, shown_bytes, work_per_token
+from service.sizing import DoesNotFit, shown_bytes, work_per_token
 from service.translation.dispatcher import Dispatcher
 from service.translation.routing import OfferedModel, Routes
 from service.translation.translator import Translator
@@ -220,26 +220,9 @@ class Models:
         most_rebuilds = _MOST_REBUILDS if model.device.startswith("cuda") else None
         engine = Engine(model.make_runners, metrics_, bounds, self._busy_workers, most_rebuilds)
         metrics_.describe_model(__version__, model.device, model.precision, model.instruction_set)
-        _watch(metrics_, engine, model.sizes)
+        sizes = {"slots": model.sizes.max_slots, "rows": model.sizes.max_rows}
+        metrics_.watch_engine(lambda: {**engine.gauges(), **sizes})
         return Translator(model, engine)
-
-
-def _watch(metrics: ModelMetrics, engine: Engine, sizes: Sizes) -> None:
-    metrics.watch_engine(
-        {
-            "workers": lambda: engine.num_workers,
-            "running": lambda: engine.num_running,
-            "set_aside": lambda: engine.num_set_aside,
-            "slots": lambda: sizes.max_slots,
-            "rows_used": lambda: engine.num_rows,
-            "rows": lambda: sizes.max_rows,
-            "waiting": lambda: engine.admission.num_sentences,
-            "waiting_tokens": lambda: engine.admission.num_tokens,
-            "ready": lambda: engine.is_ready,
-            "cache_bytes": lambda: engine.num_cached_bytes,
-            "refused_paths": lambda: engine.num_refused_paths,
-        }
-    )
 
 
 def _offer_loaded(model: LoadedModel) -> OfferedModel:

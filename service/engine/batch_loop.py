@@ -95,9 +95,7 @@ class BatchLoop:
         self._open.update(tasks)
         self._schedule.waiting.add(tasks)
 
-    def cancel(
-        self, tasks: Collection[SentenceTask], reason: Literal["client", "deadline"]
-    ) -> None:
+    def cancel(self, tasks: Collection[SentenceTask], reason: CancelReason) -> None:
         """Close and evict those of the tasks that are open, without an answer."""
         cancelled = self._open.intersection(tasks)
         self._close(cancelled)
@@ -147,8 +145,6 @@ class BatchLoop:
 
     def _admit(self, tasks: list[SentenceTask]) -> None:
         """Add tasks to the batch; if the runner refuses them, retry each task alone."""
-        if not tasks:
-            return
         started = self._clock()
         try:
             handles = self._runner.admit([task.sentence for task in tasks])

@@ -71,7 +71,7 @@ async def test_an_equal_sentence_comes_from_the_cache_with_no_wait_in_its_times(
         assert (again[0].queue, again[0].encode, again[0].decode, again[0].work) == (0, 0, 0, 0)
         assert len(runner.admitted) == 2
         assert num_looked_up(metrics) == {"hit": 1, "joined": 0, "miss": 2}
-        assert engine.num_cached_bytes > 0
+        assert engine.gauges()["cache_bytes"] > 0
 
 
 async def test_without_bytes_everything_is_computed() -> None:
@@ -79,7 +79,7 @@ async def test_without_bytes_everything_is_computed() -> None:
     async with engine_of(runner, cache_bytes=0) as engine:
         for _ in range(2):
             assert texts_of(await engine.translate([sentence("a")] * 3)) == ["A"] * 3
-        assert (len(runner.admitted), engine.num_cached_bytes) == (6, 0)
+        assert (len(runner.admitted), engine.gauges()["cache_bytes"]) == (6, 0)
 
 
 async def test_other_options_are_computed_again() -> None:
