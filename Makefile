@@ -26,7 +26,7 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
-	fuzz redis-test proxy-test soak faults wheels wheel-arm lock audit sbom licences
+	fuzz redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -194,9 +194,6 @@ bench-loop: $(TESTING) ## measure how long the largest requests keep the event l
 
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
-
-faults: $(TESTING) ## SIGKILL, full disk, locked database, no memory, on a server under load, or ONLY="sigkill disk" (5 minutes)
-	$(BIN)/python -m tests.soak --faults $(ONLY)
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (20 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled --rounds 3

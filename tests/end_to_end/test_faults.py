@@ -1,4 +1,4 @@
-"""What a real server does when its machine fails it; `make faults` tries more, under load."""
+"""What a real server does when its machine fails it."""
 
 from __future__ import annotations
 
