@@ -135,10 +135,9 @@ clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; d
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 
 fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages and texts, MUTATIONS of files, FUZZ_MINUTES of markup
-	DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz/test_websocket.py tests/fuzz/test_text.py
-	$(BIN)/python -m tests.fuzz.document_mutations --mutations $(MUTATIONS) --seed $(SEED)
+	DRAGOMAN_FUZZ_CASES=$(CASES) DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) DRAGOMAN_FUZZ_MUTATIONS=$(MUTATIONS) DRAGOMAN_FUZZ_SEED=$(SEED) \
+		$(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz
 	$(BIN)/python -m tests.fuzz.markup -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -seed=$(SEED)
-	$(BIN)/python -m tests.fuzz.cases --cases $(CASES) --seed $(SEED)
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py
