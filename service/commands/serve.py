@@ -62,6 +62,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
     """
     end_at_once_on_sigterm()
+    gc.disable()
     settings = _read_settings({name: value for name, value in flags.items() if value})
     with importing():
         from service.app import build_document, create_app, drain
@@ -85,8 +86,8 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     served = ", ".join([*map(_described, models), *_described_store(app)])
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     shared = listeners[0] if settings.share_port else None
-    gc.collect()
     gc.freeze()  # to scan what start-up made would stop every thread for 120 ms
+    gc.enable()
     Server(config, lambda: drain(app, settings.drain_seconds), shared).run(sockets=listeners)
 
 

@@ -13,7 +13,14 @@ import regex
 from babel.dates import get_month_names
 from num2words import num2words
 
-_LOCALES = ("en", "de", "de_AT", "fr", "fr_CH")
+_MONTH_LOCALES = ("en", "de", "de_AT", "fr")
+_SINGLE_WORDS = {
+    "en": (*range(21), *range(30, 100, 10)),
+    "de": range(100),
+    "fr": (*range(17), *range(20, 70, 10)),
+    "fr_CH": range(70, 100, 10),
+}
+"""Numbers below a hundred that are one word; of others each word is a number."""
 _GERMAN_ENDINGS = ("n", "r", "s", "m", "ns")
 _OTHER_WORDS = {
     **dict.fromkeys(("a", "an", "ein", "eine", "einen", "einer", "einem", "eines", "une"), 1),
@@ -51,11 +58,12 @@ _ZH = regex.compile("(?:[〇零一二两三四五六七八九十百万亿]|千(?
 def _words() -> Iterator[tuple[str, int]]:
     """Words for the numbers below a hundred, and the names of months."""
     yield from _OTHER_WORDS.items()
-    for locale in _LOCALES:
+    for locale in _MONTH_LOCALES:
         for width in ("abbreviated", "wide"):
             for number, name in get_month_names(width, locale=locale).items():
                 yield name.lower().rstrip("."), number
-        for value in range(100):
+    for locale, values in _SINGLE_WORDS.items():
+        for value in values:
             yield num2words(value, lang=locale), value
             ordinal = num2words(value, lang=locale, to="ordinal")
             yield ordinal, value

