@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,8 +23,10 @@ from model.decoding.sentence import (
 )
 from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
-from service.engine.engine import Engine
+from service.engine.engine import Engine, EngineLimits
+from service.engine.interfaces import Runner
 from service.engine.sentence_task import SentenceOutcome
+from service.engine.worker import Worker
 from service.loading import LoadedModel
 from service.observability.metrics import Metrics
 from service.sizing import Sizes
@@ -270,6 +273,34 @@ async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)
+
+
+LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
+
+
+@contextlib.asynccontextmanager
+async def engine_of(
+    *makers: FakeRunner | Callable[[], Runner],
+    metrics: Metrics | None = None,
+    busy_workers: set[Worker] | None = None,
+    **limits: int,
+) -> AsyncGenerator[Engine]:
+    """A running engine, with a worker for each runner or what makes its runners; these end their
+    steps at the end. `limits`: other ones than LIMITS."""
+    runners = [maker for maker in makers if isinstance(maker, FakeRunner)]
+    engine = Engine(
+        [(lambda r=m: r) if isinstance(m, FakeRunner) else m for m in makers],
+        (metrics or Metrics()).of_model("fake"),
+        replace(LIMITS, **limits),
+        busy_workers,
+    )
+    engine.start()
+    try:
+        yield engine
+    finally:
+        for runner in runners:
+            runner.gate.set()
+        await asyncio.to_thread(engine.stop)
 
 
 async def emptied(engine: Engine) -> None:

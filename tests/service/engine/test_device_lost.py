@@ -11,15 +11,13 @@ import pytest
 
 from model.decoding.sentence import SourceSentence, StepResult
 from model.device_lost import DeviceLost
-from service.engine.engine import Engine, EngineLimits
+from service.engine.engine import Engine
 from service.engine.interfaces import Runner
 from service.engine.sentence_task import SentenceOutcome
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 from service.signals import EXIT_DEVICE_LOST
-from tests.service.fakes import FakeRunner, eventually, sentence
-
-LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
+from tests.service.fakes import LIMITS, FakeRunner, eventually, sentence
 
 
 class BreakingRunner(FakeRunner):

@@ -1,36 +1,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 import weakref
-from collections.abc import AsyncGenerator
 
 import pytest
 
-from service.engine.engine import Engine, EngineLimits
 from service.errors import Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
-from tests.service.fakes import FakeRunner, emptied, eventually, num_restarts, sentence, texts_of
-
-
-@contextlib.asynccontextmanager
-async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[Engine]:
-    """An engine of one worker, which must not die in the block."""
-    limits = EngineLimits(max_waiting, max_waiting_tokens=10_000, max_prefill_tokens=1000)
-    metrics = Metrics()
-    engine = Engine([lambda: runner], metrics.of_model("fake"), limits)
-    engine.start()
-    try:
-        yield engine
-        assert num_restarts(metrics) == 0
-    finally:
-        runner.gate.set()
-        engine.stop()
+from tests.service.fakes import (
+    FakeRunner,
+    emptied,
+    engine_of,
+    eventually,
+    num_restarts,
+    sentence,
+    texts_of,
+)
 
 
 async def test_outcomes_come_in_the_order_given_though_short_ones_end_first() -> None:
-    async with running(FakeRunner(max_slots=2)) as engine:
+    async with engine_of(FakeRunner(max_slots=2)) as engine:
         given = ["long long long", "a", "bb", "cc cc", "d"]
         outcomes = await engine.translate([sentence(text) for text in given])
         assert texts_of(outcomes) == [text.upper() for text in given]
@@ -39,7 +29,7 @@ async def test_outcomes_come_in_the_order_given_though_short_ones_end_first() ->
 async def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
     runner = FakeRunner()
     runner.gate.clear()
-    async with running(runner) as engine:
+    async with engine_of(runner) as engine:
         long = asyncio.create_task(engine.translate([sentence("x" * 40)]))
         await eventually(runner.is_stepping.is_set)
         short = asyncio.create_task(engine.translate([sentence("y")]))
@@ -56,7 +46,7 @@ async def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
 async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
     runner = FakeRunner(max_slots=1)
     runner.gate.clear()
-    async with running(runner, max_waiting=2) as engine:
+    async with engine_of(runner, max_waiting_sentences=2) as engine:
         first = asyncio.create_task(engine.translate([sentence("a")]))
         await eventually(lambda: engine.num_running == 1)
         second = asyncio.create_task(engine.translate([sentence("b"), sentence("c")]))
@@ -72,7 +62,7 @@ async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
 async def test_cancelling_frees_what_runs_and_what_waits() -> None:
     runner = FakeRunner(max_slots=1)
     runner.gate.clear()
-    async with running(runner) as engine:
+    async with engine_of(runner) as engine:
         task = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b" * 30)]))
         await eventually(runner.is_stepping.is_set)
         task.cancel()
@@ -87,7 +77,7 @@ async def test_cancelling_frees_what_runs_and_what_waits() -> None:
 
 async def test_a_failing_step_answers_all_with_an_error_and_the_engine_goes_on() -> None:
     runner = FakeRunner()
-    async with running(runner) as engine:
+    async with engine_of(runner) as engine:
         runner.fail_next_step = True
         outcomes = await engine.translate([sentence("a"), sentence("b")])
         assert all(outcome.error and not outcome.hypotheses for outcome in outcomes)
@@ -96,40 +86,19 @@ async def test_a_failing_step_answers_all_with_an_error_and_the_engine_goes_on()
         assert texts_of(await engine.translate([sentence("c")])) == ["C"]
 
 
-async def test_one_refused_sentence_fails_alone() -> None:
-    async with running(FakeRunner()) as engine:
-        outcomes = await engine.translate([sentence("a"), sentence("☠"), sentence("b")])
-        assert [outcome.error is None for outcome in outcomes] == [True, False, True]
-        assert "poisoned" in str(outcomes[1].error)
-        assert engine.num_waiting == 0
-
-
 async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:
     """Others wait behind them when the last of those just taken is refused."""
-    async with running(FakeRunner(max_slots=2)) as engine:
+    metrics = Metrics()
+    async with engine_of(FakeRunner(max_slots=2), metrics=metrics) as engine:
         given = [*["☠"] * 9, "a", *["☠"] * 8, "b", "☠"]
         refused = asyncio.create_task(engine.translate([sentence(text) for text in given]))
         innocent = asyncio.create_task(engine.translate([sentence("c"), sentence("d")]))
         outcomes = await refused
         assert [o.error is None for o in outcomes] == [text != "☠" for text in given]
         assert {o.error.code for o in outcomes if o.error} == {"translation_failed"}
+        assert "poisoned" in str(outcomes[0].error)
+        assert num_restarts(metrics) == 0
         assert texts_of(await innocent) == ["C", "D"]
-
-
-async def test_an_engine_that_dies_answers_everyone_and_is_ready_again_with_a_new_runner() -> None:
-    broken, healthy = FakeRunner(max_slots=1), FakeRunner(max_slots=1)
-    broken.fail_next_step = broken.fail_release = True
-    runners = [broken, healthy]
-    engine = Engine(
-        [lambda: runners.pop(0)], Metrics().of_model("fake"), EngineLimits(100, 1000, 100)
-    )
-    engine.start()
-    outcomes = await asyncio.wait_for(engine.translate([sentence("a"), sentence("b")]), timeout=60)
-    assert all(outcome.error for outcome in outcomes)
-    await eventually(lambda: engine.is_ready)
-    assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-    assert (healthy.num_steps > 0, engine.num_waiting) == (True, 0)
-    engine.stop()
 
 
 async def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> None:
@@ -146,19 +115,17 @@ async def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again
             may_build.wait(60)
         return runner
 
-    engine = Engine([make_runner], Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
-    engine.start()
-    await engine.translate([sentence("a")])
-    await eventually(lambda: not attempts)
-    with pytest.raises(NotReady):
-        await engine.translate([sentence("b")])
-    may_build.set()
-    await eventually(lambda: engine.is_ready)
-    assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-    engine.stop()
+    async with engine_of(make_runner) as engine:
+        await engine.translate([sentence("a")])
+        await eventually(lambda: not attempts)
+        with pytest.raises(NotReady):
+            await engine.translate([sentence("b")])
+        may_build.set()
+        await eventually(lambda: engine.is_ready)
+        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
 
 
-async def test_the_old_runner_is_gone_before_a_new_one_is_made(
+async def test_an_engine_that_dies_answers_all_and_frees_its_runner_before_it_makes_a_new_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """There may be no memory for two. Log handlers may keep the errors, as pytest's does."""
@@ -174,12 +141,11 @@ async def test_the_old_runner_is_gone_before_a_new_one_is_made(
             raise RuntimeError("out of memory")
         return runner
 
-    engine = Engine([make_runner], Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
-    engine.start()
-    await engine.translate([sentence("a"), sentence("b")])
-    await eventually(lambda: len(made) == 3 and engine.is_ready)
-    assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-    engine.stop()
+    async with engine_of(make_runner) as engine:
+        outcomes = await engine.translate([sentence("a"), sentence("b")])
+        assert all(outcome.error for outcome in outcomes)
+        await eventually(lambda: len(made) == 3 and engine.is_ready)
+        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
     assert num_alive == [0, 0, 0]
     assert [record.exc_info is None for record in caplog.records] == [False] * 3
 
@@ -187,7 +153,7 @@ async def test_the_old_runner_is_gone_before_a_new_one_is_made(
 async def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
     runner = FakeRunner(max_slots=1)
     runner.gate.clear()
-    async with running(runner) as engine:
+    async with engine_of(runner) as engine:
         taken = asyncio.create_task(engine.translate([sentence("a"), sentence("b" * 20)]))
         await eventually(runner.is_stepping.is_set)
         engine.refuse_new_work()
@@ -206,7 +172,7 @@ async def test_what_is_not_done_when_an_engine_stops_gets_an_error(
 ) -> None:
     runner = FakeRunner(max_slots=1)
     runner.gate.clear()
-    async with running(runner) as engine:
+    async with engine_of(runner) as engine:
         taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
         await eventually(runner.is_stepping.is_set)
         if is_draining:
@@ -221,7 +187,7 @@ async def test_what_is_not_done_when_an_engine_stops_gets_an_error(
 async def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it() -> None:
     runner = FakeRunner(max_slots=2)
     runner.gate.clear()
-    async with running(runner, max_waiting=2000) as engine:
+    async with engine_of(runner, max_waiting_sentences=2000) as engine:
         many = asyncio.create_task(engine.translate([sentence("xxx")] * 1000))
         await eventually(runner.is_stepping.is_set)
         one = asyncio.create_task(engine.translate([sentence("y")]))
@@ -238,7 +204,7 @@ async def test_sentences_made_again_do_not_pass_for_new_short_work(
     """A short newcomer goes before the second translations of a request that had much work."""
     runner = FakeRunner(max_slots=1)
     runner.gate.clear()
-    async with running(runner) as engine:
+    async with engine_of(runner) as engine:
         first = asyncio.create_task(engine.translate([sentence("x" * 30)]))
         await eventually(runner.is_stepping.is_set)
         again = asyncio.create_task(
@@ -253,44 +219,12 @@ async def test_sentences_made_again_do_not_pass_for_new_short_work(
 
 
 async def test_an_outcome_tells_the_work_that_it_took() -> None:
-    async with running(FakeRunner()) as engine:
+    async with engine_of(FakeRunner()) as engine:
         (outcome,) = await engine.translate([sentence("abc", beam_size=2)])
         assert outcome.work == 5 + 2 * 5  # source tokens, and steps of two rows
 
 
-async def test_waiting_tokens_are_bounded_too() -> None:
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(100, 60, 100))
-    engine.start()
-    first = asyncio.create_task(engine.translate([sentence("a")]))
-    await eventually(lambda: engine.num_running == 1)
-    second = asyncio.create_task(engine.translate([sentence("b" * 38)]))
-    await eventually(lambda: engine.admission.num_tokens == 40)
-    with pytest.raises(Overloaded, match="40 source tokens are waiting"):
-        await engine.translate([sentence("c" * 30)])
-    runner.gate.set()
-    await asyncio.gather(first, second)
-    assert (engine.admission.num_tokens, engine.admission.num_sentences) == (0, 0)
-    engine.stop()
-
-
-async def test_an_empty_line_takes_one_request_that_is_longer_than_the_line() -> None:
-    """However short the line is kept, a long text is translated when nobody waits."""
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(2, 60, 100))
-    engine.start()
-    long = asyncio.create_task(engine.translate([sentence("c" * 38)] * 5))
-    await eventually(lambda: engine.num_waiting == 4)
-    with pytest.raises(Overloaded, match="4 sentences are waiting, and of 1 more"):
-        await engine.translate([sentence("d")])
-    runner.gate.set()
-    assert len(await long) == 5
-    engine.stop()
-
-
 async def test_a_beam_that_can_never_fit_is_refused_at_once() -> None:
-    async with running(FakeRunner()) as engine:
+    async with engine_of(FakeRunner()) as engine:
         with pytest.raises(InvalidField, match="at most 16"):
             await engine.translate([sentence("a", beam_size=17)])

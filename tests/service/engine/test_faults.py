@@ -14,16 +14,15 @@ from typing import Any, cast
 import pytest
 
 import service.engine.engine
-from service.engine.engine import Engine, EngineLimits
+from service.engine.engine import Engine
 from service.engine.interfaces import Runner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
 from service.errors import ServiceError
 from service.observability.metrics import Metrics, ModelMetrics
-from tests.service.fakes import FakeRunner, emptied, eventually, sentence, texts_of
+from tests.service.fakes import LIMITS, FakeRunner, emptied, eventually, sentence, texts_of
 
-LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
 RUNNER = (
     *("runner.admit", "runner.step", "runner.release", "runner.share_cores", "runner.max_rows"),
     *("runner.num_free_slots", "runner.num_free_rows", "runner.can_step_subset"),

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from model.decoding.sentence import SourceSentence
-from service.engine.engine import Engine, EngineLimits
+from service.engine.engine import Engine
 from service.errors import Draining, Overloaded
 from service.observability.metrics import Metrics
-from tests.service.fakes import FakeRunner, FakeTokenizer, emptied, eventually, sentence, texts_of
-
-
-@contextlib.asynccontextmanager
-async def engine_of(
-    *runners: FakeRunner,
-    max_waiting: int = 100,
-    cache_bytes: int = 10**6,
-    metrics: Metrics | None = None,
-) -> AsyncGenerator[Engine]:
-    limits = EngineLimits(max_waiting, 10_000, 1000, cache_bytes=cache_bytes)
-    metrics = metrics or Metrics()
-    left = list(runners)
-    make = [lambda: left.pop(0)] if len(runners) > 1 else [lambda: runners[0]]
-    engine = Engine(make, metrics.of_model("fake"), limits)
-    engine.start()
-    try:
-        yield engine
-    finally:
-        for runner in runners:
-            runner.gate.set()
-        await asyncio.to_thread(engine.stop)
+from tests.service.fakes import (
+    FakeRunner,
+    FakeTokenizer,
+    emptied,
+    engine_of,
+    eventually,
+    sentence,
+    texts_of,
+)
 
 
 def num_looked_up(metrics: Metrics) -> dict[str, float]:
@@ -63,7 +49,7 @@ async def streamed(engine: Engine, given: SourceSentence) -> tuple[str, str]:
 
 async def test_an_equal_sentence_comes_from_the_cache_with_no_wait_in_its_times() -> None:
     runner, metrics = FakeRunner(), Metrics()
-    async with engine_of(runner, metrics=metrics) as engine:
+    async with engine_of(runner, metrics=metrics, cache_bytes=10**6) as engine:
         first = await engine.translate([sentence("abc")])
         again = await engine.translate([sentence("abc"), sentence("d")])
         assert again[0].hypotheses == first[0].hypotheses
@@ -76,7 +62,7 @@ async def test_an_equal_sentence_comes_from_the_cache_with_no_wait_in_its_times(
 
 async def test_without_bytes_everything_is_computed() -> None:
     runner = FakeRunner()
-    async with engine_of(runner, cache_bytes=0) as engine:
+    async with engine_of(runner) as engine:
         for _ in range(2):
             assert texts_of(await engine.translate([sentence("a")] * 3)) == ["A"] * 3
         assert (len(runner.admitted), engine.gauges()["cache_bytes"]) == (6, 0)
@@ -84,7 +70,7 @@ async def test_without_bytes_everything_is_computed() -> None:
 
 async def test_other_options_are_computed_again() -> None:
     runner = FakeRunner()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         await engine.translate([sentence("a")])
         [wide] = await engine.translate([sentence("a", beam_size=2, n_best=2)])
         assert [h.ids for h in wide.hypotheses] == [[65], [65, 42]]
@@ -96,7 +82,7 @@ async def test_other_options_are_computed_again() -> None:
 async def test_equal_sentences_that_run_together_are_computed_once() -> None:
     runner, metrics = FakeRunner(), Metrics()
     runner.gate.clear()
-    async with engine_of(runner, metrics=metrics) as engine:
+    async with engine_of(runner, metrics=metrics, cache_bytes=10**6) as engine:
         calls = [asyncio.create_task(engine.translate([sentence("abc")])) for _ in range(9)]
         calls.append(asyncio.create_task(engine.translate([sentence("abc")] * 5)))
         await eventually(runner.is_stepping.is_set)
@@ -110,7 +96,7 @@ async def test_equal_sentences_that_run_together_are_computed_once() -> None:
 async def test_cancelling_the_first_of_several_leaves_the_others_their_result() -> None:
     runner = FakeRunner()
     runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         first = asyncio.create_task(engine.translate([sentence("abc"), sentence("z" * 30)]))
         await eventually(runner.is_stepping.is_set)
         second = asyncio.create_task(engine.translate([sentence("abc")]))
@@ -130,7 +116,7 @@ async def test_cancelling_the_first_of_several_leaves_the_others_their_result() 
 async def test_when_the_last_that_wants_it_leaves_a_sentence_is_evicted() -> None:
     runner = FakeRunner()
     runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         calls = [asyncio.create_task(engine.translate([sentence("x" * 30)])) for _ in range(3)]
         await eventually(runner.is_stepping.is_set)
         for call in calls:
@@ -148,7 +134,7 @@ async def test_a_deadline_of_one_does_not_end_the_others(is_first: bool) -> None
     runner = FakeRunner()
     runner.gate.clear()
     deadlines = [0.02, None] if is_first else [None, 0.02]
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         calls = []
         for deadline in deadlines:
             calls.append(asyncio.create_task(engine.translate([sentence("abc")], deadline)))
@@ -165,7 +151,7 @@ async def test_a_deadline_of_one_does_not_end_the_others(is_first: bool) -> None
 async def test_after_a_deadline_that_all_missed_nothing_is_cached_or_joined() -> None:
     runner = FakeRunner()
     runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         hurried = asyncio.create_task(engine.translate([sentence("abc")] * 2, 0.02))
         assert {o.error.code for o in await hurried if o.error} == {"deadline"}
         late = asyncio.create_task(engine.translate([sentence("abc")]))
@@ -178,7 +164,7 @@ async def test_after_a_deadline_that_all_missed_nothing_is_cached_or_joined() ->
 async def test_errors_are_told_to_all_and_not_cached() -> None:
     runner = FakeRunner()
     runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         calls = [asyncio.create_task(engine.translate([sentence("abc")])) for _ in range(3)]
         await eventually(runner.is_stepping.is_set)
         runner.fail_next_step = True
@@ -188,25 +174,11 @@ async def test_errors_are_told_to_all_and_not_cached() -> None:
         assert texts_of(await engine.translate([sentence("abc")])) == ["ABC"]
 
 
-async def test_an_engine_that_dies_answers_all_and_computes_again() -> None:
-    broken = FakeRunner()
-    broken.fail_next_step = broken.fail_release = True
-    broken.gate.clear()
-    async with engine_of(broken, FakeRunner()) as engine:
-        calls = [asyncio.create_task(engine.translate([sentence("abc")])) for _ in range(3)]
-        await eventually(broken.is_stepping.is_set)
-        broken.gate.set()
-        for [outcome] in await asyncio.gather(*calls):
-            assert outcome.error is not None
-        await eventually(lambda: engine.is_ready)
-        assert texts_of(await engine.translate([sentence("abc")])) == ["ABC"]
-
-
 async def test_streams_that_join_early_or_late_get_the_whole_text() -> None:
     runner = FakeRunner()
     runner.gate.clear()
     text = "abcdefghijklmnopqrstuvwxyz"
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         first = asyncio.create_task(streamed(engine, sentence(text)))
         await eventually(runner.is_stepping.is_set)
         early = asyncio.create_task(streamed(engine, sentence(text)))
@@ -225,7 +197,7 @@ async def test_a_stream_that_joins_a_sentence_without_one_gets_its_tokens_from_t
     runner = FakeRunner()
     text = "abcdefghij" * 3
     runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         whole = asyncio.create_task(engine.translate([sentence(text)]))
         await eventually(runner.is_stepping.is_set)
         joined = asyncio.create_task(streamed(engine, sentence(text)))
@@ -242,7 +214,7 @@ async def test_a_stream_that_joins_a_sentence_without_one_gets_its_tokens_from_t
 async def test_a_short_request_does_not_wait_for_the_same_sentence_of_a_document() -> None:
     runner = FakeRunner(max_slots=1)
     runner.gate.clear()
-    async with engine_of(runner, max_waiting=10_000) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         document = [sentence(f"{n:030d}") for n in range(60)] + [sentence("hi")]
         long = asyncio.create_task(engine.translate(document))
         await eventually(runner.is_stepping.is_set)
@@ -256,7 +228,7 @@ async def test_a_short_request_does_not_wait_for_the_same_sentence_of_a_document
 
 async def test_a_hit_needs_no_room_and_a_miss_does() -> None:
     runner = FakeRunner(max_slots=1)
-    async with engine_of(runner, max_waiting=1) as engine:
+    async with engine_of(runner, cache_bytes=10**6, max_waiting_sentences=1) as engine:
         await engine.translate([sentence("known")])
         runner.gate.clear()
         runner.is_stepping.clear()
@@ -275,7 +247,7 @@ async def test_a_hit_needs_no_room_and_a_miss_does() -> None:
 
 
 async def test_a_draining_engine_serves_no_hit() -> None:
-    async with engine_of(FakeRunner()) as engine:
+    async with engine_of(FakeRunner(), cache_bytes=10**6) as engine:
         await engine.translate([sentence("a")])
         engine.refuse_new_work()
         with pytest.raises(Draining):
@@ -287,7 +259,7 @@ async def test_a_draining_engine_serves_no_hit() -> None:
 async def test_what_draining_ends_gets_an_error_wherever_it_joined() -> None:
     runner = FakeRunner(max_slots=1)
     runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         calls = [asyncio.create_task(engine.translate([sentence("a" * 30)])) for _ in range(3)]
         await eventually(runner.is_stepping.is_set)
         engine.refuse_new_work()
@@ -300,7 +272,7 @@ async def test_what_draining_ends_gets_an_error_wherever_it_joined() -> None:
 async def test_times_of_one_that_joined_add_up_to_its_own_wait() -> None:
     runner = FakeRunner()
     runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with engine_of(runner, cache_bytes=10**6) as engine:
         first = asyncio.create_task(engine.translate([sentence("abc")]))
         await eventually(runner.is_stepping.is_set)
         second = asyncio.create_task(engine.translate([sentence("abc")]))
@@ -319,7 +291,7 @@ async def test_any_mix_is_answered_alike_with_and_without_the_cache(seed: int) -
 
     async def serve(cache_bytes: int) -> list[Sequence[str] | str | None]:
         rng, runner = random.Random(seed), FakeRunner(max_slots=3, max_rows=16)
-        async with engine_of(runner, max_waiting=10**6, cache_bytes=cache_bytes) as engine:
+        async with engine_of(runner, cache_bytes=cache_bytes) as engine:
 
             async def call(texts: list[str], beam_size: int) -> Sequence[str]:
                 outcomes = await engine.translate([sentence(t, beam_size=beam_size) for t in texts])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 import pytest
 
-from service.engine.engine import Engine, EngineLimits
-from service.engine.interfaces import Runner
+from service.engine.engine import Engine
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, Update
 from service.engine.worker import Worker
 from service.errors import DeadlineExceeded, NotReady
@@ -20,28 +19,12 @@ from tests.service.fakes import (
     FakeRunner,
     FakeTokenizer,
     emptied,
+    engine_of,
     eventually,
     num_restarts,
     sentence,
     texts_of,
 )
-
-LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
-
-
-@contextlib.asynccontextmanager
-async def engine_of(
-    make_runners: Sequence[Callable[[], Runner]],
-    busy_workers: set[Worker] | None = None,
-    metrics: Metrics | None = None,
-) -> AsyncGenerator[Engine]:
-    metrics = metrics or Metrics()
-    engine = Engine(make_runners, metrics.of_model("fake"), LIMITS, busy_workers)
-    engine.start()
-    try:
-        yield engine
-    finally:
-        await asyncio.to_thread(engine.stop)
 
 
 @contextlib.asynccontextmanager
@@ -53,11 +36,8 @@ async def held(
     busy_workers: set[Worker] = set()
     for runner in runners:
         runner.gate.clear()
-    async with engine_of([lambda r=r: r for r in runners], busy_workers) as engine:
-        try:
-            yield runners, engine, busy_workers
-        finally:
-            open_gates(runners)
+    async with engine_of(*runners, busy_workers=busy_workers) as engine:
+        yield runners, engine, busy_workers
 
 
 def open_gates(runners: Sequence[FakeRunner]) -> None:
@@ -86,14 +66,6 @@ async def test_a_list_is_dealt_out_and_comes_back_in_its_order() -> None:
         assert texts_of(outcomes) == [text.upper() for text in given]
     assert [len(runner.admitted) for runner in runners] == [4, 4]
     assert [sum(map(len, runner.admitted)) for runner in runners] == [30, 25]
-
-
-async def test_in_a_list_too_hypotheses_count() -> None:
-    async with held(2) as (runners, engine, _):
-        open_gates(runners)
-        given = [sentence("wide", beam_size=3), *[sentence("a")] * 3]
-        await engine.translate(given)
-    assert [len(runner.admitted) for runner in runners] == [1, 3]
 
 
 async def test_what_is_streamed_is_begun_in_its_order() -> None:
@@ -130,8 +102,8 @@ async def test_workers_of_different_engines_share_the_cores_too() -> None:
     other.gate.clear()
     busy_workers: set[Worker] = set()
     async with (
-        engine_of([lambda: one], busy_workers) as engine,
-        engine_of([lambda: other], busy_workers) as busy,
+        engine_of(one, busy_workers=busy_workers) as engine,
+        engine_of(other, busy_workers=busy_workers) as busy,
     ):
         task = asyncio.create_task(busy.translate([sentence("a")]))
         await eventually(other.is_stepping.is_set)
@@ -145,7 +117,7 @@ async def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_o
     broken, healthy = FakeRunner(), FakeRunner()
     broken.fail_next_step = broken.fail_release = True
     firsts = [broken, FakeRunner()]
-    async with engine_of([lambda: firsts.pop(0), lambda: healthy]) as engine:
+    async with engine_of(lambda: firsts.pop(0), healthy) as engine:
         outcomes = await engine.translate([sentence("aa"), sentence("b")])
         assert [outcome.error is None for outcome in outcomes] == [False, True]
         assert engine.is_ready
@@ -157,7 +129,7 @@ async def test_while_a_worker_cannot_be_rebuilt_all_work_goes_to_the_others() ->
     broken, healthy = FakeRunner(), FakeRunner()
     broken.fail_next_step = broken.fail_release = True
     attempts = [broken]
-    async with engine_of([attempts.pop, lambda: healthy]) as engine:
+    async with engine_of(attempts.pop, healthy) as engine:
         await engine.translate([sentence("a")])
         for text in ("b", "c", "d"):
             assert texts_of(await engine.translate([sentence(text)])) == [text.upper()]
@@ -176,7 +148,7 @@ async def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
             raise RuntimeError("out of memory")
         return runner
 
-    async with engine_of([make_runner]) as engine:
+    async with engine_of(make_runner) as engine:
         await engine.translate([sentence("a")])
 
         def is_ready_after_another_left() -> bool:
@@ -219,7 +191,7 @@ async def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
 
 
 async def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
-    async with engine_of([FakeRunner, FakeRunner]) as engine:
+    async with engine_of(FakeRunner(), FakeRunner()) as engine:
         engine.stop()
         with pytest.raises(NotReady):
             await engine.translate([sentence("a"), sentence("b")])
@@ -232,7 +204,7 @@ async def test_any_mix_is_answered_and_nothing_is_left_in_any_worker(num_workers
     rng = random.Random(num_workers)
     runners = [FakeRunner(max_slots=3, max_rows=16) for _ in range(num_workers)]
     metrics = Metrics()
-    async with engine_of([lambda r=r: r for r in runners], metrics=metrics) as engine:
+    async with engine_of(*runners, metrics=metrics) as engine:
         tasks = []
         for _ in range(200):
             given = [
