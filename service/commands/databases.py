@@ -19,7 +19,7 @@ from service.errors import ServiceError, StorageFailed, UnknownGlossary
 from service.glossary_files import CSV, TSV, read_glossary, write_entries
 from service.settings import Settings, read_settings
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
-from service.stores.database import PATIENT_SECONDS, DatabaseError
+from service.stores.database import PATIENT_SECONDS
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore, Used, month_of
 from service.stores.suggestions import SuggestionStore
@@ -73,7 +73,7 @@ def _opened(
             yield store
     except StorageFailed as error:
         fail(f"the database {path} cannot be used: {error.__cause__ or error}")
-    except (DatabaseError, ServiceError) as error:
+    except ServiceError as error:
         fail(str(error))
 
 
@@ -124,10 +124,7 @@ def import_terms(
     name: str, file: Path, source: str, target: str, suffix: str | None, database: Path
 ) -> None:
     """Store the CSV or TSV FILE as the glossary NAME."""
-    try:
-        entries = read_glossary(file, suffix)
-    except ValueError as error:
-        fail(str(error))
+    entries = read_glossary(file, suffix)
     with _opened(GlossaryStore, database, is_new=True) as store:
         _replace(store, name, (source, target), entries)
 
