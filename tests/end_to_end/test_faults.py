@@ -16,7 +16,8 @@ import pytest
 
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
-from tests.end_to_end.process import Process, server, until
+from tests.end_to_end.process import Process, server
+from tests.service.fakes import until
 
 FIELDS = {"q": "Where is the library?", "source": "en", "target": "de"}
 NUM_CONNECTIONS, NUM_SPARE = 60, 6

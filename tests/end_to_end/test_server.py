@@ -21,8 +21,8 @@ from tests.end_to_end.process import (
     Process,
     free_port,
     server,
-    until,
 )
+from tests.service.fakes import until
 
 HELLO = {"q": "你好。", "source": "zh", "target": "en", "beam_size": 1}
 

@@ -260,11 +260,11 @@ def sentence(text: str, **options: int) -> SourceSentence:
     )
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what another thread brings about."""
-    deadline = time.monotonic() + 60
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for what another thread or process brings about."""
+    deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "the condition never came true"
+        assert time.monotonic() < deadline, f"it never came true in {seconds} s"
         time.sleep(0.001)
 
 
