@@ -23,6 +23,7 @@ from model.decoding.sentence import (
 )
 from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
+from model.text.tokenizer import StreamDecoder, Tokenizer
 from service.engine.engine import Engine, EngineLimits
 from service.engine.interfaces import Runner
 from service.engine.sentence_task import SentenceOutcome
@@ -40,10 +41,15 @@ FAKE_CONFIG = ModelConfig(
 PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
 
 
-class FakeTokenizer:
+class FakeTokenizer(Tokenizer):
     """One id a character. It cannot spell Cyrillic letters."""
 
-    reserved = 0
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def reserved(self) -> int:
+        return 0
 
     def count_unspelled(self, text: str) -> int:
         return sum("\u0400" <= char <= "\u04ff" for char in text)
@@ -83,7 +89,10 @@ class FakeTokenizer:
         return FakeStreamDecoder()
 
 
-class FakeStreamDecoder:
+class FakeStreamDecoder(StreamDecoder):
+    def __init__(self) -> None:
+        pass
+
     def push(self, token: int) -> str:
         return chr(token)
 
