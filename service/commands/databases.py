@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -25,13 +25,8 @@ from service.stores.keys import KeyStore, Used, month_of
 from service.stores.suggestions import SuggestionStore
 from service.translation.glossary import GlossaryEntry
 
-
-class _Closing(Protocol):
-    def close(self) -> None: ...
-
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_Store = TypeVar("_Store", bound=_Closing)
+_Store = TypeVar("_Store", GlossaryStore, KeyStore, SuggestionStore)
 _FILE_TYPE = click.Choice(["csv", "tsv"])
 _DEFAULT = "default"
 _LIMITS = {
