@@ -110,7 +110,7 @@ def test_with_a_full_disk_texts_are_translated_and_usage_is_stored_later(stored:
             assert stored.num_used() == 1
             with contextlib.closing(KeyStore(stored.database)) as keys:
                 keys.revoke(record.id)
-            until(lambda: is_refused(process, revoked), seconds=5)
+            until(lambda: is_refused(process, revoked))
         until(lambda: stored.num_used() == 2)
         assert stored.put_glossary(process).status_code == 201
         assert stored.is_whole()
