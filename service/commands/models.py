@@ -134,7 +134,7 @@ def _cost(model: StoredModel, settings: Settings) -> tuple[int, str]:
     """The memory of the model in a server with these settings, and its precision."""
     with importing():
         from service.loading import memory_limit, plan_model
-    plan = plan_model(model.path, settings)
+    plan = plan_model(model.path, model.info, settings)
     try:
         sizes = plan.sizes_within(memory_limit(settings))
     except ValueError:
