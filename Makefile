@@ -26,7 +26,7 @@ RAY := .venv/with-ray
 .DEFAULT_GOAL := help
 .PHONY: help install serve test test-sets lint tables docs docs-serve train bench-loop native-check native-check-arm gpu-check gpu-wheels gpu-site bench bench-engines observe-test \
 	ray-serve ray-test container-test clients-test browser-test page-images \
-	fuzz redis-test proxy-test soak faults wheels wheel-arm lock audit sbom licences
+	fuzz redis-test proxy-test soak wheels wheel-arm lock audit sbom licences
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,10 +135,9 @@ clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; d
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 
 fuzz: .venv/with-fuzz ## CASES=20000 of generated requests, EXAMPLES of messages and texts, MUTATIONS of files, FUZZ_MINUTES of markup
-	DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz/test_websocket.py tests/fuzz/test_text.py
-	$(BIN)/python -m tests.fuzz.document_mutations --mutations $(MUTATIONS) --seed $(SEED)
+	DRAGOMAN_FUZZ_CASES=$(CASES) DRAGOMAN_FUZZ_EXAMPLES=$(EXAMPLES) DRAGOMAN_FUZZ_MUTATIONS=$(MUTATIONS) DRAGOMAN_FUZZ_SEED=$(SEED) \
+		$(BIN)/pytest --timeout 0 --hypothesis-profile fuzz --hypothesis-seed $(SEED) tests/fuzz
 	$(BIN)/python -m tests.fuzz.markup -max_total_time=$$(($(FUZZ_MINUTES) * 60)) -seed=$(SEED)
-	$(BIN)/python -m tests.fuzz.cases --cases $(CASES) --seed $(SEED)
 
 redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs redis-server)
 	$(BIN)/pytest tests/deploy/redis_limits.py
@@ -194,9 +193,6 @@ bench-loop: $(TESTING) ## measure how long the largest requests keep the event l
 
 soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
-
-faults: $(TESTING) ## SIGKILL, full disk, locked database, no memory, on a server under load, or ONLY="sigkill disk" (5 minutes)
-	$(BIN)/python -m tests.soak --faults $(ONLY)
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (20 minutes)
 	$(BIN)/python -m benchmarks.engines --shape bundled --rounds 3

@@ -118,14 +118,9 @@ class ModelPlan:
         return max(self.needed_bytes(sizes).values())
 
 
-def plan_model(path: Path, settings: Settings) -> ModelPlan:
-    """Read the description of a checkpoint. Raises StartupError."""
-    from model.checkpoint import read_info
-
-    try:
-        return ModelPlan(path, read_info(path), _placement(settings), settings)
-    except (ValueError, OSError) as error:
-        raise StartupError(str(error)) from error
+def plan_model(path: Path, info: CheckpointInfo, settings: Settings) -> ModelPlan:
+    """What serving a checkpoint takes on this machine. Raises StartupError."""
+    return ModelPlan(path, info, _placement(settings), settings)
 
 
 def memory_limit(settings: Settings) -> int:
@@ -135,10 +130,7 @@ def memory_limit(settings: Settings) -> int:
 
     if settings.memory_limit:
         return settings.memory_limit
-    try:
-        devices = _placement(settings).devices
-    except ValueError as error:
-        raise StartupError(str(error)) from error
+    devices = _placement(settings).devices
     return min(usable_bytes(device, free_bytes(device, settings.gpu_share)) for device in devices)
 
 
@@ -280,18 +272,21 @@ def _inspected(checkpoint: StoredCheckpoint, factory: RunnerFactory) -> Inspecte
 
 
 def _placement(settings: Settings) -> Placement:
-    """Raises ValueError if this machine does not support the settings."""
+    """Raises StartupError if this machine does not support the settings."""
     from model.backends.devices import resolve_devices
     from model.backends.native import choose_instruction_set
     from model.backends.selection import resolve_backend, resolve_precision
     from service.runner_factory import Placement
 
-    devices = resolve_devices(settings.device)
-    instruction_set = choose_instruction_set(settings.instruction_set)
-    precision, *_ = [resolve_precision(settings.precision, d, instruction_set) for d in devices]
-    backend = None
-    if settings.backend != "auto":
-        backend = resolve_backend(settings.backend, devices[0], precision)
+    try:
+        devices = resolve_devices(settings.device)
+        instruction_set = choose_instruction_set(settings.instruction_set)
+        precision, *_ = [resolve_precision(settings.precision, d, instruction_set) for d in devices]
+        backend = None
+        if settings.backend != "auto":
+            backend = resolve_backend(settings.backend, devices[0], precision)
+    except ValueError as error:
+        raise StartupError(str(error)) from error
     return Placement(devices, precision, backend, instruction_set)
 
 

@@ -39,7 +39,7 @@ from pydantic_settings import (
 
 from model.bundled import BUNDLED_NAMES, bundled_checkpoint
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
-from service.setting_files import read_secrets, read_toml
+from service.setting_files import Secrets, read_toml
 
 BUNDLED = tuple(bundled_checkpoint(name) for name in BUNDLED_NAMES)
 _HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}")
@@ -254,7 +254,7 @@ class Settings(_Described):
         given = env_settings() | init_settings()
         files: list[PydanticBaseSettingsSource] = []
         if (directory := given.get("secrets_dir")) and Path(directory).is_dir():
-            files.append(read_secrets(settings_cls, Path(directory)))
+            files.append(Secrets(settings_cls, Path(directory)))
         if (config := given.get("config")) and Path(config).is_file():
             files.append(InitSettingsSource(settings_cls, read_toml(Path(config))))
         return init_settings, env_settings, *files

@@ -9,6 +9,7 @@ import functools
 import logging
 from collections.abc import AsyncGenerator, Sequence
 
+from model.checkpoint import CheckpointInfo
 from model.device_lost import DeviceLost
 from service import __version__
 from service.engine.engine import Engine, EngineLimits
@@ -17,17 +18,16 @@ from service.engine.worker import Worker
 from service.errors import InvalidField, NotReady, shown
 from service.loading import (
     LoadedModel,
-    ModelPlan,
     StartupError,
     load_within,
     memory_limit,
     plan_model,
 )
 from service.model_store import ModelStore, StoredModel
-from service.observability.metrics import Metrics, ModelMetrics
+from service.observability.metrics import Metrics
 from service.periodic import repeated
 from service.settings import Settings
-from service.sizing import DoesNotFit, Sizes, shown_bytes, work_per_token
+from service.sizing import DoesNotFit, shown_bytes, work_per_token
 from service.translation.dispatcher import Dispatcher
 from service.translation.routing import OfferedModel, Routes
 from service.translation.translator import Translator
@@ -51,8 +51,6 @@ class Models:
         self._pinned = [_offer_loaded(model) for model in pinned]
         self._pinned_bytes = sum(model.num_bytes for model in pinned)
         self._stored: dict[str, OfferedModel] = {}
-        self._planned: dict[str, ModelPlan] = {}
-        """By version."""
         self._refused: dict[str, str] = {}
         """Versions that could not be taken, by model."""
         self._store = ModelStore(settings.models_dir) if settings.models_dir else None
@@ -88,19 +86,19 @@ class Models:
         """Offer the models that the store has now, in their current versions."""
         if self.pool.is_draining:
             return
-        found = await asyncio.to_thread(self._plans)
+        found = await asyncio.to_thread(self._servable)
         has_changed = found.keys() != self._stored.keys()
         for name in self._stored.keys() - found.keys():
             self.pool.remove(name)
             del self._stored[name]
-        for name, (stored, plan) in found.items():
+        for name, stored in found.items():
             if name not in self._stored:
-                self._add(stored, plan)
+                self._add(stored)
             elif stored.version not in (
                 self.pool.models[name].loadable.version,
                 self._refused.get(name),
             ):
-                has_changed |= await self._take(stored, plan)
+                has_changed |= await self._take(stored)
         if has_changed:
             routes = await asyncio.to_thread(_complete, self._offered())
             self.dispatcher.routes = routes
@@ -108,35 +106,32 @@ class Models:
     async def reload(self, name: str) -> None:
         """Load the version of a model that the store has now. Raises NotReady if that fails, and
         the model stays as it is; InvalidField if the store has none of that name."""
-        found = await asyncio.to_thread(self._plans)
+        found = await asyncio.to_thread(self._servable)
         if name not in found or name not in self._stored:
             names = ", ".join(self._stored) or "none"
             raise InvalidField(f"model must be one of the store ({names}), got {shown(name)}")
-        if not await self._take(*found[name]):
+        if not await self._take(found[name]):
             raise NotReady(f"the model {name} cannot be loaded again; the log says why")
 
-    def _plans(self) -> dict[str, tuple[StoredModel, ModelPlan]]:
+    def _servable(self) -> dict[str, StoredModel]:
         """The models of the store that can be served, the cheapest first."""
         assert self._store is not None
-        plans: dict[str, tuple[StoredModel, ModelPlan]] = {}
+        found: dict[str, StoredModel] = {}
         taken = {offered.name for offered in self._pinned}
         for stored in self._store.models():
-            plan = self._planned.get(stored.version)
             try:
-                plan = plan or plan_model(stored.path, self._settings)
                 if stored.name in taken:
                     raise DoesNotFit("a model of the setting model has its name")
                 is_pinned = stored.name in self._settings.preload
-                if not is_pinned and self._num_bytes(plan) + self._pinned_bytes > self.pool.limit:
+                if not is_pinned and self._num_bytes(stored) + self._pinned_bytes > self.pool.limit:
                     raise DoesNotFit("it does not fit beside the models that never leave")
             except (DoesNotFit, StartupError) as error:
                 if self._refused.get(stored.name) != stored.version:
                     _logger.warning("the model %s is not offered: %s", stored.name, error)
                 self._refused[stored.name] = stored.version
                 continue
-            plans[stored.name] = stored, plan
-        self._planned = {stored.version: plan for stored, plan in plans.values()}
-        return plans
+            found[stored.name] = stored
+        return found
 
     def _offered(self) -> list[OfferedModel]:
         """Those of the setting model in its order, then those of the store, the cheapest first."""
@@ -145,22 +140,22 @@ class Models:
 
     def _preload(self) -> None:
         """Add the models of the store, and load some of them. Raises StartupError."""
-        plans = self._plans() if self._store else {}
-        if missing := [name for name in self._settings.preload if name not in plans]:
+        found = self._servable() if self._store else {}
+        if missing := [name for name in self._settings.preload if name not in found]:
             raise StartupError(f"setting preload: the store has no model {missing[0]}")
-        preloaded = [self._num_bytes(plans[name][1]) for name in self._settings.preload]
+        preloaded = [self._num_bytes(found[name]) for name in self._settings.preload]
         self._pinned_bytes += sum(preloaded)
         if self._pinned_bytes > self.pool.limit:
             raise StartupError(
                 f"the models that never leave need {shown_bytes(self._pinned_bytes)}, and "
                 f"memory_limit is {shown_bytes(self.pool.limit)}"
             )
-        for name, (stored, plan) in plans.items():
+        for name, stored in found.items():
             if name in self._settings.preload:
-                self._stored[name] = _offer(plan)
-                self._pin(name, self._loadable(stored, plan))
+                self._stored[name] = _offer(stored.info)
+                self._pin(name, self._loadable(stored))
             else:
-                self._add(stored, plan)
+                self._add(stored)
         if not self._offered():
             raise StartupError(
                 f"{self._settings.models_dir} holds no model that can be served; "
@@ -175,25 +170,26 @@ class Models:
         except (MemoryError, OSError, ValueError, DeviceLost) as error:
             raise StartupError(f"{name}: {error}") from error
 
-    def _add(self, stored: StoredModel, plan: ModelPlan) -> None:
-        self._stored[stored.name] = _offer(plan)
+    def _add(self, stored: StoredModel) -> None:
+        self._stored[stored.name] = _offer(stored.info)
         metrics = self._metrics.of_model(stored.name)
-        self.pool.add(PooledModel(stored.name, self._loadable(stored, plan), metrics))
+        self.pool.add(PooledModel(stored.name, self._loadable(stored), metrics))
 
-    async def _take(self, stored: StoredModel, plan: ModelPlan) -> bool:
+    async def _take(self, stored: StoredModel) -> bool:
         """Take this version of a model, if it can be loaded."""
-        if not await self.pool.replace(stored.name, self._loadable(stored, plan)):
+        if not await self.pool.replace(stored.name, self._loadable(stored)):
             self._refused[stored.name] = stored.version
             return False
-        self._stored[stored.name] = _offer(plan)
+        self._stored[stored.name] = _offer(stored.info)
         return True
 
-    def _loadable(self, stored: StoredModel, plan: ModelPlan) -> Loadable[Translator]:
+    def _loadable(self, stored: StoredModel) -> Loadable[Translator]:
         load = functools.partial(self._load, stored)
-        return Loadable(stored.version, load, self._num_bytes(plan), stored.num_bytes)
+        return Loadable(stored.version, load, self._num_bytes(stored), stored.num_bytes)
 
-    def _num_bytes(self, plan: ModelPlan) -> int:
-        """Raises DoesNotFit."""
+    def _num_bytes(self, stored: StoredModel) -> int:
+        """The memory of a model of the store. Raises DoesNotFit or StartupError."""
+        plan = plan_model(stored.path, stored.info, self._settings)
         return plan.num_bytes(plan.sizes_within(self.pool.limit)) + self._cache_bytes
 
     def _load(self, stored: StoredModel) -> Translator:
@@ -220,26 +216,9 @@ class Models:
         most_rebuilds = _MOST_REBUILDS if model.device.startswith("cuda") else None
         engine = Engine(model.make_runners, metrics_, bounds, self._busy_workers, most_rebuilds)
         metrics_.describe_model(__version__, model.device, model.precision, model.instruction_set)
-        _watch(metrics_, engine, model.sizes)
+        sizes = {"slots": model.sizes.max_slots, "rows": model.sizes.max_rows}
+        metrics_.watch_engine(lambda: {**engine.gauges(), **sizes})
         return Translator(model, engine)
-
-
-def _watch(metrics: ModelMetrics, engine: Engine, sizes: Sizes) -> None:
-    metrics.watch_engine(
-        {
-            "workers": lambda: engine.num_workers,
-            "running": lambda: engine.num_running,
-            "set_aside": lambda: engine.num_set_aside,
-            "slots": lambda: sizes.max_slots,
-            "rows_used": lambda: engine.num_rows,
-            "rows": lambda: sizes.max_rows,
-            "waiting": lambda: engine.admission.num_sentences,
-            "waiting_tokens": lambda: engine.admission.num_tokens,
-            "ready": lambda: engine.is_ready,
-            "cache_bytes": lambda: engine.num_cached_bytes,
-            "refused_paths": lambda: engine.num_refused_paths,
-        }
-    )
 
 
 def _offer_loaded(model: LoadedModel) -> OfferedModel:
@@ -247,8 +226,7 @@ def _offer_loaded(model: LoadedModel) -> OfferedModel:
     return OfferedModel(model.name, model.pairs, model.own_codes, model.decoding, work)
 
 
-def _offer(plan: ModelPlan) -> OfferedModel:
-    info = plan.info
+def _offer(info: CheckpointInfo) -> OfferedModel:
     work = work_per_token(info.architecture)
     return OfferedModel(info.name, info.pairs, info.own_codes, info.decoding, work)
 

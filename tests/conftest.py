@@ -43,6 +43,12 @@ FullDisk = Callable[[int], AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """What runs the tests that are coroutines."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def tiny_pairs() -> Path:
     """300 simple sentence pairs, Chinese and English, as a TSV file."""
     return TINY_PAIRS

@@ -9,7 +9,7 @@ import click
 
 from model.decoding.sentence import LEAST_SOURCE_TOKENS
 from service.commands.arguments import DEVICES, DIRECTORY, FILE, PRECISIONS
-from service.commands.process import fail, importing
+from service.commands.process import importing
 
 
 @click.command()
@@ -29,8 +29,6 @@ def train(recipe: Path, directory: Path, device: str) -> None:
 
     try:
         finished = train_stages(recipe, directory, resolve_device(device))
-    except ValueError as error:
-        fail(str(error))
     except KeyboardInterrupt:
         with contextlib.suppress(OSError):
             click.echo(
@@ -80,13 +78,8 @@ def evaluate(
         from service.offline import OfflineOptions, OfflineTranslator
 
     options = OfflineOptions(device, precision, max_source_tokens=max_source_tokens)
-    try:
-        with OfflineTranslator([checkpoint], options) as translator:
-            scores = measure(
-                translator.translate_all, recipe, split, lowercase_tokenized, sentences
-            )
-    except ValueError as error:
-        fail(str(error))
+    with OfflineTranslator([checkpoint], options) as translator:
+        scores = measure(translator.translate_all, recipe, split, lowercase_tokenized, sentences)
     header = ("corpus", "direction", "sentences", "BLEU", "chrF", "sentences/s")
     click.echo("{:<24} {:<10} {:>9} {:>6} {:>6} {:>11}".format(*header))
     for score in scores:
@@ -121,10 +114,7 @@ def average(sources: tuple[Path, ...], destination: Path, is_rounded: bool) -> N
     with importing():
         from model.training.averaging import average_checkpoints
 
-    try:
-        average_checkpoints(sources, destination, is_rounded)
-    except ValueError as error:
-        fail(str(error))
+    average_checkpoints(sources, destination, is_rounded)
     click.echo(f"averaged: {click.format_filename(destination)}")
 
 
@@ -145,10 +135,7 @@ def calibrate(checkpoint: Path, recipe: Path, sentences: int) -> None:
     with importing("train"):
         from model.training.calibration import calibrate as choose
 
-    try:
-        result = choose(checkpoint, recipe, sentences)
-    except (ValueError, OSError) as error:
-        fail(str(error))
+    result = choose(checkpoint, recipe, sentences)
     choice = result.heads
     heads = ", ".join(f"{layer}.{head}" for layer, head in choice.heads)
     click.echo(
@@ -173,12 +160,9 @@ def check(directory: Path | None, machine: bool) -> None:
     with importing():
         from model.backends.native import NOT_COMPILED, choose_instruction_set, kernel_names
 
-    try:
-        instruction_set = choose_instruction_set()
-        if directory:
-            _check_directory(directory)
-    except ValueError as error:
-        fail(str(error))
+    instruction_set = choose_instruction_set()
+    if directory:
+        _check_directory(directory)
     if names := kernel_names():
         click.echo(f"instruction set: {instruction_set} (this CPU has {', '.join(names)})")
     else:
@@ -244,10 +228,7 @@ def import_(
         from model.importers.imported import Wanted
         from model.importers.resolve import import_source
 
-    try:
-        import_source(source, destination, revision, Wanted(sources, targets))
-    except ValueError as error:
-        fail(str(error))
+    import_source(source, destination, revision, Wanted(sources, targets))
     click.echo(f"imported: {click.format_filename(destination)}")
 
 
@@ -273,8 +254,5 @@ def export(checkpoint: Path, destination: Path, name: str | None) -> None:
     with importing():
         from model.exporters.huggingface import export_checkpoint
 
-    try:
-        export_checkpoint(checkpoint, destination, name)
-    except ValueError as error:
-        fail(str(error))
+    export_checkpoint(checkpoint, destination, name)
     click.echo(f"exported: {click.format_filename(destination)}")

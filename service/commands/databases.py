@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -19,19 +19,14 @@ from service.errors import ServiceError, StorageFailed, UnknownGlossary
 from service.glossary_files import CSV, TSV, read_glossary, write_entries
 from service.settings import Settings, read_settings
 from service.stores.api_key import EVERYBODY, ApiKey, KeyOptions, Owner
-from service.stores.database import PATIENT_SECONDS, DatabaseError
+from service.stores.database import PATIENT_SECONDS
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore, Used, month_of
 from service.stores.suggestions import SuggestionStore
 from service.translation.glossary import GlossaryEntry
 
-
-class _Closing(Protocol):
-    def close(self) -> None: ...
-
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_Store = TypeVar("_Store", bound=_Closing)
+_Store = TypeVar("_Store", GlossaryStore, KeyStore, SuggestionStore)
 _FILE_TYPE = click.Choice(["csv", "tsv"])
 _DEFAULT = "default"
 _LIMITS = {
@@ -73,7 +68,7 @@ def _opened(
             yield store
     except StorageFailed as error:
         fail(f"the database {path} cannot be used: {error.__cause__ or error}")
-    except (DatabaseError, ServiceError) as error:
+    except ServiceError as error:
         fail(str(error))
 
 
@@ -124,10 +119,7 @@ def import_terms(
     name: str, file: Path, source: str, target: str, suffix: str | None, database: Path
 ) -> None:
     """Store the CSV or TSV FILE as the glossary NAME."""
-    try:
-        entries = read_glossary(file, suffix)
-    except ValueError as error:
-        fail(str(error))
+    entries = read_glossary(file, suffix)
     with _opened(GlossaryStore, database, is_new=True) as store:
         _replace(store, name, (source, target), entries)
 

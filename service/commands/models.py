@@ -44,12 +44,9 @@ def models(context: click.Context, models_dir: Path | None) -> None:
     slots, million parameters, precision, licence, last use and languages. Servers only read the
     directory, so that several can share it.
     """
-    try:
-        if models_dir is not None:
-            models_dir.mkdir(parents=True, exist_ok=True)
-        settings = read_settings(Settings, {"models_dir": models_dir} if models_dir else {})
-    except ValueError as error:
-        fail(str(error))
+    if models_dir is not None:
+        models_dir.mkdir(parents=True, exist_ok=True)
+    settings = read_settings(Settings, {"models_dir": models_dir} if models_dir else {})
     if settings.models_dir is None:
         fail("name the directory: dragoman models --models-dir DIR ..., or DRAGOMAN_MODELS_DIR")
     context.obj = settings
@@ -100,11 +97,8 @@ def pull(
         from service.model_pull import Source, pull
 
     source = Source(name, sha256, revision, Wanted(sources, targets))
-    try:
-        model = pull(_store(settings), source)
-        memory, precision = _cost(model, settings)
-    except ValueError as error:
-        fail(str(error))
+    model = pull(_store(settings), source)
+    memory, precision = _cost(model, settings)
     click.echo(
         f"pulled: {model.name} ({_languages(model)}), {_millions(model)} million parameters, "
         f"{shown_bytes(model.num_bytes)} on disk; a server needs {shown_bytes(memory)} of memory "
@@ -118,10 +112,7 @@ def pull(
 def rm(settings: Settings, names: tuple[str, ...]) -> None:
     """Remove models. A server that has one loaded serves it until it stops or leaves."""
     for name in names:
-        try:
-            model = _store(settings).remove(name)
-        except ValueError as error:
-            fail(str(error))
+        model = _store(settings).remove(name)
         click.echo(f"removed: {name}, {shown_bytes(model.num_bytes)}")
 
 
@@ -143,7 +134,7 @@ def _cost(model: StoredModel, settings: Settings) -> tuple[int, str]:
     """The memory of the model in a server with these settings, and its precision."""
     with importing():
         from service.loading import memory_limit, plan_model
-    plan = plan_model(model.path, settings)
+    plan = plan_model(model.path, model.info, settings)
     try:
         sizes = plan.sizes_within(memory_limit(settings))
     except ValueError:

@@ -86,6 +86,8 @@ def failing_in_one_line() -> Iterator[None]:
         raise SystemExit(_INTERRUPTED) from None
     except OSError as error:
         fail(described(error))
+    except ValueError as error:
+        fail(str(error))
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "torch":
             raise

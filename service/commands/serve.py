@@ -63,22 +63,19 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     """
     end_at_once_on_sigterm()
     gc.disable()
-    settings = _read_settings({name: value for name, value in flags.items() if value})
+    settings = read_settings(Settings, {name: value for name, value in flags.items() if value})
     with importing():
         from service.app import build_document, create_app, drain
-        from service.loading import StartupError, load_models
+        from service.loading import load_models
         from service.observability.logs import configure_logs
         from service.server import Server, uvicorn_config
 
     configure_logs(settings.log_level, settings.log_format)
-    try:
-        models = load_models(settings)
-        listeners = [_bind(settings.host, settings.port, is_shared=settings.share_port)]
-        if settings.metrics_port is not None:
-            listeners.append(_bind(settings.metrics_host, settings.metrics_port))
-        app = create_app(_with_own_name(settings, listeners[0]), models)
-    except StartupError as error:
-        fail(str(error))
+    models = load_models(settings)
+    listeners = [_bind(settings.host, settings.port, is_shared=settings.share_port)]
+    if settings.metrics_port is not None:
+        listeners.append(_bind(settings.metrics_host, settings.metrics_port))
+    app = create_app(_with_own_name(settings, listeners[0]), models)
     build_document(app)
     config = uvicorn_config(app, settings.max_body_bytes, settings.trusted_proxies)
     host, port = listeners[0].getsockname()[:2]
@@ -107,13 +104,6 @@ def _described(model: LoadedModel) -> str:
 def _described_store(app: FastAPI) -> list[str]:
     stored = app.state.server.models.num_stored
     return [f"{stored} models of the store on demand"] if stored else []
-
-
-def _read_settings(flags: dict[str, Any]) -> Settings:
-    try:
-        return read_settings(Settings, flags)
-    except ValueError as error:
-        fail(str(error))
 
 
 def _with_own_name(settings: Settings, listener: socket.socket) -> Settings:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from model.bundled import BUNDLED_NAMES
 from service.commands.arguments import DEVICES, MODEL, PRECISIONS, TEXT_FILE
-from service.commands.process import fail, importing
+from service.commands.process import importing
 from service.commands.text_files import Output, read_parts
 from service.settings import BUNDLED
 
@@ -96,36 +96,33 @@ def translate(
         from service.offline import OfflineOptions, OfflineTranslator
         from service.translation.glossary import Glossary
 
-    try:
-        options = OfflineOptions(
-            device,
-            precision,
-            max_slots,
-            beam_size,
-            length_penalty,
-            keep=keep,
-            glossary=Glossary(read_glossary(glossary)) if glossary else None,
-            split_sentences="nonewlines" if join_lines else True,
-        )
-        pair = None if source == "auto" else (source, target)
-        with contextlib.ExitStack() as opened:
-            planned = [
-                (opened.enter_context(Output(path)), inputs)
-                for path, inputs in _planned(files, _made(output))
-            ]
-            for written, inputs in planned:
-                for file in inputs:
-                    written.require_other_than(file)
-            translator = opened.enter_context(OfflineTranslator(models, options, pair))
-            translator.check(source, target)
-            for written, inputs in planned:
-                if (file := inputs[0]) is not None and _is_document(file):
-                    written.write_bytes(_document(translator, file, source, target, replace))
-                else:
-                    for text in _texts(translator, inputs, source, target, join_lines):
-                        written.write_bytes(text.encode())
-    except ValueError as error:
-        fail(str(error))
+    options = OfflineOptions(
+        device,
+        precision,
+        max_slots,
+        beam_size,
+        length_penalty,
+        keep=keep,
+        glossary=Glossary(read_glossary(glossary)) if glossary else None,
+        split_sentences="nonewlines" if join_lines else True,
+    )
+    pair = None if source == "auto" else (source, target)
+    with contextlib.ExitStack() as opened:
+        planned = [
+            (opened.enter_context(Output(path)), inputs)
+            for path, inputs in _planned(files, _made(output))
+        ]
+        for written, inputs in planned:
+            for file in inputs:
+                written.require_other_than(file)
+        translator = opened.enter_context(OfflineTranslator(models, options, pair))
+        translator.check(source, target)
+        for written, inputs in planned:
+            if (file := inputs[0]) is not None and _is_document(file):
+                written.write_bytes(_document(translator, file, source, target, replace))
+            else:
+                for text in _texts(translator, inputs, source, target, join_lines):
+                    written.write_bytes(text.encode())
 
 
 def _is_document(path: Path) -> bool:

@@ -95,9 +95,7 @@ class BatchLoop:
         self._open.update(tasks)
         self._schedule.waiting.add(tasks)
 
-    def cancel(
-        self, tasks: Collection[SentenceTask], reason: Literal["client", "deadline"]
-    ) -> None:
+    def cancel(self, tasks: Collection[SentenceTask], reason: CancelReason) -> None:
         """Close and evict those of the tasks that are open, without an answer."""
         cancelled = self._open.intersection(tasks)
         self._close(cancelled)
@@ -147,8 +145,6 @@ class BatchLoop:
 
     def _admit(self, tasks: list[SentenceTask]) -> None:
         """Add tasks to the batch; if the runner refuses them, retry each task alone."""
-        if not tasks:
-            return
         started = self._clock()
         try:
             handles = self._runner.admit([task.sentence for task in tasks])
@@ -163,7 +159,6 @@ class BatchLoop:
                 reason = str(error) if isinstance(error, ValueError) else "the model failed"
                 self._fail(tasks[0], reason)
             return
-        self._admission.leave(tasks)
         encoded = self._clock()
         self._schedule.account(encoded - started)
         self._metrics.encode_seconds.observe(encoded - started)
@@ -174,6 +169,7 @@ class BatchLoop:
             task.stepped_seconds = encoded
             self._metrics.queue_wait_seconds.observe(started - task.request.arrived_seconds)
             self._metrics.count_source_tokens(task.num_tokens)
+        self._admission.leave(tasks)  # who watches sees each task wait or run, at any moment
 
     def _decode(self, chosen: list[SentenceTask] | None) -> StepResult:
         """Step these tasks, or all if None."""
@@ -258,8 +254,8 @@ class BatchLoop:
 
     def _release(self, task: SentenceTask) -> None:
         if task.handle in self._running:
-            self._leave(task.handle)
             self._runner.release(task.handle)
+            self._leave(task.handle)
 
     def _leave(self, handle: int) -> SentenceTask:
         task = self._running.pop(handle)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from model.decoding.sentence import SourceSentence
 from service.engine.admission import AdmissionControl
-from service.engine.batch_loop import BatchEntry, CancelReason
+from service.engine.batch_loop import BatchEntry, BatchLoop, CancelReason
 from service.engine.interfaces import Runner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import (
@@ -85,41 +85,35 @@ class Engine:
         return self._is_running and not self._is_draining
 
     @property
-    def num_workers(self) -> int:
-        return len(self._workers)
-
-    @property
     def num_waiting(self) -> int:
         return self.admission.num_sentences
 
     @property
     def num_running(self) -> int:
-        return sum(worker.num_running for worker in self._workers)
+        return sum(batch_loop.num_running for batch_loop in self._batch_loops)
 
-    @property
-    def num_set_aside(self) -> int:
-        """Running sentences that the last step of their worker left out."""
-        return sum(worker.num_set_aside for worker in self._workers)
-
-    @property
-    def num_cached_bytes(self) -> int:
-        """Estimated bytes of the cache of finished sentences."""
-        return self._shared.cache.num_bytes
-
-    @property
-    def num_refused_paths(self) -> int:
-        """Fast paths that are switched off, over all workers."""
-        return sum(worker.num_refused_paths for worker in self._workers)
-
-    @property
-    def num_rows(self) -> int:
-        """Hypotheses in the batches."""
-        return sum(worker.num_rows for worker in self._workers)
+    def gauges(self) -> dict[str, float]:
+        """The values of those ENGINE_GAUGES that change while the engine runs."""
+        loops = self._batch_loops
+        return {
+            "workers": len(self._workers),
+            "running": self.num_running,
+            "set_aside": sum(batch_loop.num_set_aside for batch_loop in loops),
+            "rows_used": sum(batch_loop.num_rows for batch_loop in loops),
+            "waiting": self.admission.num_sentences,
+            "waiting_tokens": self.admission.num_tokens,
+            "ready": self.is_ready,
+            "cache_bytes": self._shared.cache.num_bytes,
+            "refused_paths": sum(worker.num_refused_paths for worker in self._workers),
+        }
 
     def batch_entries(self, since: float) -> list[list[BatchEntry]]:
         """For each worker the sentences in its batch, and those that left after this monotonic
         time."""
-        return [worker.batch_entries(since) for worker in self._workers]
+        return [
+            batch_loop.batch_entries(since) if (batch_loop := worker.batch_loop) else []
+            for worker in self._workers
+        ]
 
     def start(self) -> None:
         """Start the workers; futures resolve on the running event loop."""
@@ -258,6 +252,12 @@ class Engine:
     def _stream_task(self, task: SentenceTask) -> None:
         for worker in self._workers:
             worker.stream(task)
+
+    @property
+    def _batch_loops(self) -> list[BatchLoop]:
+        """Those of the workers that have a runner."""
+        found = [worker.batch_loop for worker in self._workers]
+        return [batch_loop for batch_loop in found if batch_loop]
 
     @property
     def _is_running(self) -> bool:

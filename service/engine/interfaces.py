@@ -1,16 +1,18 @@
-"""The parts of model.runner.Runner and model.text.tokenizer.Tokenizer that the service uses.
+"""The part of model.runner.Runner that the engine uses, and the encoder of sources.
 
-With protocols, the service imports neither torch nor sentencepiece, and tests can use fakes. Both
-sides share the records of model.decoding.sentence.
+Both sides share the records of model.decoding.sentence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from model.decoding.sentence import SourceSentence, StepResult
 from model.decoding.step_cost import StepCost
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
 
 
 class Runner(Protocol):
@@ -56,55 +58,6 @@ class Runner(Protocol):
     def release(self, handle: int) -> None:
         """Evict a running sentence."""
         ...
-
-
-class StreamDecoder(Protocol):
-    """Decodes one sentence's ids to text incrementally."""
-
-    def push(self, token: int) -> str:
-        """Return the text that this token settles, possibly empty."""
-        ...
-
-
-class Tokenizer(Protocol):
-    """Converts text to ids and back."""
-
-    @property
-    def reserved(self) -> int:
-        """The number of placeholders that a text may use."""
-        ...
-
-    def count_unspelled(self, text: str) -> int:
-        """How many characters of the text no piece of the source vocabulary spells."""
-        ...
-
-    def encode_source(
-        self, text: str, target_language: str, source_language: str | None = None
-    ) -> list[int]: ...
-
-    def source_spans(
-        self, text: str, target_language: str, source_language: str | None = None
-    ) -> Sequence[tuple[int, int]]:
-        """Where each id of `encode_source` stands in the text; (0, 0) for tags and eos."""
-        ...
-
-    def target_start(self, target_language: str) -> list[int]: ...
-
-    def encode_source_batch(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def encode_target_batch(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def source_tokens(self, ids: Sequence[int]) -> list[str]: ...
-
-    def decode(self, ids: Sequence[int]) -> str: ...
-
-    def target_spans(self, ids: Sequence[int]) -> Sequence[tuple[int, int]]:
-        """Where each id stands in the text of `decode`; (0, 0) for those that are no text."""
-        ...
-
-    def pieces(self, ids: Sequence[int]) -> list[str]: ...
-
-    def stream(self) -> StreamDecoder: ...
 
 
 class SourceEncoder:

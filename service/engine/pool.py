@@ -19,9 +19,9 @@ import logging
 import math
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from service.engine.engine import Engine
@@ -59,13 +59,14 @@ class Loadable(Generic[_Loaded]):
 
 @dataclass(eq=False)
 class _Resident(Generic[_Loaded]):
-    """A model in memory. A leaving one takes no more leases."""
+    """A model in memory. A leaving one takes no more leases. It stays until `may_leave_seconds`, on
+    the monotonic clock, while it is used."""
 
+    model: PooledModel[_Loaded]
     loaded: _Loaded
     num_bytes: int
-    load_seconds: float
-    since_seconds: float
     used_seconds: float
+    may_leave_seconds: float
     num_leases: int = 0
     is_leaving: bool = False
     is_gone: bool = False
@@ -92,47 +93,32 @@ class PooledModel(Generic[_Loaded]):
 
 @dataclass(eq=False)
 class _Waiter(Generic[_Loaded]):
+    """A request that waits for its models; it has its leases when `granted` is done."""
+
     models: Sequence[PooledModel[_Loaded]]
-    granted: asyncio.Future[list[_Resident[_Loaded]]]
+    granted: asyncio.Future[None]
+    residents: Sequence[_Resident[_Loaded]] = ()
 
 
-@dataclass
-class _Rate:
-    """The bytes of files that are loaded a second, measured over all loads."""
-
-    num_bytes: float = _FIRST_RATE * 1e-3
-    seconds: float = 1e-3
-
-    def add(self, num_bytes: int, seconds: float) -> None:
-        self.num_bytes += num_bytes
-        self.seconds += seconds
-
-    def seconds_for(self, num_bytes: int) -> float:
-        return num_bytes * self.seconds / self.num_bytes
-
-
-@dataclass
 class ModelPool(Generic[_Loaded]):
-    """Models within a memory limit, in bytes. `max_waiting`: requests that may wait for a load."""
+    """Models within a memory limit, in bytes."""
 
-    limit: int
-    max_waiting: int
-    models: dict[str, PooledModel[_Loaded]] = field(default_factory=dict)
-    engines: dict[str, Engine] = field(default_factory=dict)
-    """Of the models in memory, by name."""
-    num_bytes: int = 0
-    most_bytes: int = 0
-    """The most that `num_bytes` ever was."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, limit: int, max_waiting: int) -> None:
+        """`max_waiting`: requests that may wait for a load."""
+        self.limit, self._max_waiting = limit, max_waiting
+        self.models: dict[str, PooledModel[_Loaded]] = {}
+        self.engines: dict[str, Engine] = {}
+        """Of the models in memory, by name."""
+        self.num_bytes = 0
+        self.is_draining = self._is_started = False
         self._waiting: list[_Waiter[_Loaded]] = []
         self._held: list[_Resident[_Loaded]] = []
+        """Those that the head of the queue has already."""
         self._residents: set[_Resident[_Loaded]] = set()
         """Also old versions, and those that leave."""
-        self._rate = _Rate()
+        self._read_bytes, self._read_seconds = _FIRST_RATE * 1e-3, 1e-3
         self._tasks: set[asyncio.Task[None]] = set()
         self._serving: asyncio.Task[None] | None = None
-        self.is_draining = self._is_started = False
         self._loader = ThreadPoolExecutor(1, "dragoman-load", lower_own_priority)
         self._load_lock, self._freed = asyncio.Lock(), asyncio.Event()
 
@@ -143,6 +129,7 @@ class ModelPool(Generic[_Loaded]):
     def load_now(self, model: PooledModel[_Loaded]) -> None:
         """Add a model and load it in this thread, before `start`. Raises what its `load` raises."""
         self.add(model)
+        self.num_bytes += model.loadable.num_bytes
         started = time.monotonic()
         self._enter(model, model.loadable, model.loadable.load(), started)
 
@@ -162,7 +149,8 @@ class ModelPool(Generic[_Loaded]):
     def refuse_new_work(self) -> None:
         """Continue only admitted work."""
         self.is_draining = True
-        self._fail_waiting()
+        for waiter in list(self._waiting):
+            self._fail(waiter, _draining())
         for resident in self._residents:
             resident.loaded.engine.refuse_new_work()
 
@@ -189,14 +177,17 @@ class ModelPool(Generic[_Loaded]):
         Waits for a load until `ends_seconds`, on the monotonic clock. Raises Draining, Loading if
         the wait would be too long, NotReady if a model cannot be loaded, or DeadlineExceeded.
         """
-        models = [self._find(name) for name in names]
+        for name in names:
+            if name not in self.models:
+                raise _removed(name)
+        models = [self.models[name] for name in names]
         residents = self._hold(models)
         if residents is None:
             residents = await self._wait(models, ends_seconds)
         try:
             yield [resident.loaded for resident in residents]
         finally:
-            self._release(models, residents)
+            self._release(residents)
 
     async def replace(self, name: str, new: Loadable[_Loaded]) -> bool:
         """Take another version of a model -> whether it can be loaded.
@@ -205,33 +196,25 @@ class ModelPool(Generic[_Loaded]):
         have it.
         """
         model = self.models[name]
-        old, previous = model.resident, model.loadable
+        old = model.resident
         model.failed_seconds = float("-inf")
-        if old is None:
-            model.loadable = new
-            return True
-        try:
-            async with self._load_lock:
-                await self._load(model, new, kept=[old])
-        except ServiceError:
-            model.loadable = previous
-            return False
+        if old is not None:
+            try:
+                async with self._load_lock:
+                    await self._load(model, new, kept=[old])
+            except ServiceError:
+                return False
+            self._leave(old)
         model.loadable = new
-        self._leave(model, old)
         return True
 
     def remove(self, name: str) -> None:
         """Offer a model no more; requests that have it go on."""
         model = self.models.pop(name)
         if model.resident is not None:
-            self._leave(model, model.resident)
+            self._leave(model.resident)
 
-    def _find(self, name: str) -> PooledModel[_Loaded]:
-        if name not in self.models:
-            raise _removed(name)
-        return self.models[name]
-
-    def _hold(self, models: Sequence[PooledModel[_Loaded]]) -> list[_Resident[_Loaded]] | None:
+    def _hold(self, models: Sequence[PooledModel[_Loaded]]) -> Sequence[_Resident[_Loaded]] | None:
         """Take a lease of each, or of none if one is not in memory."""
         residents = [usable for model in models if (usable := model.usable)]
         if len(residents) < len(models):
@@ -241,20 +224,18 @@ class ModelPool(Generic[_Loaded]):
             resident.used_seconds = time.monotonic()
         return residents
 
-    def _release(
-        self, models: Sequence[PooledModel[_Loaded]], residents: Sequence[_Resident[_Loaded]]
-    ) -> None:
-        for model, resident in zip(models, residents, strict=True):
+    def _release(self, residents: Sequence[_Resident[_Loaded]]) -> None:
+        for resident in residents:
             resident.num_leases -= 1
             resident.used_seconds = time.monotonic()
             if not resident.num_leases:
                 self._freed.set()
                 if resident.is_leaving:
-                    self._spawn(model, resident)
+                    self._leave(resident)
 
     async def _wait(
         self, models: Sequence[PooledModel[_Loaded]], ends_seconds: float | None
-    ) -> list[_Resident[_Loaded]]:
+    ) -> Sequence[_Resident[_Loaded]]:
         self._require_short_wait(models)
         waiter = _Waiter(models, asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
@@ -263,25 +244,25 @@ class ModelPool(Generic[_Loaded]):
         left = None if ends_seconds is None else max(0.0, ends_seconds - time.monotonic())
         try:
             async with asyncio.timeout(left):
-                return await waiter.granted
+                await waiter.granted
         except BaseException as error:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
-            granted = waiter.granted
-            if granted.done() and not granted.cancelled() and granted.exception() is None:
-                self._release(models, granted.result())
+            self._release(waiter.residents)
             if isinstance(error, TimeoutError):
                 raise DeadlineExceeded("the deadline passed while a model was loaded") from None
             raise
+        finally:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+        return waiter.residents
 
     def _require_short_wait(self, models: Sequence[PooledModel[_Loaded]]) -> None:
         if self.is_draining:
             raise _draining()
         wanted = {model for waiter in self._waiting for model in waiter.models} | set(models)
         num_bytes = sum(model.loadable.file_bytes for model in wanted if not model.usable)
-        seconds = self._rate.seconds_for(num_bytes)
+        seconds = num_bytes * self._read_seconds / self._read_bytes
         is_long = seconds > _MOST_WAIT_SECONDS and len(self._waiting) > 0
-        if is_long or len(self._waiting) >= self.max_waiting:
+        if is_long or len(self._waiting) >= self._max_waiting:
             raise Loading(
                 f"{len(self._waiting)} requests wait until models are loaded, which takes "
                 f"{seconds:.0f} seconds; try again later",
@@ -292,30 +273,21 @@ class ModelPool(Generic[_Loaded]):
         """Load the models of the queue's head, until the queue is empty."""
         while self._waiting:
             waiter = self._waiting[0]
-            self._held = []
-            error: ServiceError | None = None
             try:
                 for model in waiter.models:
-                    self._held.append(await self._held_model(model))
-            except ServiceError as failure:
-                error = failure
+                    self._held += await self._held_model(model)
+                self._grant()
+            except ServiceError as error:
+                self._fail(waiter, error)
             except Exception:
                 _logger.exception("loading failed")
-                error = ServiceError("a model could not be loaded")
+                self._fail(waiter, ServiceError("a model could not be loaded"))
             held, self._held = self._held, []
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
-            if error is not None or waiter.granted.done():
-                self._release(waiter.models[: len(held)], held)
-                if error is not None and not waiter.granted.done():
-                    waiter.granted.set_exception(error)
-            else:
-                waiter.granted.set_result(held)
-            self._grant()
+            self._release(held)
 
-    async def _held_model(self, model: PooledModel[_Loaded]) -> _Resident[_Loaded]:
+    async def _held_model(self, model: PooledModel[_Loaded]) -> Sequence[_Resident[_Loaded]]:
         """A lease of the model, which is loaded first if it must."""
-        while not (held := self._hold([model])):
+        while (held := self._hold([model])) is None:
             if model.resident is not None:  # it is leaving
                 self._freed.clear()
                 await self._freed.wait()
@@ -324,25 +296,35 @@ class ModelPool(Generic[_Loaded]):
                 if model.resident is None:
                     await self._load(model, model.loadable)
             self._grant()
-        return held[0]
+        return held
 
     def _grant(self) -> None:
         """Answer those whose models are all in memory."""
         for waiter in list(self._waiting):
-            if not waiter.granted.done() and (held := self._hold(waiter.models)):
+            if waiter.granted.done():  # it has left
                 self._waiting.remove(waiter)
-                waiter.granted.set_result(held)
+            elif (held := self._hold(waiter.models)) is not None:
+                self._waiting.remove(waiter)
+                waiter.residents = held
+                waiter.granted.set_result(None)
+
+    def _fail(self, waiter: _Waiter[_Loaded], error: ServiceError) -> None:
+        """Answer one that waits, unless it is answered or has left."""
+        if waiter in self._waiting:
+            self._waiting.remove(waiter)
+            if not waiter.granted.done():
+                waiter.granted.set_exception(error)
 
     async def _load(
         self,
         model: PooledModel[_Loaded],
         loadable: Loadable[_Loaded],
-        kept: Iterable[_Resident[_Loaded]] = (),
+        kept: Sequence[_Resident[_Loaded]] = (),
     ) -> None:
         """Load a version; raises NotReady. The `kept` models do not leave for it."""
         if time.monotonic() - model.failed_seconds < _AFTER_FAILURE_SECONDS:
             raise _cannot_load(model.name)
-        self._reserve(loadable.num_bytes)
+        self.num_bytes += loadable.num_bytes
         await self._make_room([*kept, *self._held])
         started = time.monotonic()
         model.is_loading = True
@@ -357,12 +339,11 @@ class ModelPool(Generic[_Loaded]):
             raise _cannot_load(model.name) from error
         finally:
             model.is_loading = False
-        self.num_bytes -= loadable.num_bytes
         resident = self._enter(model, loadable, loaded, started)
         if self.is_draining:
             loaded.engine.refuse_new_work()
         if self.models.get(model.name) is not model:
-            self._leave(model, resident)
+            self._leave(resident)
             raise _removed(model.name)
 
     def _enter(
@@ -372,23 +353,21 @@ class ModelPool(Generic[_Loaded]):
         loaded: _Loaded,
         started: float,
     ) -> _Resident[_Loaded]:
+        """Take a loaded version into use. It stays at least as long as its load took, so that loads
+        never take most of the time."""
         now = time.monotonic()
         seconds = now - started
         if loadable.file_bytes:
-            self._rate.add(loadable.file_bytes, seconds)
-        resident = _Resident(loaded, loadable.num_bytes, seconds, now, now)
+            self._read_bytes += loadable.file_bytes
+            self._read_seconds += seconds
+        resident = _Resident(model, loaded, loadable.num_bytes, now, now + seconds)
         model.resident = resident
         self._residents.add(resident)
         self.engines[model.name] = loaded.engine
-        self._reserve(loadable.num_bytes)
         model.metrics.count_load(seconds, loadable.num_bytes)
         if self._is_started:
             loaded.engine.start()
         return resident
-
-    def _reserve(self, num_bytes: int) -> None:
-        self.num_bytes += num_bytes
-        self.most_bytes = max(self.most_bytes, self.num_bytes)
 
     async def _make_room(self, kept: Sequence[_Resident[_Loaded]]) -> None:
         """Let models leave until the rest fits. The one that was idle longest goes first; if all
@@ -399,54 +378,43 @@ class ModelPool(Generic[_Loaded]):
             if any(resident.is_gone for resident in self._residents):
                 await self._freed.wait()
                 continue
-            resident_models = [
-                (model, resident)
-                for model in self.models.values()
-                if (resident := model.resident) and not model.is_pinned and resident not in kept
-            ]
-            if not resident_models:
+            found = (model.resident for model in self.models.values() if not model.is_pinned)
+            residents = [resident for resident in found if resident and resident not in kept]
+            if not residents:
                 return
-            idle = [pair for pair in resident_models if not pair[1].num_leases]
-            if idle:
-                model, resident = min(idle, key=lambda pair: pair[1].used_seconds)
-                await self._evict(model, resident)
+            if idle := [resident for resident in residents if not resident.num_leases]:
+                await self._evict(min(idle, key=lambda resident: resident.used_seconds))
                 continue
-            seconds = self._ask_to_leave(resident_models)
+            seconds = self._ask_to_leave(residents)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._freed.wait()
 
-    def _ask_to_leave(
-        self, models: Sequence[tuple[PooledModel[_Loaded], _Resident[_Loaded]]]
-    ) -> float | None:
+    def _ask_to_leave(self, residents: Sequence[_Resident[_Loaded]]) -> float | None:
         """Close the model whose last request is oldest -> seconds to wait until one may be closed;
-        None: one is leaving. A model stays at least as long as its load took, so that loads never
-        take most of the time."""
+        None: one is leaving."""
         now = time.monotonic()
-        if any(resident.is_leaving for _, resident in models):
+        if any(resident.is_leaving for resident in residents):
             return None
-        until = {r: r.since_seconds + r.load_seconds for _, r in models}
-        if stayed := [resident for _, resident in models if until[resident] <= now]:
-            min(stayed, key=lambda resident: resident.used_seconds).is_leaving = True
+        if closable := [one for one in residents if one.may_leave_seconds <= now]:
+            min(closable, key=lambda resident: resident.used_seconds).is_leaving = True
             return None
-        return min(until.values()) - now
+        return min(resident.may_leave_seconds for resident in residents) - now
 
-    def _leave(self, model: PooledModel[_Loaded], resident: _Resident[_Loaded]) -> None:
+    def _leave(self, resident: _Resident[_Loaded]) -> None:
         """Let a version end when its requests have ended."""
         resident.is_leaving = True
         if not resident.num_leases:
-            self._spawn(model, resident)
+            task = asyncio.create_task(self._evict(resident))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    def _spawn(self, model: PooledModel[_Loaded], resident: _Resident[_Loaded]) -> None:
-        task = asyncio.create_task(self._evict(model, resident))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _evict(self, model: PooledModel[_Loaded], resident: _Resident[_Loaded]) -> None:
+    async def _evict(self, resident: _Resident[_Loaded]) -> None:
         """Stop the engine of a model without leases, and free its memory."""
         if resident.num_leases or resident.is_gone:
             return
         resident.is_gone = True
+        model = resident.model
         if model.resident is resident:
             model.resident = None
             self.engines.pop(model.name, None)
@@ -458,12 +426,6 @@ class ModelPool(Generic[_Loaded]):
         self.num_bytes -= resident.num_bytes
         model.metrics.count_eviction()
         self._freed.set()
-
-    def _fail_waiting(self) -> None:
-        for waiter in self._waiting:
-            if not waiter.granted.done():
-                waiter.granted.set_exception(_draining())
-        self._waiting.clear()
 
 
 def _draining() -> Draining:

@@ -182,10 +182,6 @@ class EngineRequest:
     _updates: asyncio.Queue[Update] = field(default_factory=asyncio.Queue)
     _outcomes: dict[int, SentenceOutcome] = field(default_factory=dict)
 
-    @property
-    def is_done(self) -> bool:
-        return len(self._outcomes) == self.num_sentences
-
     def fail(self, error: ServiceError) -> None:
         """Give the error to each sentence without an outcome. Runs on the event loop."""
         for index in range(self.num_sentences):
@@ -201,7 +197,7 @@ class EngineRequest:
         self._updates.put_nowait(update)
         if update.outcome is not None:
             self._outcomes[update.index] = update.outcome
-        if self.is_done and not self.future.done():
+        if len(self._outcomes) == self.num_sentences and not self.future.done():
             self.future.set_result([self._outcomes[index] for index in range(self.num_sentences)])
 
     def deadline_error(self) -> DeadlineExceeded:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from model.device_lost import DeviceLost
 from service.engine.admission import AdmissionControl
-from service.engine.batch_loop import BatchEntry, BatchLoop, CancelReason, Updates
+from service.engine.batch_loop import BatchLoop, CancelReason, Updates
 from service.engine.interfaces import Runner
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import News, SentenceOutcome, SentenceTask
@@ -81,29 +81,8 @@ class Worker:
         runner = make_runner()
         self.max_beam_size = runner.max_beam_size
         self.max_target_tokens = runner.max_target_tokens
-        self._batch_loop: BatchLoop | None = self._make_batch_loop(runner)
+        self.batch_loop: BatchLoop | None = self._make_batch_loop(runner)
         """None while the worker builds a new runner."""
-
-    @property
-    def num_running(self) -> int:
-        batch_loop = self._batch_loop
-        return batch_loop.num_running if batch_loop else 0
-
-    @property
-    def num_set_aside(self) -> int:
-        batch_loop = self._batch_loop
-        return batch_loop.num_set_aside if batch_loop else 0
-
-    @property
-    def num_rows(self) -> int:
-        """Hypotheses in the batch."""
-        batch_loop = self._batch_loop
-        return batch_loop.num_rows if batch_loop else 0
-
-    def batch_entries(self, since: float) -> list[BatchEntry]:
-        """The sentences in the batch, and those that left it after this monotonic time."""
-        batch_loop = self._batch_loop
-        return batch_loop.batch_entries(since) if batch_loop else []
 
     def start(self) -> None:
         """Start the thread; publish updates on the running event loop."""
@@ -121,7 +100,7 @@ class Worker:
         """Wait until the thread ends, and let go of the runner; call `request_stop` first."""
         if self._thread is not None:
             self._thread.join()
-        self._batch_loop, self._make_runner = None, _no_runner
+        self.batch_loop, self._make_runner = None, _no_runner
 
     def put(self, tasks: Sequence[SentenceTask]) -> None:
         """Queue the tasks for admission. Raises NotReady."""
@@ -182,7 +161,7 @@ class Worker:
         return is_stopped
 
     def _step_until_stopped(self) -> None:
-        batch_loop = self._batch_loop
+        batch_loop = self.batch_loop
         assert batch_loop is not None
         while self._take_messages(batch_loop):
             batch_loop.step(len(self._busy_workers))
@@ -207,7 +186,7 @@ class Worker:
         self._busy_workers.discard(self)
         with self._lock:
             self.is_running = False
-        batch_loop = self._batch_loop
+        batch_loop = self.batch_loop
         assert batch_loop is not None
         with contextlib.suppress(queue.Empty):
             while (message := self._inbox.get_nowait()) is not None:
@@ -221,12 +200,12 @@ class Worker:
         """Build a new runner, with retries; return False if stopped first. Free the old runner
         first, because memory may not hold both."""
         for attempt in itertools.count():
-            self._batch_loop = None
+            self.batch_loop = None
             gc.collect()
             if self._is_stop_requested(_REBUILD_SECONDS[min(attempt, len(_REBUILD_SECONDS) - 1)]):
                 return False
             try:
-                self._batch_loop = self._make_batch_loop(self._make_runner())
+                self.batch_loop = self._make_batch_loop(self._make_runner())
                 self._metrics.engine_restarts.inc()
             except DeviceLost as error:
                 self._end_process(str(error))

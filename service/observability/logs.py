@@ -18,7 +18,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, TextIO
 
 import structlog
 from pydantic_core import to_json
@@ -32,14 +32,6 @@ _MAX_WAITING = 4096
 _END_SECONDS = 2.0
 # They handle token ids only, and their messages tell an operator why a device fails.
 LOGGERS_WITHOUT_TEXTS = ("service.engine.batch_loop", "service.engine.worker")
-
-
-class LogStream(Protocol):
-    """The part of a text file that loggers use."""
-
-    def write(self, text: str, /) -> object: ...
-
-    def flush(self) -> None: ...
 
 
 class QueuedStream:
@@ -84,7 +76,9 @@ def num_dropped() -> int:
     return sum(stream.num_dropped for stream in streams if isinstance(stream, QueuedStream))
 
 
-def configure_logs(level: str, log_format: str, stream: LogStream | None = None) -> None:
+def configure_logs(
+    level: str, log_format: str, stream: QueuedStream | TextIO | None = None
+) -> None:
     """Send all log records of this process to `stream`, by default a queued one to stderr, which
     closes when the process ends. "auto" is text on a terminal, else JSON."""
     is_json = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())

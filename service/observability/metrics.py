@@ -217,13 +217,12 @@ class ModelMetrics:
         labels = (self._name, version, device, precision, instruction_set or "none")
         self._gauges["model_info"].labels(*labels).set(1)
 
-    def watch_engine(self, readings: Mapping[str, Callable[[], float]]) -> None:
-        """Read the gauges when scraped, so a step costs nothing.
-
-        `readings` has one function for each name of ENGINE_GAUGES.
-        """
+    def watch_engine(self, read: Callable[[], Mapping[str, float]]) -> None:
+        """Read the gauges when scraped, so a step costs nothing. `read` gives a value for each name
+        of ENGINE_GAUGES."""
         for name in ENGINE_GAUGES:
-            self._gauges[name].labels(self._name).set_function(readings[name])
+            gauge = self._gauges[name].labels(self._name)
+            gauge.set_function(lambda name=name: read()[name])  # type: ignore[misc]
 
     def forget_engine(self) -> None:
         """The model has left the memory."""

@@ -8,12 +8,11 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from model.decoding.search_trace import SearchTrace
 from model.decoding.sentence import AttentionTables, SourceSentence
 from model.network.config import ModelConfig
-from service.engine.interfaces import Tokenizer
 from service.errors import InvalidField, Overloaded
 from service.translation.job import Inspection, ModelJob
 from service.translation.results import (
@@ -22,6 +21,9 @@ from service.translation.results import (
     SentenceSearch,
     TranslationResult,
 )
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
 
 MAX_ENTRIES = 500_000
 """Probabilities in an answer: about 4 MB of JSON."""

@@ -12,19 +12,21 @@ import functools
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
 from model.text.words import words
 from service.engine.engine import Engine
-from service.engine.interfaces import Tokenizer
 from service.translation.job import ModelJob
 from service.translation.language.segmentation import cut_text, is_spaced
 from service.translation.preparation import Preparation
 from service.translation.text.capitals import in_capitals, in_sentence_case
 from service.translation.text.document import Document, Sentence
 from service.translation.text_work import text_work
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
 
 MAX_WORDS = 10
 _SPARE_TOKENS = 3

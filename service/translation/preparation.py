@@ -6,12 +6,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
 from model.decoding.sentence import SourceSentence
-from service.engine.interfaces import SourceEncoder, Tokenizer
+from service.engine.interfaces import SourceEncoder
 from service.errors import InvalidField
 from service.translation.glossary import GlossaryMatcher
 from service.translation.job import ModelJob, TextFormat
@@ -28,6 +28,9 @@ from service.translation.text.carriers import Carriers, carry, most_carriers
 from service.translation.text.document import Document, FlowCutter, Sentence
 from service.translation.text.terms import spelled
 from service.translation.text.unspelled import find_unspelled, is_spellable
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
 
 _MARK_AFTER = regex.compile(rf"[ \u00a0]?{MARK}")
 _CURRENCY = regex.compile(r"\p{Sc}")

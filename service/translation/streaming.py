@@ -16,13 +16,16 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from typing import TYPE_CHECKING
 
-from service.engine.interfaces import StreamDecoder, Tokenizer
 from service.engine.sentence_task import SentenceOutcome, Update
 from service.translation.assembly import Assembly
 from service.translation.results import TextPiece
 from service.translation.text.document import Document, Sentence
 from service.translation.text.rendering import escape
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import StreamDecoder, Tokenizer
 
 _UPDATES = 16
 """Updates that are taken at a time; others use the event loop between."""
@@ -96,7 +99,10 @@ class StreamAssembler:
     """
 
     def __init__(
-        self, text_index: int, gaps: Sequence[str], decoders: Sequence[StreamDecoder]
+        self,
+        text_index: int,
+        gaps: Sequence[str],
+        decoders: Sequence[StreamDecoder | _EscapingDecoder],
     ) -> None:
         """`gaps`: the text before each sentence, and after the last."""
         self._text_index, self._gaps, self._decoders = text_index, gaps, decoders

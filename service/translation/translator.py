@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from model.confidence import Calibration
 from model.decoding.options import DecodingOptions
 from service.engine.engine import Engine
-from service.engine.interfaces import Tokenizer
 from service.engine.sentence_task import SentenceOutcome
 from service.translation.assembly import Assembly
 from service.translation.inspection import InspectedModel, Inspector
@@ -20,6 +20,9 @@ from service.translation.results import TextPiece, TranslationResult
 from service.translation.streaming import JobStream
 from service.translation.text.document import Sentence
 from service.translation.text_work import num_characters, text_work
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
 
 Pieces = AsyncGenerator[TextPiece | list[TranslationResult]]
 

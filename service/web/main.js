@@ -1,6 +1,6 @@
 // The page: makes its parts and joins them.
 
-import { refuse } from "./api.js";
+import { authorization, refuse } from "./api.js";
 import { Asking } from "./asking.js";
 import { wireButtons } from "./buttons.js";
 import { debounced } from "./dom.js";
@@ -56,7 +56,11 @@ const session = new Session(websocketUrl(), {
     translation.stop();
     status.countDown(reason, seconds, told);
   },
-  slow: () => status.tell(t("slow"), true),
+  async slow() {
+    const answer = await fetch(new URL("models", document.baseURI), { headers: authorization() }).catch(() => null);
+    const isLoading = answer?.ok && /"state":"loading"/.test(await answer.text());
+    if (pane.isBusy) status.tell(t(isLoading ? "loading" : "slow"), !isLoading);
+  },
 });
 /** @type {Asking} */
 const asking = new Asking({ source, languages, options, session, status, translation, changed: () => panels.changed() });

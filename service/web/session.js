@@ -19,9 +19,9 @@ import { Retry } from "./retry.js";
  *   language: that of the text, which is not offered; told: the server's sentence, if it said one
  */
 
-const PASSING = new Set(["overloaded", "not_ready", "draining", "replica_lost", "too_many_streams", "cancelled"]);
+const PASSING = new Set(["overloaded", "not_ready", "loading", "draining", "replica_lost", "too_many_streams", "cancelled"]);
 const LIMITS = new Set(["too_many_requests", "too_many_characters", "too_many_at_once"]);
-const SLOW_MILLISECONDS = 8000;
+const SLOW_MILLISECONDS = 3000;
 const STARVING_MILLISECONDS = 1500;
 
 export class Session {

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +68,6 @@ def test_stopping_waits_until_the_server_has_drained(compose: dict[str, Any]) ->
     assert float(server["stop_grace_period"].rstrip("s")) > drain + _SHUTDOWN_SECONDS
 
 
-def test_the_server_may_write_nothing_but_its_cache_and_tmp(compose: dict[str, Any]) -> None:
-    server = compose["dragoman"]
-    assert server["read_only"] is True
-    assert server["cap_drop"] == ["ALL"]
-    assert [volume["target"] for volume in server["volumes"]] == ["/cache"]
-    assert server["tmpfs"] == ["/tmp"]
-    assert "user" not in server  # the image's own
-
-
 def test_prometheus_and_grafana_find_whom_they_ask(compose: dict[str, Any]) -> None:
     scraped = _yaml("prometheus/prometheus.yml")["scrape_configs"][0]["static_configs"]
     asked = _yaml("grafana/provisioning/datasources/prometheus.yml")["datasources"][0]["url"]
@@ -86,3 +78,18 @@ def test_prometheus_and_grafana_find_whom_they_ask(compose: dict[str, Any]) -> N
 
 def _yaml(path: str) -> Any:
     return yaml.safe_load((DEPLOY / path).read_text(encoding="utf-8"))
+
+
+def names(lines: list[str]) -> set[str]:
+    """The normalised names of the packages in requirements."""
+    found = (re.match(r"[A-Za-z0-9._-]+", line) for line in lines)
+    return {re.sub(r"[-_.]+", "-", name[0]).lower() for name in found if name}
+
+
+def test_the_image_gets_every_package_that_the_server_needs() -> None:
+    """It installs them without their dependencies."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = names([*project["dependencies"], *extras["otel"], *extras["redis"]]) - {"torch"}
+    locked = (ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert needed <= names([line for line in locked if "==" in line])

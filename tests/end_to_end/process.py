@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import httpx
 from websockets.sync.client import ClientConnection, connect
+
+from tests.service.fakes import until
 
 ROOT = Path(__file__).parents[2]
 DRAGOMAN = str(Path(sys.executable).with_name("dragoman"))
@@ -78,13 +79,6 @@ class Process:
         lines = self._log.read().splitlines()
         self.has_drained = any('"draining' in line for line in lines)
         return self.popen.returncode, "\n".join(x for x in lines if not x.startswith("{"))
-
-
-def until(condition: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"it never came true in {seconds} s"
-        time.sleep(0.01)
 
 
 @contextlib.contextmanager

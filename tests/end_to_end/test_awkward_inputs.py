@@ -3,7 +3,6 @@ what people try first, and what it may become: tests/data/first_words.tsv."""
 
 from __future__ import annotations
 
-import contextlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.offline import OfflineOptions, OfflineTranslator
+from service.settings import BUNDLED
 
 ROOT = Path(__file__).parents[2]
 ALLOWED_FAULTS = {"zh-en": 1, "en-de": 2}
@@ -46,18 +46,11 @@ def _lines_of_models(name: str) -> list[str]:
 LINES, FIRST_WORDS = _lines_of_models("awkward.tsv"), _lines_of_models("first_words.tsv")
 
 
-Translators = dict[str, OfflineTranslator]
-
-
 @pytest.fixture(scope="module")
-def translators() -> Iterator[Translators]:
-    """By the model's name."""
+def translator() -> Iterator[OfflineTranslator]:
     options = OfflineOptions("cpu", "float32", max_slots=4)
-    with contextlib.ExitStack() as running:
-        yield {
-            name: running.enter_context(OfflineTranslator([ROOT / "checkpoints" / name], options))
-            for name in ALLOWED_FAULTS
-        }
+    with OfflineTranslator(BUNDLED, options) as translator:
+        yield translator
 
 
 def holds(rule: str, source: str, target: str) -> bool:
@@ -68,10 +61,10 @@ def holds(rule: str, source: str, target: str) -> bool:
     return RULES[rule](source, target)
 
 
-def faults(translators: Translators, line: str) -> list[str]:
+def faults(translator: OfflineTranslator, line: str) -> list[str]:
     """The rules that the translation of one line breaks, each with the translation."""
     source, target, text, rules = line.split("\t")
-    translation = translators[_model_of(line)].translate(text, source, target)
+    translation = translator.translate(text, source, target)
     return [f"{r}: {translation}" for r in rules.split("; ") if not holds(r, text, translation)]
 
 
@@ -82,17 +75,17 @@ def is_of_words(line: str) -> bool:
 
 @pytest.mark.parametrize("line", [line for line in LINES if not is_of_words(line)])
 def test_no_input_makes_a_model_loop_ramble_or_mix_up_scripts(
-    translators: Translators, line: str
+    translator: OfflineTranslator, line: str
 ) -> None:
-    assert faults(translators, line) == []
+    assert faults(translator, line) == []
 
 
 @pytest.mark.parametrize(("model", "allowed"), ALLOWED_FAULTS.items())
 def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
-    translators: Translators, model: str, allowed: int
+    translator: OfflineTranslator, model: str, allowed: int
 ) -> None:
     lines = [line for line in LINES if is_of_words(line) and _model_of(line) == model]
-    wrong = [(line, found) for line in lines if (found := faults(translators, line))]
+    wrong = [(line, found) for line in lines if (found := faults(translator, line))]
     assert len(lines) > 15
     assert len(wrong) <= allowed, wrong
 
@@ -110,10 +103,9 @@ def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
     ],
 )
 def test_no_sign_becomes_another_and_no_name_another_name(
-    translators: Translators, source: str, target: str, text: str, signs: str
+    translator: OfflineTranslator, source: str, target: str, text: str, signs: str
 ) -> None:
-    model = _model_of(f"{source}\t{target}")
-    translation = translators[model].translate(text, source, target)
+    translation = translator.translate(text, source, target)
     assert [sign for sign in signs.split() if sign not in translation] == []
 
 
@@ -145,19 +137,19 @@ def bare(text: str) -> str:
     return text.strip(FINAL_MARKS).replace("’", "'").casefold()
 
 
-def mistranslation(translators: Translators, line: str) -> str | None:
+def mistranslation(translator: OfflineTranslator, line: str) -> str | None:
     """The translation if it is none that the line allows, marks, apostrophes and case aside."""
     source, target, text, allowed = line.split("\t")
-    translation = translators[_model_of(line)].translate(text, source, target)
+    translation = translator.translate(text, source, target)
     is_allowed = bare(translation) in map(bare, allowed.split("|"))
     return None if is_allowed else f"{text}: {translation}"
 
 
 @pytest.mark.parametrize(("model", "allowed"), ALLOWED_MISTRANSLATIONS.items())
 def test_what_people_try_first_is_translated_but_for_what_the_card_admits(
-    translators: Translators, model: str, allowed: int
+    translator: OfflineTranslator, model: str, allowed: int
 ) -> None:
     lines = [line for line in FIRST_WORDS if _model_of(line) == model]
-    wrong = [found for line in lines if (found := mistranslation(translators, line))]
+    wrong = [found for line in lines if (found := mistranslation(translator, line))]
     assert len(lines) > 40
     assert len(wrong) <= allowed, wrong

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import codecs
 import re
-from codecs import BOM_UTF8
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
-from model.bundled import BUNDLED_NAMES
-from service.app import create_app
 from service.commands.group import dragoman
-from service.loading import load_models
-from service.settings import BUNDLED, Settings
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    settings = Settings(model=tuple(ROOT / path for path in BUNDLED), device="cpu")
-    with TestClient(create_app(settings, load_models(settings))) as client:
-        yield client
 
 
 @pytest.mark.parametrize(
@@ -86,12 +72,6 @@ def test_what_is_garbled_has_less_confidence_than_what_is_usual(client: TestClie
     assert words["Bibliothek"] > 0.5
 
 
-def test_all_pairs_of_the_languages_are_offered(client: TestClient) -> None:
-    targets = {entry["code"]: set(entry["targets"]) for entry in client.get("/languages").json()}
-    languages = {code for name in BUNDLED_NAMES for code in name.split("-")}
-    assert targets == {code: languages - {code} for code in languages}
-
-
 @pytest.mark.parametrize(
     ("text", "source", "target"),
     [
@@ -129,41 +109,6 @@ def test_files_are_translated_in_their_order_each_from_its_own_language(
     assert len(lines) == len(files)
     if source == "auto":
         assert all("library" in line for line in lines)
-
-
-@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "zh")])
-def test_prefixes_that_do_not_fit_are_the_clients_fault_and_harm_nobody(
-    client: TestClient, source: str, target: str
-) -> None:
-    """Eighty of them once killed the engine, and those who waited with them got 503."""
-    q = " ".join(f"This is sentence number {number}." for number in range(80))
-    body = {"q": q, "source": source, "target": target}
-    innocent = {"q": "Where is the library?", "source": "en", "target": target}
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        others = [pool.submit(client.post, "/translate", json=innocent) for _ in range(8)]
-        refused = client.post(
-            "/translate", json={**body, "target_prefix": ["the cat sat " * 20] * 80}
-        )
-        assert [other.result().status_code for other in others] == [200] * 8
-    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_field")
-    assert "target_prefix must have less than" in refused.json()["error"]
-    short = client.post("/translate", json={**innocent, "target_prefix": "Wo ", "max_length": 1})
-    assert (short.status_code, short.json()["code"]) == (422, "invalid_field")
-    restarts = re.findall(r"engine_restarts_total\{.*\} (.*)", client.get("/metrics").text)
-    assert restarts == ["0.0"] * len(BUNDLED)
-
-
-def test_a_byte_order_mark_changes_no_translation(tmp_path: Path) -> None:
-    """On standard input, before each file, and within a text that a client sends."""
-    command = ["translate", "--from", "zh", "--to", "en", "--device", "cpu"]
-    expected = CliRunner().invoke(dragoman, command, input="你好。\n").stdout
-    marked = BOM_UTF8 + "你好。\n".encode()
-    assert CliRunner().invoke(dragoman, command, input=marked).stdout == expected
-    (tmp_path / "text").write_bytes(marked)
-    files = [str(tmp_path / "text")] * 2
-    assert CliRunner().invoke(dragoman, [*command, *files]).stdout == 2 * expected
-    inside = (2 * marked).removeprefix(BOM_UTF8)
-    assert CliRunner().invoke(dragoman, command, input=inside).stdout == 2 * expected
 
 
 def spelled(tokens: list[str]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -76,15 +75,6 @@ def answer_of(client: TestClient, request: dict[str, Any]) -> Any:
     return response.json()
 
 
-def streamed_text(client: TestClient, request: dict[str, Any]) -> str:
-    response = client.post("/translate", json=request, headers={"Accept": "text/event-stream"})
-    events = [line[6:] for line in response.text.splitlines() if line.startswith("data: ")]
-    answers = [json.loads(event) for event in events if event != "[DONE]"]
-    [final] = [answer["translatedText"] for answer in answers if "translatedText" in answer]
-    assert isinstance(final, str)
-    return final
-
-
 def test_answers_are_the_same_with_any_cache_and_schedule(clients: dict[str, TestClient]) -> None:
     """One after the other, and many at the same time."""
     given = requests()
@@ -95,10 +85,3 @@ def test_answers_are_the_same_with_any_cache_and_schedule(clients: dict[str, Tes
             together = list(pool.map(lambda r, c=clients[name]: answer_of(c, r), given))
         for answers in (one_by_one, together):
             assert all(is_alike(a, e) for a, e in zip(answers, expected, strict=True))
-
-
-def test_a_stream_says_the_same_from_the_cache(clients: dict[str, TestClient]) -> None:
-    for request in requests()[:12]:
-        request = {name: value for name, value in request.items() if name != "alternatives"}
-        texts = {streamed_text(clients[name], request) for name in ("on", "on", "off")}
-        assert len(texts) == 1

@@ -82,27 +82,18 @@ def test_an_instruction_set_that_the_cpu_lacks_is_one_line_and_exit_code_2(
     assert_one_line(result, "instruction set avx2 was asked for, but this CPU has baseline")
 
 
-@pytest.fixture
-def fifo(tmp_path: Path) -> Path:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    return path
-
-
-def test_a_fifo_is_a_text_like_any_other(fifo: Path) -> None:
+def test_a_fifo_is_a_text_like_any_other(tmp_path: Path) -> None:
+    os.mkfifo(fifo := tmp_path / "fifo")
     line = f"echo 'I like coffee.' > {fifo} & $DRAGOMAN translate --to zh {fifo}"
     assert "咖啡" in shell(line).stdout
 
 
-@pytest.mark.parametrize("output", ["/missing/out", "/dev/full"])
-def test_an_unwritable_output_is_one_line_and_exit_code_2(output: str) -> None:
-    result = run(*TRANSLATE, "-o", output, text="I like coffee.\n")
-    assert_one_line(result, "cannot write", output)
-
-
-def test_an_output_that_cannot_be_opened_is_refused_before_a_model_is_loaded() -> None:
+def test_an_unwritable_output_is_one_line_and_exit_code_2() -> None:
+    """One that cannot be opened before a model is loaded."""
+    result = run(*TRANSLATE, "-o", "/dev/full", text="I like coffee.\n")
+    assert_one_line(result, "cannot write", "/dev/full")
     result = run(*TRANSLATE, "--model", "nowhere", "-o", "/missing/out")
-    assert_one_line(result, "/missing/out")
+    assert_one_line(result, "cannot write", "/missing/out")
 
 
 @pytest.mark.parametrize("redirected", ["> /dev/full", ">&-"])

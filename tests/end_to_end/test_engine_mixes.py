@@ -22,7 +22,7 @@ from service.engine.sentence_task import SentenceOutcome
 from service.errors import DeadlineExceeded, TranslationFailed
 from service.observability.metrics import Metrics
 from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model, tiny_runner
-from tests.service.fakes import eventually, num_restarts
+from tests.service.fakes import emptied, eventually, num_restarts
 
 LIMITS = EngineLimits(10_000, max_waiting_tokens=100_000, max_prefill_tokens=64)
 REFUSED = (SourceSentence((), DecodingOptions()), SourceSentence((5,) * 33, DecodingOptions()))
@@ -78,35 +78,32 @@ def small_runner(backend: Backend) -> Runner:
 @pytest.mark.parametrize("backend", ["native", "eager"])
 @given(calls=CALLS)
 @settings(max_examples=20, deadline=None)
-def test_what_the_runner_refuses_fails_alone_in_any_mix(
+async def test_what_the_runner_refuses_fails_alone_in_any_mix(
     backend: Backend, calls: list[Call]
 ) -> None:
-    async def scenario() -> None:
-        metrics = Metrics()
-        make_runners = [functools.partial(small_runner, backend)] * 2
-        engine = Engine(make_runners, metrics.of_model("tiny"), LIMITS)
-        engine.start()
-        try:
-            tasks = [
-                asyncio.create_task(engine.translate(call.sentences, call.deadline_seconds))
-                for call in calls
-            ]
-            await eventually(lambda: engine.num_running > 0 or all(t.done() for t in tasks))
-            for call, task in zip(calls, tasks, strict=True):
-                if call.is_left:
-                    task.cancel()
-            async with asyncio.timeout(60):
-                ended = await asyncio.gather(*tasks, return_exceptions=True)
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-            assert num_restarts(metrics, "tiny") == 0
-            for call, outcomes in zip(calls, ended, strict=True):
-                assert isinstance(outcomes, list) or call.is_left
-                if isinstance(outcomes, list):
-                    _check(call, outcomes, backend)
-        finally:
-            engine.stop()
-
-    asyncio.run(scenario())
+    metrics = Metrics()
+    make_runners = [functools.partial(small_runner, backend)] * 2
+    engine = Engine(make_runners, metrics.of_model("tiny"), LIMITS)
+    engine.start()
+    try:
+        tasks = [
+            asyncio.create_task(engine.translate(call.sentences, call.deadline_seconds))
+            for call in calls
+        ]
+        await eventually(lambda: engine.num_running > 0 or all(t.done() for t in tasks))
+        for call, task in zip(calls, tasks, strict=True):
+            if call.is_left:
+                task.cancel()
+        async with asyncio.timeout(60):
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+        await emptied(engine)
+        assert num_restarts(metrics, "tiny") == 0
+        for call, outcomes in zip(calls, ended, strict=True):
+            assert isinstance(outcomes, list) or call.is_left
+            if isinstance(outcomes, list):
+                _check(call, outcomes, backend)
+    finally:
+        engine.stop()
 
 
 def _check(call: Call, outcomes: list[SentenceOutcome], backend: Backend) -> None:
@@ -143,7 +140,7 @@ class Breaking(Runner):
 
 
 @pytest.mark.parametrize("backend", ["native", "eager"])
-def test_the_caches_of_a_broken_runner_are_freed_before_those_of_a_new_one_are_made(
+async def test_the_caches_of_a_broken_runner_are_freed_before_those_of_a_new_one_are_made(
     backend: Backend,
 ) -> None:
     """They live as long as it does."""
@@ -158,15 +155,12 @@ def test_the_caches_of_a_broken_runner_are_freed_before_those_of_a_new_one_are_m
         made.append(weakref.ref(runner))
         return runner
 
-    async def scenario() -> None:
-        metrics = Metrics()
-        engine = Engine([make_runner], metrics.of_model("tiny"), LIMITS)
-        engine.start()
-        sentences = [SourceSentence((5, 7, EOS), options) for options in OPTIONS]
-        assert all(outcome.error for outcome in await engine.translate(sentences))
-        await eventually(lambda: num_restarts(metrics, "tiny") == 1 and engine.is_ready)
-        assert not any(outcome.error for outcome in await engine.translate(sentences))
-        engine.stop()
-
-    asyncio.run(scenario())
+    metrics = Metrics()
+    engine = Engine([make_runner], metrics.of_model("tiny"), LIMITS)
+    engine.start()
+    sentences = [SourceSentence((5, 7, EOS), options) for options in OPTIONS]
+    assert all(outcome.error for outcome in await engine.translate(sentences))
+    await eventually(lambda: num_restarts(metrics, "tiny") == 1 and engine.is_ready)
+    assert not any(outcome.error for outcome in await engine.translate(sentences))
+    engine.stop()
     assert num_alive == [0, 0]

@@ -51,12 +51,3 @@ def test_lines_of_several_sentences_and_long_ones_are_translated_as_from_the_com
     (row,) = [line.split() for line in result.output.splitlines() if line.startswith("lines")]
     assert row[1:5] == ["zh-en", "3", "100.00", "100.00"]
     assert "tok:13a" in result.output
-
-
-def test_a_checkpoint_that_is_none_is_one_line_and_exit_code_2(
-    recipe: Path, tmp_path: Path
-) -> None:
-    arguments = ["evaluate", str(tmp_path / "nothing"), "--recipe", str(recipe)]
-    result = CliRunner().invoke(dragoman, arguments)
-    assert result.exit_code == 2
-    assert "nothing" in result.output.splitlines()[-1]

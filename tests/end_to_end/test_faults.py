@@ -1,4 +1,4 @@
-"""What a real server does when its machine fails it; `make faults` tries more, under load."""
+"""What a real server does when its machine fails it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import pytest
 
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
-from tests.end_to_end.process import Process, server, until
+from tests.end_to_end.process import Process, server
+from tests.service.fakes import until
 
 FIELDS = {"q": "Where is the library?", "source": "en", "target": "de"}
 NUM_CONNECTIONS, NUM_SPARE = 60, 6
@@ -109,7 +110,7 @@ def test_with_a_full_disk_texts_are_translated_and_usage_is_stored_later(stored:
             assert stored.num_used() == 1
             with contextlib.closing(KeyStore(stored.database)) as keys:
                 keys.revoke(record.id)
-            until(lambda: is_refused(process, revoked), seconds=5)
+            until(lambda: is_refused(process, revoked))
         until(lambda: stored.num_used() == 2)
         assert stored.put_glossary(process).status_code == 201
         assert stored.is_whole()

@@ -4,35 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from fastapi.testclient import TestClient
 
-from service.app import create_app
-from service.loading import load_models
-from service.offline import OfflineOptions, OfflineTranslator
-from service.settings import Settings
+from service.offline import OfflineTranslator
 from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import TranslationJob
-
-ROOT = Path(__file__).parents[2]
-MODELS = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
-
-
-@pytest.fixture(scope="module")
-def translator() -> Iterator[OfflineTranslator]:
-    options = OfflineOptions("cpu", "int8", max_slots=16, max_beam_size=16)
-    with OfflineTranslator(MODELS, options) as translator:
-        yield translator
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    settings = Settings(model=tuple(MODELS), device="cpu")
-    with TestClient(create_app(settings, load_models(settings))) as client:
-        yield client
 
 
 def job(text: str, source: str, target: str, *terms: tuple[str, str]) -> TranslationJob:

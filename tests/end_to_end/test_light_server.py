@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.end_to_end.process import ROOT, Process
+from tests.end_to_end.process import ROOT, Process, server
 
 PAIRS = [("en", "de", "Where is the library?"), ("zh", "en", "图书馆在哪里？")]
 WISHES: list[dict[str, Any]] = [
@@ -30,20 +30,11 @@ WISHES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    with (tmp_path_factory.mktemp("light") / "log").open("w+") as log:
-        process = Process("--device", "cpu", log=log)
-        try:
-            process.wait_until_ready()
-            yield process
-        finally:
-            process.popen.kill()
-            process.popen.wait()
-
-
-def libraries(process: Process) -> str:
-    return Path(f"/proc/{process.popen.pid}/maps").read_text(encoding="utf-8")
+@pytest.fixture
+def process() -> Iterator[Process]:
+    with server("--device", "cpu") as process:
+        process.wait_until_ready()
+        yield process
 
 
 def test_no_request_loads_pytorch(process: Process) -> None:
@@ -62,7 +53,7 @@ def test_no_request_loads_pytorch(process: Process) -> None:
     fields = {"source": "en", "target": "de"}
     answer = httpx.post(f"{process.url}/translate_file", files=document, data=fields, timeout=60)
     assert answer.status_code == 200, answer.text
-    loaded = libraries(process)
+    loaded = Path(f"/proc/{process.popen.pid}/maps").read_text(encoding="utf-8")
     assert "_library." in loaded, "the native backend was not loaded"
     assert "torch" not in loaded
 

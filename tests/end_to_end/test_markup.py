@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from service.offline import OfflineOptions, OfflineTranslator
+from service.offline import OfflineTranslator
 from tests.service.translation.code_tokens import CODE, MARKS, NAMED_MARKS
 
 ROOT = Path(__file__).parents[2]
-MODELS = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
-
-
-@pytest.fixture(scope="module")
-def translator() -> Iterator[OfflineTranslator]:
-    with OfflineTranslator(MODELS, OfflineOptions("cpu", "int8", max_slots=16)) as translator:
-        yield translator
 
 
 def test_every_placeholder_survives(translator: OfflineTranslator) -> None:

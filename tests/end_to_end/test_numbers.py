@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from service.offline import OfflineOptions, OfflineTranslator
+from service.offline import OfflineTranslator
 from service.translation.checks.numbers import find_numbers, unmatched
 from service.translation.job import TranslationJob
 from service.translation.markup.flow import MARK
 from service.translation.results import TranslationResult
 
-ROOT = Path(__file__).parents[2]
-MODELS = [ROOT / "checkpoints" / name for name in ("zh-en", "en-de")]
 SENTENCES = [
     ("zh", "en", "2000万盆鲜花扮靓首都。"),
     ("zh", "en", "1973年至1977年由六人组成。"),
@@ -30,12 +26,6 @@ SENTENCES = [
     ("de", "en", "Im April 2002 hatte sie 48.000 Einwohner und 3,5 Prozent mehr Schulen."),
     ("de", "zh", "Das Haus kostet 275000 Euro."),
 ]
-
-
-@pytest.fixture(scope="module")
-def translator() -> Iterator[OfflineTranslator]:
-    with OfflineTranslator(MODELS, OfflineOptions("cpu", "int8", max_slots=16)) as translator:
-        yield translator
 
 
 @pytest.mark.parametrize(("source", "target", "text"), SENTENCES)

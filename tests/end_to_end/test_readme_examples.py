@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.app import create_app
-from service.loading import load_models
-from service.settings import BUNDLED, Settings
-from tests.service.served import Served, served
+from tests.service.served import Served
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh-CN.md")
@@ -87,13 +83,6 @@ def assert_same_stream(got: list[dict[str, Any]], shown: list[dict[str, Any]]) -
     joined, expected = ("".join(m["text"] for m in messages[:-1]) for messages in (got, shown))
     assert joined == expected
     assert {m["type"] for m in got[:-1]} == {m["type"] for m in shown[:-1]} == {"token"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    settings = Settings(model=BUNDLED)
-    with served(create_app(settings, load_models(settings))) as server:
-        yield server
 
 
 @pytest.mark.parametrize("readme", READMES)

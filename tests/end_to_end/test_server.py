@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 from websockets.sync.client import connect
 
@@ -22,8 +21,8 @@ from tests.end_to_end.process import (
     Process,
     free_port,
     server,
-    until,
 )
+from tests.service.fakes import until
 
 HELLO = {"q": "你好。", "source": "zh", "target": "en", "beam_size": 1}
 
@@ -65,29 +64,6 @@ def test_what_cannot_be_served_is_said_and_exit_code_2(
     assert ended.returncode == 2
     assert all(word.replace("TAKEN", port) in ended.stdout for word in words)
     assert "Traceback" not in ended.stdout
-
-
-@pytest.mark.parametrize("options", [{}, {"beam_size": 1}, {"temperature": 1.0, "seed": 3}])
-def test_streamed_pieces_join_to_the_answer(process: Process, options: dict[str, float]) -> None:
-    q = "图书馆在哪里？我喜欢咖啡。\n\n你叫什么名字？😀"
-    fields = {"q": q, "source": "zh", "target": "en", **options}
-    expected = httpx.post(f"{process.url}/translate", json=fields, timeout=60).json()
-    with process.open_stream() as socket:
-        socket.send(json.dumps({"id": 1, **fields}))
-        messages = [json.loads(socket.recv(timeout=60))]
-        while messages[-1]["type"] == "token":
-            messages.append(json.loads(socket.recv(timeout=60)))
-    assert messages[-1]["translatedText"] == expected["translatedText"]
-    assert "".join(message["text"] for message in messages[:-1]) == expected["translatedText"]
-    assert len(messages) > 4
-
-
-def test_a_client_that_hangs_up_frees_its_slots(process: Process) -> None:
-    with process.open_stream() as socket:
-        for number in range(50):
-            socket.send(json.dumps({"id": number, **HELLO, "q": "我喜欢咖啡。" * 20}))
-        socket.recv(timeout=60)
-    until(lambda: not process.gauge("dragoman_running{") + process.gauge("dragoman_waiting{"))
 
 
 def test_a_client_that_never_reads_holds_up_nobody_and_gathers_no_memory(process: Process) -> None:

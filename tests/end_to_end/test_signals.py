@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.end_to_end.process import ROOT, START_SECONDS, TEXTS, Process, server, until
+from tests.end_to_end.process import ROOT, START_SECONDS, TEXTS, Process, server
+from tests.service.fakes import until
 
 
 @contextlib.contextmanager

@@ -7,8 +7,6 @@ import random
 import zipfile
 from collections.abc import Callable
 
-TRUNCATIONS = 20
-"""Places at which every file of a checkpoint is cut."""
 _NASTY = (
     *(b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\r", b"\n\n"),
     *(b"<", b">", b"</", b"<!--", b"<![CDATA[", b"]]>", b"<?xml", b"&#x110000;", b"&#0;", b"&a;"),
@@ -16,11 +14,6 @@ _NASTY = (
     *(b"-->", b"-1", b"99999999999999999999", b"1e999", b"NaN", b"%s%n", b"--- ", b"```", b"|"),
     *("\u202e".encode(), "\u200b".encode(), "\U000e0001".encode(), "e\u0301".encode()),
 )
-
-
-def truncated(content: bytes, place: int, of: int) -> bytes:
-    """The beginning: `place` of `of` equal parts."""
-    return content[: len(content) * place // of]
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:

@@ -46,7 +46,9 @@ def _operations() -> Iterator[tuple[str, str, Schema]]:
     """Path, method and description; what a request holds is what its model takes."""
     post, get = "post", "get"
     yield "/v2/translate", post, _operation(deepl.TextRequest, answer=_with("translations"))
-    yield "/v2/languages", get, _operation(deepl.LanguagesRequest, (), answer={"type": "array"})
+    languages: Schema = {"type": "array"}
+    yield "/v2/languages", get, _operation(deepl.LanguagesRequest, (), answer=languages)
+    yield "/v2/languages", post, _operation(deepl.LanguagesRequest, answer=languages)
     yield "/v2/usage", get, _operation(answer=_with("character_count"))
     yield "/v2/glossary-language-pairs", get, _operation(answer=_OBJECT)
     glossaries, one = "/v2/glossaries", _with("glossary_id", "name")

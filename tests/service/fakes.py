@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +23,11 @@ from model.decoding.sentence import (
 )
 from model.decoding.step_cost import StepCost
 from model.network.config import ModelConfig
+from model.text.tokenizer import StreamDecoder, Tokenizer
+from service.engine.engine import Engine, EngineLimits
+from service.engine.interfaces import Runner
 from service.engine.sentence_task import SentenceOutcome
+from service.engine.worker import Worker
 from service.loading import LoadedModel
 from service.observability.metrics import Metrics
 from service.sizing import Sizes
@@ -36,10 +41,15 @@ FAKE_CONFIG = ModelConfig(
 PAIRS = (("zh", "en"), ("en", "zh"), ("en", "de"))
 
 
-class FakeTokenizer:
+class FakeTokenizer(Tokenizer):
     """One id a character. It cannot spell Cyrillic letters."""
 
-    reserved = 0
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def reserved(self) -> int:
+        return 0
 
     def count_unspelled(self, text: str) -> int:
         return sum("\u0400" <= char <= "\u04ff" for char in text)
@@ -79,7 +89,10 @@ class FakeTokenizer:
         return FakeStreamDecoder()
 
 
-class FakeStreamDecoder:
+class FakeStreamDecoder(StreamDecoder):
+    def __init__(self) -> None:
+        pass
+
     def push(self, token: int) -> str:
         return chr(token)
 
@@ -256,11 +269,11 @@ def sentence(text: str, **options: int) -> SourceSentence:
     )
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what another thread brings about."""
-    deadline = time.monotonic() + 60
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for what another thread or process brings about."""
+    deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "the condition never came true"
+        assert time.monotonic() < deadline, f"it never came true in {seconds} s"
         time.sleep(0.001)
 
 
@@ -269,6 +282,42 @@ async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)
+
+
+LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
+
+
+@contextlib.asynccontextmanager
+async def engine_of(
+    *makers: FakeRunner | Callable[[], Runner],
+    metrics: Metrics | None = None,
+    busy_workers: set[Worker] | None = None,
+    **limits: int,
+) -> AsyncGenerator[Engine]:
+    """A running engine, with a worker for each runner or what makes its runners; these end their
+    steps at the end. `limits`: other ones than LIMITS."""
+    runners = [maker for maker in makers if isinstance(maker, FakeRunner)]
+    engine = Engine(
+        [(lambda r=m: r) if isinstance(m, FakeRunner) else m for m in makers],
+        (metrics or Metrics()).of_model("fake"),
+        replace(LIMITS, **limits),
+        busy_workers,
+    )
+    engine.start()
+    try:
+        yield engine
+    finally:
+        for runner in runners:
+            runner.gate.set()
+        await asyncio.to_thread(engine.stop)
+
+
+async def emptied(engine: Engine) -> None:
+    """Wait until nothing waits and nothing runs. What waits is read first, because it runs next."""
+    admission = engine.admission
+    await eventually(
+        lambda: admission.num_sentences == admission.num_tokens == engine.num_running == 0
+    )
 
 
 def num_restarts(metrics: Metrics, model: str = "fake") -> float:

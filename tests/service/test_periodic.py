@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 import pytest
@@ -11,7 +10,9 @@ from service.periodic import repeated
 from tests.service.fakes import eventually
 
 
-def test_an_action_that_fails_is_logged_and_repeated(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_action_that_fails_is_logged_and_repeated(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """As when the system gives no thread for it."""
     num_calls = 0
 
@@ -21,12 +22,9 @@ def test_an_action_that_fails_is_logged_and_repeated(caplog: pytest.LogCaptureFi
         if num_calls == 1:
             raise RuntimeError("can't start new thread")
 
-    async def scenario() -> int:
-        async with repeated(fail_at_first, 0.001):
-            await eventually(lambda: num_calls > 2)
-            return num_calls
-
-    num_inside = asyncio.run(scenario())
+    async with repeated(fail_at_first, 0.001):
+        await eventually(lambda: num_calls > 2)
+        num_inside = num_calls
     assert num_calls > num_inside
     failures = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert len(failures) == 1

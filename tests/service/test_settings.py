@@ -1,7 +1,8 @@
-"""Settings: the order of their sources, their bounds, secrets."""
+"""Settings: the order of their sources, their bounds, secrets, and files that are refused."""
 
 from __future__ import annotations
 
+import os
 import traceback
 from pathlib import Path
 
@@ -67,3 +68,38 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_one(
 def test_values_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Settings.model_validate(wrong)
+
+
+def test_a_byte_order_mark_before_the_file_is_dropped(tmp_path: Path) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text("max_rows = 33\n", encoding="utf-8-sig")
+    assert Settings(config=config).max_rows == 33
+
+
+def test_a_file_that_is_not_utf_8_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_bytes(b"max_slots = \xff")
+    with pytest.raises(ValueError, match=r"^setting config: .* is not UTF-8: byte 12$"):
+        read_settings(Settings, {"config": config})
+
+
+def test_secrets_that_cannot_be_read_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    """Not left out with a warning: the server would then send traces without their key."""
+    secret = tmp_path / "dragoman_otlp_headers"
+
+    def refusal() -> str:
+        with pytest.raises(ValueError, match="^setting secrets_dir: ") as refused:
+            read_settings(Settings, {"secrets_dir": tmp_path})
+        return str(refused.value)
+
+    secret.mkdir()
+    assert "found a directory instead" in refusal()
+    secret.rmdir()
+    os.mkfifo(secret)
+    assert "found a FIFO instead" in refusal()
+    secret.unlink()
+    secret.symlink_to("/etc/hostname")
+    assert "resolves outside" in refusal()
+    secret.unlink()
+    secret.write_bytes(b"key=\xff")
+    assert "not UTF-8: byte 4" in refusal()

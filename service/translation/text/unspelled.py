@@ -5,12 +5,15 @@ Without this, €5 becomes ₹5, and Dvořák becomes 丹麦."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import regex
 
-from service.engine.interfaces import Tokenizer
 from service.translation.language.segmentation import EMOJI, is_spaced, letters
 from service.translation.placeholders import Span
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
 
 _LEAST_SPELLED = 0.5
 _LINE = regex.compile(r"[^\n]+")

@@ -3,6 +3,7 @@
 import { make } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { colours, prepared } from "./heat_map.js";
+import { Poll } from "./poll.js";
 
 /**
  * @typedef {[number: number, rows: number, tokens: number, steps: number, joined: number, left: number | null]} Numbers times in the server's milliseconds
@@ -17,40 +18,23 @@ const BAR_HEIGHT = 9, LEAST_PLACES = 8, MOST_PLACES = 64, LABEL_HEIGHT = 18;
 const RETRY_MILLISECONDS = 3000;
 
 export class Batches {
-  #timer = 0;
-  #isOpen = false;
   /** @type {Map<string, Map<string, Bar>>} by model, then by worker and number */
   #bars = new Map();
   /** @type {Map<string, {root: HTMLElement, canvas: HTMLCanvasElement, span: HTMLElement, told: HTMLElement}>} */
   #pictures = new Map();
 
-  constructor() {
-    document.addEventListener("visibilitychange", () => this.#begin());
-  }
-
-  /** @param {boolean} isOpen */
-  open(isOpen) {
-    this.#isOpen = isOpen;
-    this.#begin();
-  }
-
-  #begin() {
-    clearTimeout(this.#timer);
-    if (this.#isOpen && !document.hidden) void this.#read();
-  }
+  poll = new Poll(() => this.#read());
 
   async #read() {
-    let pause = PERIOD_MILLISECONDS;
     try {
       const answer = await fetch(new URL("page/engine.json", document.baseURI));
       if (!answer.ok) throw new Error(String(answer.status));
       const view = await answer.json();
       for (const [model, workers] of Object.entries(view.models)) this.#take(model, workers, view);
+      return PERIOD_MILLISECONDS;
     } catch {
-      pause = RETRY_MILLISECONDS;
+      return RETRY_MILLISECONDS;
     }
-    clearTimeout(this.#timer);
-    if (this.#isOpen && !document.hidden) this.#timer = setTimeout(() => void this.#read(), pause);
   }
 
   /**

@@ -3,6 +3,7 @@
 import { byId, make } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { Batches } from "./batches.js";
+import { Poll } from "./poll.js";
 
 /** @typedef {{name: string, labels: Record<string, string>, value: number}} Sample */
 /** @typedef {{seconds: number, tokens: number}} Reading */
@@ -46,29 +47,21 @@ export class EnginePanel {
   #lead = make("p", { class: "lead" });
   #link = make("a", { href: "metrics" });
   #batches = new Batches();
-  #timer = 0;
-  #isOpen = false;
+  #poll = new Poll(() => this.#read());
   /** @type {Map<string, Reading[]>} */
   #readings = new Map();
 
   constructor() {
     const panel = byId("panel-engine", HTMLElement);
     panel.replaceChildren(this.#lead, this.#none, this.#root, make("p", {}, this.#link));
-    document.addEventListener("visibilitychange", () => this.#begin());
   }
 
   /** @param {boolean} isOpen */
   open(isOpen) {
-    this.#isOpen = isOpen;
     this.#lead.textContent = t("engineLead");
     this.#link.textContent = t("metricsLink");
-    this.#batches.open(isOpen);
-    this.#begin();
-  }
-
-  #begin() {
-    clearTimeout(this.#timer);
-    if (this.#isOpen && !document.hidden) void this.#read();
+    this.#batches.poll.open(isOpen);
+    this.#poll.open(isOpen);
   }
 
   async #read() {
@@ -84,10 +77,7 @@ export class EnginePanel {
     this.#link.hidden = !models.length;
     this.#none.textContent = models.length ? "" : t("engineMissing");
     this.#root.replaceChildren(...models.map((model) => this.#model(model, samples)));
-    clearTimeout(this.#timer);
-    if (this.#isOpen && !document.hidden) {
-      this.#timer = setTimeout(() => void this.#read(), PERIOD_MILLISECONDS);
-    }
+    return PERIOD_MILLISECONDS;
   }
 
   /**

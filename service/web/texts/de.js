@@ -30,6 +30,7 @@ export default {
   lost: "Die Verbindung ging verloren. Neuer Versuch {when}.",
   busy: "Der Server ist ausgelastet. Neuer Versuch {when}.",
   limited: "Der Server meldet: {reason}. Neuer Versuch {when}.",
+  loading: "Ein Modell wird geladen. Das dauert einige Sekunden.",
   slow: "Der Server antwortet langsam. Wir warten noch.", failed: "Der Server lehnt das ab: {reason}",
   notOffered: "Das scheint {language} zu sein, das hier nicht angeboten wird.", sameLanguage: "Das ist schon {language}.",
   noLanguages: "Die Sprachen konnten nicht geladen werden. Neuer Versuch {when}.", now: "jetzt",

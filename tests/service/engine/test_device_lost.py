@@ -11,15 +11,13 @@ import pytest
 
 from model.decoding.sentence import SourceSentence, StepResult
 from model.device_lost import DeviceLost
-from service.engine.engine import Engine, EngineLimits
+from service.engine.engine import Engine
 from service.engine.interfaces import Runner
 from service.engine.sentence_task import SentenceOutcome
 from service.errors import NotReady
 from service.observability.metrics import Metrics
 from service.signals import EXIT_DEVICE_LOST
-from tests.service.fakes import FakeRunner, eventually, sentence
-
-LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
+from tests.service.fakes import LIMITS, FakeRunner, eventually, sentence
 
 
 class BreakingRunner(FakeRunner):
@@ -51,65 +49,59 @@ def error_of(answer: BaseException | list[SentenceOutcome]) -> BaseException | N
 
 
 @pytest.mark.parametrize("num_running", [0, 1, 3])
-def test_all_are_answered_and_the_process_ends_with_the_reason(num_running: int) -> None:
-    async def scenario() -> None:
-        runner, reasons = BreakingRunner(), list[str]()
-        runners: list[Runner] = [runner]
-        metrics = Metrics().of_model("fake")
-        engine = Engine([runners.pop], metrics, LIMITS, end_process=reasons.append)
-        engine.start()
-        runner.gate.clear()
-        tasks = [
-            asyncio.create_task(engine.translate([sentence("x" * 40)])) for _ in range(num_running)
-        ]
-        if num_running:
-            await eventually(runner.is_stepping.is_set)
-        runner.is_lost = True
-        runner.gate.set()
-        tasks.append(asyncio.create_task(engine.translate([sentence("late")])))
-        async with asyncio.timeout(60):
-            answers = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(error_of(answer), NotReady) for answer in answers)
-        await eventually(lambda: bool(reasons))
-        assert reasons == ["cuda:0 does not compute any more: an illegal memory access"]
-        assert not engine.is_ready
-        engine.stop()
-
-    asyncio.run(scenario())
+async def test_all_are_answered_and_the_process_ends_with_the_reason(num_running: int) -> None:
+    runner, reasons = BreakingRunner(), list[str]()
+    runners: list[Runner] = [runner]
+    metrics = Metrics().of_model("fake")
+    engine = Engine([runners.pop], metrics, LIMITS, end_process=reasons.append)
+    engine.start()
+    runner.gate.clear()
+    tasks = [
+        asyncio.create_task(engine.translate([sentence("x" * 40)])) for _ in range(num_running)
+    ]
+    if num_running:
+        await eventually(runner.is_stepping.is_set)
+    runner.is_lost = True
+    runner.gate.set()
+    tasks.append(asyncio.create_task(engine.translate([sentence("late")])))
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(error_of(answer), NotReady) for answer in answers)
+    await eventually(lambda: bool(reasons))
+    assert reasons == ["cuda:0 does not compute any more: an illegal memory access"]
+    assert not engine.is_ready
+    engine.stop()
 
 
 @pytest.mark.parametrize("error", [DeviceLost("cuda is lost"), RuntimeError("out of memory")])
-def test_the_process_ends_if_no_new_runner_can_be_built(
+async def test_the_process_ends_if_no_new_runner_can_be_built(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.engine.worker._REBUILD_SECONDS", (0.0,))
 
-    async def scenario() -> None:
-        broken, reasons, built = FakeRunner(), list[str](), list[int]()
-        broken.fail_release = True
+    broken, reasons, built = FakeRunner(), list[str](), list[int]()
+    broken.fail_release = True
 
-        def make_runner() -> Runner:
-            built.append(1)
-            if len(built) > 1:
-                raise error
-            return broken
+    def make_runner() -> Runner:
+        built.append(1)
+        if len(built) > 1:
+            raise error
+        return broken
 
-        metrics = Metrics().of_model("fake")
-        engine = Engine([make_runner], metrics, LIMITS, None, 3, reasons.append)
-        engine.start()
-        broken.gate.clear()
-        task = asyncio.create_task(engine.translate([sentence("x" * 40)]))
-        await eventually(broken.is_stepping.is_set)
-        task.cancel()
-        await asyncio.sleep(0)
-        broken.gate.set()
-        await eventually(lambda: bool(reasons))
-        is_lost = isinstance(error, DeviceLost)
-        assert len(built) == (2 if is_lost else 4)
-        assert reasons == ["cuda is lost" if is_lost else "the engine could not be rebuilt 3 times"]
-        engine.stop()
-
-    asyncio.run(scenario())
+    metrics = Metrics().of_model("fake")
+    engine = Engine([make_runner], metrics, LIMITS, None, 3, reasons.append)
+    engine.start()
+    broken.gate.clear()
+    task = asyncio.create_task(engine.translate([sentence("x" * 40)]))
+    await eventually(broken.is_stepping.is_set)
+    task.cancel()
+    await asyncio.sleep(0)
+    broken.gate.set()
+    await eventually(lambda: bool(reasons))
+    is_lost = isinstance(error, DeviceLost)
+    assert len(built) == (2 if is_lost else 4)
+    assert reasons == ["cuda is lost" if is_lost else "the engine could not be rebuilt 3 times"]
+    engine.stop()
 
 
 SCRIPT = """

@@ -1,203 +1,133 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import random
 import threading
 import weakref
-from collections.abc import AsyncGenerator
 
 import pytest
 
-from service.engine.engine import Engine, EngineLimits
 from service.errors import Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
-from tests.service.fakes import FakeRunner, eventually, num_restarts, sentence, texts_of
+from tests.service.fakes import (
+    FakeRunner,
+    emptied,
+    engine_of,
+    eventually,
+    num_restarts,
+    sentence,
+    texts_of,
+)
 
 
-@contextlib.asynccontextmanager
-async def running(runner: FakeRunner, max_waiting: int = 100) -> AsyncGenerator[Engine]:
-    """An engine of one worker, which must not die in the block."""
-    limits = EngineLimits(max_waiting, max_waiting_tokens=10_000, max_prefill_tokens=1000)
-    metrics = Metrics()
-    engine = Engine([lambda: runner], metrics.of_model("fake"), limits)
-    engine.start()
-    try:
-        yield engine
-        assert num_restarts(metrics) == 0
-    finally:
+async def test_outcomes_come_in_the_order_given_though_short_ones_end_first() -> None:
+    async with engine_of(FakeRunner(max_slots=2)) as engine:
+        given = ["long long long", "a", "bb", "cc cc", "d"]
+        outcomes = await engine.translate([sentence(text) for text in given])
+        assert texts_of(outcomes) == [text.upper() for text in given]
+
+
+async def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
+    runner = FakeRunner()
+    runner.gate.clear()
+    async with engine_of(runner) as engine:
+        long = asyncio.create_task(engine.translate([sentence("x" * 40)]))
+        await eventually(runner.is_stepping.is_set)
+        short = asyncio.create_task(engine.translate([sentence("y")]))
+        await eventually(lambda: engine.num_waiting == 1)
         runner.gate.set()
-        engine.stop()
+        order: list[str] = []
+        long.add_done_callback(lambda _: order.append("long"))
+        short.add_done_callback(lambda _: order.append("short"))
+        await asyncio.gather(long, short)
+        assert order == ["short", "long"]
+        assert runner.most_running == 2
 
 
-def test_outcomes_come_in_the_order_given_though_short_ones_end_first() -> None:
-    async def scenario() -> None:
-        async with running(FakeRunner(max_slots=2)) as engine:
-            given = ["long long long", "a", "bb", "cc cc", "d"]
-            outcomes = await engine.translate([sentence(text) for text in given])
-            assert texts_of(outcomes) == [text.upper() for text in given]
-
-    asyncio.run(scenario())
-
-
-def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        runner.gate.clear()
-        async with running(runner) as engine:
-            long = asyncio.create_task(engine.translate([sentence("x" * 40)]))
-            await eventually(runner.is_stepping.is_set)
-            short = asyncio.create_task(engine.translate([sentence("y")]))
-            await eventually(lambda: engine.num_waiting == 1)
-            runner.gate.set()
-            order: list[str] = []
-            long.add_done_callback(lambda _: order.append("long"))
-            short.add_done_callback(lambda _: order.append("short"))
-            await asyncio.gather(long, short)
-            assert order == ["short", "long"]
-            assert runner.most_running == 2
-
-    asyncio.run(scenario())
+async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
+    runner = FakeRunner(max_slots=1)
+    runner.gate.clear()
+    async with engine_of(runner, max_waiting_sentences=2) as engine:
+        first = asyncio.create_task(engine.translate([sentence("a")]))
+        await eventually(lambda: engine.num_running == 1)
+        second = asyncio.create_task(engine.translate([sentence("b"), sentence("c")]))
+        await eventually(lambda: engine.num_waiting == 2)
+        with pytest.raises(Overloaded, match="at most 2"):
+            await engine.translate([sentence("d")])
+        runner.gate.set()
+        await asyncio.gather(first, second)
+        assert texts_of(await engine.translate([sentence("d")])) == ["D"]
+        assert engine.num_waiting == 0
 
 
-def test_an_idle_engine_does_not_step() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        async with running(runner) as engine:
-            await engine.translate([sentence("a")])
-            steps = runner.num_steps
-            await asyncio.sleep(0.05)
-            assert runner.num_steps == steps
-
-    asyncio.run(scenario())
-
-
-def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with running(runner, max_waiting=2) as engine:
-            first = asyncio.create_task(engine.translate([sentence("a")]))
-            await eventually(lambda: engine.num_running == 1)
-            second = asyncio.create_task(engine.translate([sentence("b"), sentence("c")]))
-            await eventually(lambda: engine.num_waiting == 2)
-            with pytest.raises(Overloaded, match="at most 2"):
-                await engine.translate([sentence("d")])
-            runner.gate.set()
-            await asyncio.gather(first, second)
-            assert texts_of(await engine.translate([sentence("d")])) == ["D"]
-            assert engine.num_waiting == 0
-
-    asyncio.run(scenario())
-
-
-def test_cancelling_frees_what_runs_and_what_waits() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with running(runner) as engine:
-            task = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b" * 30)]))
-            await eventually(runner.is_stepping.is_set)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            runner.gate.set()
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-            assert runner.num_free_slots == 1
-            assert runner.num_steps <= 2
-            assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-
-    asyncio.run(scenario())
-
-
-def test_a_failing_step_answers_all_with_an_error_and_the_engine_goes_on() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        async with running(runner) as engine:
-            runner.fail_next_step = True
-            outcomes = await engine.translate([sentence("a"), sentence("b")])
-            assert all(outcome.error and not outcome.hypotheses for outcome in outcomes)
-            assert runner.num_free_slots == runner.max_slots
-            assert engine.is_ready
-            assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-
-    asyncio.run(scenario())
-
-
-def test_one_refused_sentence_fails_alone() -> None:
-    async def scenario() -> None:
-        async with running(FakeRunner()) as engine:
-            outcomes = await engine.translate([sentence("a"), sentence("☠"), sentence("b")])
-            assert [outcome.error is None for outcome in outcomes] == [True, False, True]
-            assert "poisoned" in str(outcomes[1].error)
-            assert engine.num_waiting == 0
-
-    asyncio.run(scenario())
-
-
-def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:
-    """Others wait behind them when the last of those just taken is refused."""
-
-    async def scenario() -> None:
-        async with running(FakeRunner(max_slots=2)) as engine:
-            given = [*["☠"] * 9, "a", *["☠"] * 8, "b", "☠"]
-            refused = asyncio.create_task(engine.translate([sentence(text) for text in given]))
-            innocent = asyncio.create_task(engine.translate([sentence("c"), sentence("d")]))
-            outcomes = await refused
-            assert [o.error is None for o in outcomes] == [text != "☠" for text in given]
-            assert {o.error.code for o in outcomes if o.error} == {"translation_failed"}
-            assert texts_of(await innocent) == ["C", "D"]
-
-    asyncio.run(scenario())
-
-
-def test_an_engine_that_dies_answers_everyone_and_is_ready_again_with_a_new_runner() -> None:
-    async def scenario() -> None:
-        broken, healthy = FakeRunner(max_slots=1), FakeRunner(max_slots=1)
-        broken.fail_next_step = broken.fail_release = True
-        runners = [broken, healthy]
-        engine = Engine(
-            [lambda: runners.pop(0)], Metrics().of_model("fake"), EngineLimits(100, 1000, 100)
-        )
-        engine.start()
-        outcomes = await asyncio.wait_for(
-            engine.translate([sentence("a"), sentence("b")]), timeout=60
-        )
-        assert all(outcome.error for outcome in outcomes)
-        await eventually(lambda: engine.is_ready)
+async def test_cancelling_frees_what_runs_and_what_waits() -> None:
+    runner = FakeRunner(max_slots=1)
+    runner.gate.clear()
+    async with engine_of(runner) as engine:
+        task = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b" * 30)]))
+        await eventually(runner.is_stepping.is_set)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        runner.gate.set()
+        await emptied(engine)
+        assert runner.num_free_slots == 1
+        assert runner.num_steps <= 2
         assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-        assert (healthy.num_steps > 0, engine.num_waiting) == (True, 0)
-        engine.stop()
-
-    asyncio.run(scenario())
 
 
-def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> None:
-    async def scenario() -> None:
-        broken = FakeRunner()
-        broken.fail_next_step = broken.fail_release = True
-        attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
+async def test_a_failing_step_answers_all_with_an_error_and_the_engine_goes_on() -> None:
+    runner = FakeRunner()
+    async with engine_of(runner) as engine:
+        runner.fail_next_step = True
+        outcomes = await engine.translate([sentence("a"), sentence("b")])
+        assert all(outcome.error and not outcome.hypotheses for outcome in outcomes)
+        assert runner.num_free_slots == runner.max_slots
+        assert engine.is_ready
+        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
 
-        def make_runner() -> FakeRunner:
-            runner = attempts.pop(0)
-            if runner is None:
-                raise RuntimeError("out of memory")
-            return runner
 
-        engine = Engine([make_runner], Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
-        engine.start()
+async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:
+    """Others wait behind them when the last of those just taken is refused."""
+    metrics = Metrics()
+    async with engine_of(FakeRunner(max_slots=2), metrics=metrics) as engine:
+        given = [*["☠"] * 9, "a", *["☠"] * 8, "b", "☠"]
+        refused = asyncio.create_task(engine.translate([sentence(text) for text in given]))
+        innocent = asyncio.create_task(engine.translate([sentence("c"), sentence("d")]))
+        outcomes = await refused
+        assert [o.error is None for o in outcomes] == [text != "☠" for text in given]
+        assert {o.error.code for o in outcomes if o.error} == {"translation_failed"}
+        assert "poisoned" in str(outcomes[0].error)
+        assert num_restarts(metrics) == 0
+        assert texts_of(await innocent) == ["C", "D"]
+
+
+async def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> None:
+    broken = FakeRunner()
+    broken.fail_next_step = broken.fail_release = True
+    attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
+    may_build = threading.Event()
+
+    def make_runner() -> FakeRunner:
+        runner = attempts.pop(0)
+        if runner is None:
+            raise RuntimeError("out of memory")
+        if not attempts:
+            may_build.wait(60)
+        return runner
+
+    async with engine_of(make_runner) as engine:
         await engine.translate([sentence("a")])
-        await eventually(lambda: len(attempts) == 1)
+        await eventually(lambda: not attempts)
         with pytest.raises(NotReady):
             await engine.translate([sentence("b")])
+        may_build.set()
         await eventually(lambda: engine.is_ready)
         assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-        engine.stop()
-
-    asyncio.run(scenario())
 
 
-def test_the_old_runner_is_gone_before_a_new_one_is_made(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_engine_that_dies_answers_all_and_frees_its_runner_before_it_makes_a_new_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """There may be no memory for two. Log handlers may keep the errors, as pytest's does."""
     made: list[weakref.ref[FakeRunner]] = []
     num_alive: list[int] = []
@@ -211,183 +141,90 @@ def test_the_old_runner_is_gone_before_a_new_one_is_made(caplog: pytest.LogCaptu
             raise RuntimeError("out of memory")
         return runner
 
-    async def scenario() -> None:
-        engine = Engine([make_runner], Metrics().of_model("fake"), EngineLimits(100, 1000, 100))
-        engine.start()
-        await engine.translate([sentence("a"), sentence("b")])
-        await eventually(lambda: engine.num_rows == 0 and len(made) == 3 and engine.is_ready)
+    async with engine_of(make_runner) as engine:
+        outcomes = await engine.translate([sentence("a"), sentence("b")])
+        assert all(outcome.error for outcome in outcomes)
+        await eventually(lambda: len(made) == 3 and engine.is_ready)
         assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-        engine.stop()
-
-    asyncio.run(scenario())
     assert num_alive == [0, 0, 0]
     assert [record.exc_info is None for record in caplog.records] == [False] * 3
 
 
-def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with running(runner) as engine:
-            taken = asyncio.create_task(engine.translate([sentence("a"), sentence("b" * 20)]))
-            await eventually(runner.is_stepping.is_set)
+async def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
+    runner = FakeRunner(max_slots=1)
+    runner.gate.clear()
+    async with engine_of(runner) as engine:
+        taken = asyncio.create_task(engine.translate([sentence("a"), sentence("b" * 20)]))
+        await eventually(runner.is_stepping.is_set)
+        engine.refuse_new_work()
+        assert not engine.is_ready
+        with pytest.raises(Draining):
+            await engine.translate([sentence("c")])
+        second_half = asyncio.create_task(engine.translate([sentence("d")], is_admitted=True))
+        runner.gate.set()
+        assert texts_of(await taken) == ["A", "B" * 20]
+        assert texts_of(await second_half) == ["D"]
+
+
+@pytest.mark.parametrize(("is_draining", "error"), [(False, NotReady), (True, Draining)])
+async def test_what_is_not_done_when_an_engine_stops_gets_an_error(
+    is_draining: bool, error: type[NotReady]
+) -> None:
+    runner = FakeRunner(max_slots=1)
+    runner.gate.clear()
+    async with engine_of(runner) as engine:
+        taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
+        await eventually(runner.is_stepping.is_set)
+        if is_draining:
             engine.refuse_new_work()
-            assert not engine.is_ready
-            with pytest.raises(Draining):
-                await engine.translate([sentence("c")])
-            second_half = asyncio.create_task(engine.translate([sentence("d")], is_admitted=True))
-            runner.gate.set()
-            assert texts_of(await taken) == ["A", "B" * 20]
-            assert texts_of(await second_half) == ["D"]
-
-    asyncio.run(scenario())
+        for worker in engine._workers:
+            worker.request_stop()
+        runner.gate.set()
+        await asyncio.to_thread(engine.stop)
+        assert [type(outcome.error) for outcome in await taken] == [error, error]
 
 
-def test_what_is_not_done_when_a_draining_engine_stops_gets_an_error() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with running(runner) as engine:
-            taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
-            await eventually(runner.is_stepping.is_set)
-            engine.refuse_new_work()
-            threading.Timer(0.05, runner.gate.set).start()
-            await asyncio.to_thread(engine.stop)
-            assert [type(outcome.error) for outcome in await taken] == [Draining, Draining]
-
-    asyncio.run(scenario())
-
-
-def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=2)
-        runner.gate.clear()
-        async with running(runner, max_waiting=2000) as engine:
-            many = asyncio.create_task(engine.translate([sentence("xxx")] * 1000))
-            await eventually(runner.is_stepping.is_set)
-            one = asyncio.create_task(engine.translate([sentence("y")]))
-            await eventually(lambda: engine.num_waiting == 999)
-            runner.gate.set()
-            await asyncio.gather(one, many)
-            assert runner.admitted.index(list(sentence("y").ids)) < 5
-
-    asyncio.run(scenario())
+async def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it() -> None:
+    runner = FakeRunner(max_slots=2)
+    runner.gate.clear()
+    async with engine_of(runner, max_waiting_sentences=2000) as engine:
+        many = asyncio.create_task(engine.translate([sentence("xxx")] * 1000))
+        await eventually(runner.is_stepping.is_set)
+        one = asyncio.create_task(engine.translate([sentence("y")]))
+        await eventually(lambda: engine.num_waiting == 999)
+        runner.gate.set()
+        await asyncio.gather(one, many)
+        assert runner.admitted.index(list(sentence("y").ids)) < 5
 
 
 @pytest.mark.parametrize(("prior_work", "is_overtaken"), [(10_000, True), (0, False)])
-def test_sentences_made_again_do_not_pass_for_new_short_work(
+async def test_sentences_made_again_do_not_pass_for_new_short_work(
     prior_work: int, is_overtaken: bool
 ) -> None:
     """A short newcomer goes before the second translations of a request that had much work."""
-
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with running(runner) as engine:
-            first = asyncio.create_task(engine.translate([sentence("x" * 30)]))
-            await eventually(runner.is_stepping.is_set)
-            again = asyncio.create_task(
-                engine.translate([sentence("a" * 20)], is_admitted=True, prior_work=prior_work)
-            )
-            await eventually(lambda: engine.num_waiting == 1)
-            newcomer = asyncio.create_task(engine.translate([sentence("b" * 20)]))
-            await eventually(lambda: engine.num_waiting == 2)
-            runner.gate.set()
-            await asyncio.gather(first, again, newcomer)
-        assert (runner.admitted[1] == list(sentence("b" * 20).ids)) == is_overtaken
-
-    asyncio.run(scenario())
-
-
-def test_an_outcome_tells_the_work_that_it_took() -> None:
-    async def scenario() -> None:
-        async with running(FakeRunner()) as engine:
-            (outcome,) = await engine.translate([sentence("abc", beam_size=2)])
-            assert outcome.work == 5 + 2 * 5  # source tokens, and steps of two rows
-
-    asyncio.run(scenario())
-
-
-def test_waiting_tokens_are_bounded_too() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(100, 60, 100))
-        engine.start()
-        first = asyncio.create_task(engine.translate([sentence("a")]))
-        await eventually(lambda: engine.num_running == 1)
-        second = asyncio.create_task(engine.translate([sentence("b" * 38)]))
-        await eventually(lambda: engine.admission.num_tokens == 40)
-        with pytest.raises(Overloaded, match="40 source tokens are waiting"):
-            await engine.translate([sentence("c" * 30)])
+    runner = FakeRunner(max_slots=1)
+    runner.gate.clear()
+    async with engine_of(runner) as engine:
+        first = asyncio.create_task(engine.translate([sentence("x" * 30)]))
+        await eventually(runner.is_stepping.is_set)
+        again = asyncio.create_task(
+            engine.translate([sentence("a" * 20)], is_admitted=True, prior_work=prior_work)
+        )
+        await eventually(lambda: engine.num_waiting == 1)
+        newcomer = asyncio.create_task(engine.translate([sentence("b" * 20)]))
+        await eventually(lambda: engine.num_waiting == 2)
         runner.gate.set()
-        await asyncio.gather(first, second)
-        assert (engine.admission.num_tokens, engine.admission.num_sentences) == (0, 0)
-        engine.stop()
-
-    asyncio.run(scenario())
+        await asyncio.gather(first, again, newcomer)
+    assert (runner.admitted[1] == list(sentence("b" * 20).ids)) == is_overtaken
 
 
-def test_an_empty_line_takes_one_request_that_is_longer_than_the_line() -> None:
-    """However short the line is kept, a long text is translated when nobody waits."""
-
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        engine = Engine([lambda: runner], Metrics().of_model("fake"), EngineLimits(2, 60, 100))
-        engine.start()
-        long = asyncio.create_task(engine.translate([sentence("c" * 38)] * 5))
-        await eventually(lambda: engine.num_running == 1)
-        with pytest.raises(Overloaded, match="4 sentences are waiting, and of 1 more"):
-            await engine.translate([sentence("d")])
-        runner.gate.set()
-        assert len(await long) == 5
-        engine.stop()
-
-    asyncio.run(scenario())
+async def test_an_outcome_tells_the_work_that_it_took() -> None:
+    async with engine_of(FakeRunner()) as engine:
+        (outcome,) = await engine.translate([sentence("abc", beam_size=2)])
+        assert outcome.work == 5 + 2 * 5  # source tokens, and steps of two rows
 
 
-def test_stopping_answers_whoever_waits() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner(max_slots=1)
-        runner.gate.clear()
-        async with running(runner) as engine:
-            task = asyncio.create_task(engine.translate([sentence("a" * 9), sentence("b")]))
-            await eventually(runner.is_stepping.is_set)
-            runner.gate.set()
-            engine.stop()
-            assert all(outcome.error for outcome in await task)
-
-    asyncio.run(scenario())
-
-
-def test_a_beam_that_can_never_fit_is_refused_at_once() -> None:
-    async def scenario() -> None:
-        async with running(FakeRunner()) as engine:
-            with pytest.raises(InvalidField, match="at most 16"):
-                await engine.translate([sentence("a", beam_size=17)])
-
-    asyncio.run(scenario())
-
-
-def test_slots_in_are_slots_out_after_any_mix() -> None:
-    async def scenario() -> None:
-        rng, runner = random.Random(7), FakeRunner(max_slots=3, max_rows=16)
-        async with running(runner) as engine:
-            tasks = []
-            for _ in range(60):
-                given = [
-                    sentence("☠" if rng.random() < 0.4 else "x" * rng.randint(1, 20), beam_size=n)
-                    for n in rng.choices(range(1, 9), k=3)
-                ]
-                tasks.append(asyncio.create_task(engine.translate(given)))
-                await asyncio.sleep(0)
-                if rng.random() < 0.3:
-                    rng.choice(tasks).cancel()
-                runner.fail_next_step = rng.random() < 0.05
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-            assert runner.num_free_slots == 3
-            assert runner.num_free_rows == 16
-
-    asyncio.run(scenario())
+async def test_a_beam_that_can_never_fit_is_refused_at_once() -> None:
+    async with engine_of(FakeRunner()) as engine:
+        with pytest.raises(InvalidField, match="at most 16"):
+            await engine.translate([sentence("a", beam_size=17)])

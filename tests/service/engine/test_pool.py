@@ -43,12 +43,15 @@ class Store:
     broken: set[str] = field(default_factory=set)
     gate: threading.Event = field(default_factory=threading.Event)
     most_at_once: int = 0
+    most_bytes: int = 0
+    """Reserved at the beginning of a load."""
     _num_at_once: int = 0
 
     def loadable(self, name: str, num_bytes: int = 1, version: str = "1") -> Loadable[Served]:
         def load() -> Served:
             self._num_at_once += 1
             self.most_at_once = max(self.most_at_once, self._num_at_once)
+            self.most_bytes = max(self.most_bytes, self.pool.num_bytes)
             self.gate.wait(60)
             self._num_at_once -= 1
             self.loads.append(name)
@@ -95,192 +98,158 @@ async def store_of(num_models: int, limit: int, max_waiting: int = 10_000) -> As
         await asyncio.to_thread(store.pool.stop)
 
 
-def test_no_request_is_lost_while_models_load_and_leave_all_the_time() -> None:
+async def test_no_request_is_lost_while_models_load_and_leave_all_the_time() -> None:
     """Requests of one or two of eight models, of which three fit; some clients leave early."""
+    chance = random.Random(SEED)
+    async with store_of(8, limit=3) as store:
 
-    async def run() -> None:
-        chance = random.Random(SEED)
-        async with store_of(8, limit=3) as store:
+        async def request() -> str:
+            names = [str(chance.randrange(8)) for _ in range(chance.choice((1, 1, 1, 2)))]
+            if chance.random() < 0.1:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(0.001):
+                        await store.ask(*names)
+                return "left"
+            await store.ask(*names)
+            return "answered"
 
-            async def request() -> str:
-                names = [str(chance.randrange(8)) for _ in range(chance.choice((1, 1, 1, 2)))]
-                if chance.random() < 0.1:
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(0.001):
-                            await store.ask(*names)
-                    return "left"
-                await store.ask(*names)
-                return "answered"
-
-            done: list[str] = []
-            for _ in range(REQUESTS // 20):
-                done += await asyncio.gather(*(request() for _ in range(20)))
-            assert len(done) == REQUESTS
-            assert done.count("answered") > 0.8 * REQUESTS
-            assert len(store.loads) > REQUESTS / 20
-            assert store.most_at_once == 1
-            assert store.pool.most_bytes <= 3 + 1
-            assert store.pool.num_bytes <= 3
-            assert all(not model.resident or not model.resident.num_leases
-                       for model in store.pool.models.values())  # fmt: skip
-
-    asyncio.run(run())
+        done: list[str] = []
+        for _ in range(REQUESTS // 20):
+            done += await asyncio.gather(*(request() for _ in range(20)))
+        assert len(done) == REQUESTS
+        assert done.count("answered") > 0.8 * REQUESTS
+        assert len(store.loads) > REQUESTS / 20
+        assert store.most_at_once == 1
+        assert store.most_bytes <= 3 + 1
+        assert store.pool.num_bytes <= 3
+        assert all(not model.resident or not model.resident.num_leases
+                   for model in store.pool.models.values())  # fmt: skip
 
 
-def test_the_model_that_was_idle_longest_leaves_and_pinned_ones_stay() -> None:
-    async def run() -> None:
-        async with store_of(3, limit=3) as store:
-            store.add("pinned", is_pinned=True)
-            for name in ("0", "1", "0", "2"):
-                await store.ask(name)
-            assert set(store.pool.engines) == {"pinned", "0", "2"}
-            assert store.count("model_evictions_total", "1") == 1
-            assert store.count("model_bytes", "1") == 0
-            await store.ask("1", "pinned")
-            assert set(store.pool.engines) == {"pinned", "1", "2"}
-
-    asyncio.run(run())
+async def test_the_model_that_was_idle_longest_leaves_and_pinned_ones_stay() -> None:
+    async with store_of(3, limit=3) as store:
+        store.add("pinned", is_pinned=True)
+        for name in ("0", "1", "0", "2"):
+            await store.ask(name)
+        assert set(store.pool.engines) == {"pinned", "0", "2"}
+        assert store.count("model_evictions_total", "1") == 1
+        assert store.count("model_bytes", "1") == 0
+        await store.ask("1", "pinned")
+        assert set(store.pool.engines) == {"pinned", "1", "2"}
 
 
-def test_a_model_in_use_does_not_leave_before_its_requests_end() -> None:
-    async def run() -> None:
-        async with store_of(2, limit=1) as store:
-            await store.ask("0")
-            async with store.pool.lease(["0"], None) as (model,):
-                model.runner.gate.clear()
-                running = asyncio.create_task(store.ask("0"))
-                await eventually(model.runner.is_stepping.is_set)
-                waiting = asyncio.create_task(store.ask("1"))
-                await asyncio.sleep(0.05)
-                assert store.loads == ["0"]
-                model.runner.gate.set()
-                await running
-            await waiting
-            assert store.loads == ["0", "1"]
-
-    asyncio.run(run())
-
-
-def test_others_are_answered_while_a_model_loads() -> None:
-    async def run() -> None:
-        async with store_of(2, limit=2) as store:
-            await store.ask("0")
-            store.gate.clear()
+async def test_a_model_in_use_does_not_leave_before_its_requests_end() -> None:
+    async with store_of(2, limit=1) as store:
+        await store.ask("0")
+        async with store.pool.lease(["0"], None) as (model,):
+            model.runner.gate.clear()
+            running = asyncio.create_task(store.ask("0"))
+            await eventually(model.runner.is_stepping.is_set)
             waiting = asyncio.create_task(store.ask("1"))
-            await eventually(lambda: store.most_at_once == 1)
-            for _ in range(20):
-                await store.ask("0")
-            assert not waiting.done()
-            store.gate.set()
+            await eventually(lambda: store.pool.models["0"].usable is None)
+            assert store.loads == ["0"]
+            model.runner.gate.set()
+            await running
+        await waiting
+        assert store.loads == ["0", "1"]
+
+
+async def test_others_are_answered_while_a_model_loads() -> None:
+    async with store_of(2, limit=2) as store:
+        await store.ask("0")
+        store.gate.clear()
+        waiting = asyncio.create_task(store.ask("1"))
+        await eventually(lambda: store.most_at_once == 1)
+        for _ in range(20):
+            await store.ask("0")
+        assert not waiting.done()
+        store.gate.set()
+        await waiting
+
+
+async def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_back() -> None:
+    async with store_of(3, limit=3, max_waiting=2) as store:
+        store.gate.clear()
+        with pytest.raises(DeadlineExceeded):
+            await store.ask("0", seconds=0.01)
+        waiting = [asyncio.create_task(store.ask(name)) for name in ("1", "2")]
+        await asyncio.sleep(0)
+        with pytest.raises(Loading, match="requests wait until models are loaded") as refused:
+            await store.ask("0", "1")
+        assert refused.value.retry_after_seconds == 1
+        store.gate.set()
+        await asyncio.gather(*waiting)
+
+
+async def test_the_estimate_follows_the_loads_that_were_measured() -> None:
+    async with store_of(2, limit=2, max_waiting=0) as store:
+        store.pool.models["1"].loadable.file_bytes = 10**12
+        with pytest.raises(Loading) as refused:
+            await store.ask("1")
+        assert refused.value.retry_after_seconds == 20_000
+
+
+async def test_a_model_that_cannot_be_loaded_fails_its_own_requests_only() -> None:
+    async with store_of(2, limit=2) as store:
+        store.broken.add("0")
+        failures = await asyncio.gather(
+            store.ask("0"), store.ask("0", "1"), store.ask("1"), return_exceptions=True
+        )
+        assert [type(failure) for failure in failures] == [NotReady, NotReady, list]
+        assert store.loads.count("0") == 1
+        assert store.count("model_load_failures_total", "0") == 1
+
+
+async def test_draining_refuses_those_that_wait() -> None:
+    async with store_of(1, limit=1) as store:
+        store.gate.clear()
+        waiting = asyncio.create_task(store.ask("0"))
+        await eventually(lambda: store.most_at_once == 1)
+        store.pool.refuse_new_work()
+        with pytest.raises(Draining):
             await waiting
-
-    asyncio.run(run())
-
-
-def test_a_request_that_waits_has_its_deadline_or_is_told_when_to_come_back() -> None:
-    async def run() -> None:
-        async with store_of(3, limit=3, max_waiting=2) as store:
-            store.gate.clear()
-            with pytest.raises(DeadlineExceeded):
-                await store.ask("0", seconds=0.01)
-            waiting = [asyncio.create_task(store.ask(name)) for name in ("1", "2")]
-            await asyncio.sleep(0)
-            with pytest.raises(Loading, match="requests wait until models are loaded") as refused:
-                await store.ask("0", "1")
-            assert refused.value.retry_after_seconds == 1
-            store.gate.set()
-            await asyncio.gather(*waiting)
-
-    asyncio.run(run())
+        with pytest.raises(Draining):
+            await store.ask("0")
 
 
-def test_the_estimate_follows_the_loads_that_were_measured() -> None:
-    async def run() -> None:
-        async with store_of(2, limit=2, max_waiting=0) as store:
-            store.pool.models["1"].loadable.file_bytes = 10**12
-            with pytest.raises(Loading) as refused:
-                await store.ask("1")
-            assert refused.value.retry_after_seconds == 20_000
-
-    asyncio.run(run())
-
-
-def test_a_model_that_cannot_be_loaded_fails_its_own_requests_only() -> None:
-    async def run() -> None:
-        async with store_of(2, limit=2) as store:
-            store.broken.add("0")
-            failures = await asyncio.gather(
-                store.ask("0"), store.ask("0", "1"), store.ask("1"), return_exceptions=True
-            )
-            assert [type(failure) for failure in failures] == [NotReady, NotReady, list]
-            assert store.loads.count("0") == 1
-            assert store.count("model_load_failures_total", "0") == 1
-
-    asyncio.run(run())
+async def test_a_new_version_takes_new_requests_and_the_old_one_ends_its_own() -> None:
+    async with store_of(1, limit=1) as store:
+        assert await store.ask("0") == ["1"]
+        async with store.pool.lease(["0"], None) as (old,):
+            assert await store.pool.replace("0", store.loadable("0", version="2"))
+            assert await store.ask("0") == ["2"]
+            assert texts_of(await old.engine.translate([sentence("c")])) == ["C"]
+            assert old.engine.is_ready
+        await eventually(lambda: store.pool.num_bytes == 1)
+        assert not old.engine.is_ready
+        assert store.most_bytes == 2
 
 
-def test_draining_refuses_those_that_wait() -> None:
-    async def run() -> None:
-        async with store_of(1, limit=1) as store:
-            store.gate.clear()
-            waiting = asyncio.create_task(store.ask("0"))
-            await eventually(lambda: store.most_at_once == 1)
-            store.pool.refuse_new_work()
-            with pytest.raises(Draining):
-                await waiting
-            with pytest.raises(Draining):
+async def test_no_request_fails_while_versions_change() -> None:
+    async with store_of(2, limit=2) as store:
+        is_done = False
+
+        async def keep_asking() -> int:
+            count = 0
+            while not is_done:
                 await store.ask("0")
+                count += 1
+            return count
 
-    asyncio.run(run())
-
-
-def test_a_new_version_takes_new_requests_and_the_old_one_ends_its_own() -> None:
-    async def run() -> None:
-        async with store_of(1, limit=1) as store:
-            assert await store.ask("0") == ["1"]
-            async with store.pool.lease(["0"], None) as (old,):
-                assert await store.pool.replace("0", store.loadable("0", version="2"))
-                assert await store.ask("0") == ["2"]
-                assert texts_of(await old.engine.translate([sentence("c")])) == ["C"]
-                assert old.engine.is_ready
-            await eventually(lambda: store.pool.num_bytes == 1)
-            assert not old.engine.is_ready
-            assert store.pool.most_bytes == 2
-
-    asyncio.run(run())
+        await store.ask("0")
+        asking = [asyncio.create_task(keep_asking()) for _ in range(4)]
+        for version in range(20):
+            assert await store.pool.replace("0", store.loadable("0", version=str(version)))
+            assert await store.ask("0") == [str(version)]
+        is_done = True
+        assert sum(await asyncio.gather(*asking)) > 20
+        await eventually(lambda: store.pool.num_bytes == 1)
 
 
-def test_no_request_fails_while_versions_change() -> None:
-    async def run() -> None:
-        async with store_of(2, limit=2) as store:
-            is_done = False
-
-            async def keep_asking() -> int:
-                count = 0
-                while not is_done:
-                    await store.ask("0")
-                    count += 1
-                return count
-
-            await store.ask("0")
-            asking = [asyncio.create_task(keep_asking()) for _ in range(4)]
-            for version in range(20):
-                assert await store.pool.replace("0", store.loadable("0", version=str(version)))
-                assert await store.ask("0") == [str(version)]
-            is_done = True
-            assert sum(await asyncio.gather(*asking)) > 20
-            await eventually(lambda: store.pool.num_bytes == 1)
-
-    asyncio.run(run())
-
-
-def test_a_new_version_that_cannot_be_loaded_leaves_the_old_one() -> None:
-    async def run() -> None:
-        async with store_of(1, limit=1) as store:
-            await store.ask("0")
-            store.broken.add("0")
-            assert not await store.pool.replace("0", store.loadable("0", version="2"))
-            assert await store.ask("0") == ["1"]
-            assert store.count("model_load_failures_total", "0") == 1
-
-    asyncio.run(run())
+async def test_a_new_version_that_cannot_be_loaded_leaves_the_old_one() -> None:
+    async with store_of(1, limit=1) as store:
+        await store.ask("0")
+        store.broken.add("0")
+        assert not await store.pool.replace("0", store.loadable("0", version="2"))
+        assert await store.ask("0") == ["1"]
+        assert store.count("model_load_failures_total", "0") == 1

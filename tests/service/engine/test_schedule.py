@@ -9,7 +9,7 @@ import pytest
 
 from model.decoding.step_cost import StepCost
 from service.engine.schedule import Schedule
-from service.engine.sentence_task import SentenceTask
+from service.engine.sentence_task import Place, SentenceTask
 from tests.service.conftest import MakeTasks
 from tests.service.fakes import FakeRunner
 
@@ -129,16 +129,6 @@ def test_one_admission_in_four_begins_with_the_oldest(tasks_of: MakeTasks) -> No
     assert joined == ([True] + [False] * 3) * 16
 
 
-def test_all_step_where_leaving_out_is_impossible_or_saves_little(tasks_of: MakeTasks) -> None:
-    for num_old, can_step_subset in ((32, False), (2, True)):
-        scene = Scene(max_slots=64)
-        scene.runner.can_step_subset = can_step_subset
-        scene.run(tasks_of(*[4] * num_old))
-        scene.step()
-        scene.run(tasks_of(4))
-        assert all(len(scene.step()) == num_old + 1 for _ in range(20))
-
-
 def test_a_batch_is_bounded_and_full_while_enough_run(tasks_of: MakeTasks) -> None:
     """It is smaller while short work is there."""
     scene = Scene(max_slots=600)
@@ -146,12 +136,6 @@ def test_a_batch_is_bounded_and_full_while_enough_run(tasks_of: MakeTasks) -> No
     assert all(rows(scene.step()) == 144 for _ in range(20))
     scene.run([task for _ in range(50) for task in tasks_of(4)])
     assert all(rows(scene.step()) == 72 for _ in range(20))
-
-
-def test_a_batch_is_larger_where_a_step_costs_much_of_its_own(tasks_of: MakeTasks) -> None:
-    runner = FakeRunner()
-    runner.step_cost = StepCost(50.0, 1.0)
-    assert Schedule(runner, 1000).batch_rows == 450
 
 
 def test_a_newcomer_joins_and_steps_alone_among_many_old_ones(tasks_of: MakeTasks) -> None:
@@ -186,27 +170,6 @@ def test_the_last_slots_are_for_short_work(tasks_of: MakeTasks) -> None:
     assert scene.admit() == short
 
 
-def test_short_work_is_in_the_next_batch_before_hundreds_that_came_earlier(
-    tasks_of: MakeTasks,
-) -> None:
-    scene = Scene(max_slots=600)
-    scene.run(tasks_of(*[4] * 500))
-    short = scene.run(tasks_of(16, 16, 16))
-    assert all(set(short) <= set(scene.step()) for _ in range(3))
-
-
-def test_a_task_with_more_work_than_expected_goes_behind_those_with_little(
-    tasks_of: MakeTasks,
-) -> None:
-    scene = Scene(max_slots=99)
-    (endless,) = scene.run(tasks_of(16))
-    for _ in range(200):
-        scene.step()
-    scene.run(tasks_of(*[4] * 30, arrived=1.0))
-    late = scene.run(tasks_of(4))
-    assert [t for t in scene.step() if t in (endless, *late)] == late
-
-
 def test_no_task_waits_longer_for_a_step_than_the_bound(tasks_of: MakeTasks) -> None:
     """A task of R rows that run waits at most 1 + 4 R / 72 batches, though short work that could
     fill every batch never ends."""
@@ -224,3 +187,33 @@ def test_no_task_waits_longer_for_a_step_than_the_bound(tasks_of: MakeTasks) -> 
         waits = {task: 0 if task in taken else waits[task] + is_batch for task in long}
         longest = max(longest, *waits.values())
     assert 10 < longest <= most
+
+
+def test_all_step_where_leaving_out_is_impossible_or_saves_little(tasks_of: MakeTasks) -> None:
+    for num_old, can_step_subset in ((32, False), (2, True)):
+        scene = Scene(max_slots=64)
+        scene.runner.can_step_subset = can_step_subset
+        scene.run(tasks_of(*[4] * num_old))
+        scene.step()
+        scene.run(tasks_of(4))
+        assert all(len(scene.step()) == num_old + 1 for _ in range(20))
+
+
+def test_a_task_with_more_work_than_expected_goes_behind_those_with_little(
+    tasks_of: MakeTasks,
+) -> None:
+    scene = Scene(max_slots=99)
+    (endless,) = scene.run(tasks_of(16))
+    for _ in range(200):
+        scene.step()
+    scene.run(tasks_of(*[4] * 30, arrived=1.0))
+    late = scene.run(tasks_of(4))
+    assert [t for t in scene.step() if t in (endless, *late)] == late
+
+
+def test_a_sentence_of_a_document_becomes_as_urgent_as_who_joins_it(tasks_of: MakeTasks) -> None:
+    shared, *_ = tasks_of(*[4] * 50)
+    (urgent,) = tasks_of(4)
+    assert shared.level > urgent.level
+    shared.join(Place(urgent.request, 0, is_streamed=False))
+    assert shared.level == urgent.level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -66,8 +67,8 @@ def test_a_short_sentence_among_clients_of_long_ones_takes_a_few_times_its_time_
 
 def test_clients_that_keep_sending_long_texts_get_nearly_the_throughput_of_first_come() -> None:
     """And a short sentence is short among them: neither at the cost of the other."""
-    ours, short = kept_busy(Policy(max_slots=32))
-    first_come, late = kept_busy(FIRST_COME)
+    ours, short = kept_busy(Policy(max_slots=32), 16, range(4, 7), 8)
+    first_come, late = kept_busy(FIRST_COME, 16, range(4, 7), 8)
     assert ours > 0.95 * first_come
     assert percentile(short, 95) < 4
     assert percentile(late, 50) > 20
@@ -75,43 +76,30 @@ def test_clients_that_keep_sending_long_texts_get_nearly_the_throughput_of_first
 
 def test_clients_that_keep_sending_sentences_get_nearly_the_throughput_of_first_come() -> None:
     """Short ones are among them at any time, so that most steps could be of these alone."""
-    ours, first_come = (
-        busy_with_sentences(policy) for policy in (Policy(max_slots=32), FIRST_COME)
-    )
+    ours, _ = kept_busy(Policy(max_slots=32), 32, (1, 1, 2), 4)
+    first_come, _ = kept_busy(FIRST_COME, 32, (1, 1, 2), 4)
     assert ours > 0.9 * first_come
 
 
-def busy_with_sentences(policy: Policy, seconds: float = 2.0) -> int:
-    """Tokens that 32 clients of one or two sentences got in so many seconds."""
-    rng = random.Random(0)
+def kept_busy(
+    policy: Policy, num_clients: int, num_sentences: Sequence[int], least_tokens: int
+) -> tuple[int, list[float]]:
+    """Tokens that clients of texts with some of these numbers of sentences got in four seconds, and
+    the slowdowns of short newcomers."""
+    rng, seconds = random.Random(0), 4.0
 
     def text(moment: float) -> Arrival:
-        lengths = [rng.randint(4, 28) for _ in range(rng.choice((1, 1, 2)))]
+        lengths = [rng.randint(least_tokens, 28) for _ in range(rng.choice(num_sentences))]
         return Arrival(moment, lengths, [max(2, round(n * rng.gauss(1.1, 0.2))) for n in lengths])
 
     def next_of(served: Served) -> Arrival | None:
-        return None if served.ended > seconds else text(served.ended)
-
-    served = Simulation(policy).serve([text(0.0) for _ in range(32)], next_of)
-    return sum(one.arrival.num_tokens for one in served if one.ended < seconds)
-
-
-def kept_busy(policy: Policy, seconds: float = 4.0) -> tuple[int, list[float]]:
-    """Tokens that 16 clients got in so many seconds, and the slowdowns of a short sentence."""
-    rng = random.Random(0)
-
-    def text(moment: float) -> Arrival:
-        lengths = [rng.randint(8, 28) for _ in range(rng.randint(4, 6))]
-        return Arrival(moment, lengths, [max(2, round(n * rng.gauss(1.1, 0.2))) for n in lengths])
-
-    def next_of(served: Served) -> Arrival | None:
-        is_over = served.ended > seconds or len(served.arrival.num_source_tokens) == 1
+        is_over = served.ended > seconds or served.arrival in short
         return None if is_over else text(served.ended)
 
-    simulation = Simulation(policy)
     short = [Arrival(0.13 * i, [6], [6]) for i in range(1, int(seconds / 0.13))]
-    served = simulation.serve([*(text(0.0) for _ in range(16)), *short], next_of)
-    own = [one.slowdown for one in served if len(one.arrival.num_source_tokens) == 1]
+    arrivals = [*(text(0.0) for _ in range(num_clients)), *short]
+    served = Simulation(policy).serve(arrivals, next_of)
+    own = [one.slowdown for one in served if one.arrival in short]
     return sum(one.arrival.num_tokens for one in served if one.ended < seconds), own
 
 

@@ -30,19 +30,16 @@ class PriorityRunner(FakeRunner):
         return super().step(handles)
 
 
-def test_a_worker_is_nicer_than_the_event_loop_and_leaves_that_as_it_is() -> None:
+async def test_a_worker_is_nicer_than_the_event_loop_and_leaves_that_as_it_is() -> None:
     runner, before = PriorityRunner(), niceness_of_this_thread()
 
-    async def scenario() -> None:
-        limits = EngineLimits(10, max_waiting_tokens=100, max_prefill_tokens=100)
-        engine = Engine([lambda: runner], Metrics().of_model("fake"), limits)
-        engine.start()
-        try:
-            assert texts_of(await engine.translate([sentence("a")])) == ["A"]
-        finally:
-            await asyncio.to_thread(engine.stop)
-
-    asyncio.run(scenario())
+    limits = EngineLimits(10, max_waiting_tokens=100, max_prefill_tokens=100)
+    engine = Engine([lambda: runner], Metrics().of_model("fake"), limits)
+    engine.start()
+    try:
+        assert texts_of(await engine.translate([sentence("a")])) == ["A"]
+    finally:
+        await asyncio.to_thread(engine.stop)
     assert niceness_of_this_thread() == before
     assert runner.niceness == min(before + NICENESS, 19)
 

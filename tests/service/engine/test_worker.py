@@ -5,42 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 import pytest
 
-from service.engine.engine import Engine, EngineLimits
-from service.engine.interfaces import Runner
+from service.engine.engine import Engine
+from service.engine.sentence_task import EngineRequest, SentenceOutcome, Update
 from service.engine.worker import Worker
-from service.errors import NotReady
+from service.errors import DeadlineExceeded, NotReady
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
     FakeTokenizer,
+    emptied,
+    engine_of,
     eventually,
     num_restarts,
     sentence,
     texts_of,
 )
-
-LIMITS = EngineLimits(1000, max_waiting_tokens=100_000, max_prefill_tokens=1000)
-
-
-@contextlib.asynccontextmanager
-async def engine_of(
-    make_runners: Sequence[Callable[[], Runner]],
-    busy_workers: set[Worker] | None = None,
-    metrics: Metrics | None = None,
-) -> AsyncGenerator[Engine]:
-    metrics = metrics or Metrics()
-    engine = Engine(make_runners, metrics.of_model("fake"), LIMITS, busy_workers)
-    engine.start()
-    try:
-        yield engine
-    finally:
-        await asyncio.to_thread(engine.stop)
 
 
 @contextlib.asynccontextmanager
@@ -52,11 +36,8 @@ async def held(
     busy_workers: set[Worker] = set()
     for runner in runners:
         runner.gate.clear()
-    async with engine_of([lambda r=r: r for r in runners], busy_workers) as engine:
-        try:
-            yield runners, engine, busy_workers
-        finally:
-            open_gates(runners)
+    async with engine_of(*runners, busy_workers=busy_workers) as engine:
+        yield runners, engine, busy_workers
 
 
 def open_gates(runners: Sequence[FakeRunner]) -> None:
@@ -64,247 +45,183 @@ def open_gates(runners: Sequence[FakeRunner]) -> None:
         runner.gate.set()
 
 
-def test_a_sentence_goes_where_least_is_to_do_counted_in_hypotheses() -> None:
-    async def scenario() -> None:
-        async with held(3) as (runners, engine, _):
-            tasks = []
-            for text, beam_size in (("wide", 5), ("a", 1), ("b", 2), ("c", 1), ("d", 1)):
-                given = [sentence(text, beam_size=beam_size)]
-                tasks.append(asyncio.create_task(engine.translate(given)))
-                await asyncio.sleep(0)
-            open_gates(runners)
-            await asyncio.gather(*tasks)
-        admitted = [
-            sorted(FakeTokenizer().decode(ids[1:-1]) for ids in r.admitted) for r in runners
-        ]
-        assert admitted == [["wide"], ["a", "c", "d"], ["b"]]
-
-    asyncio.run(scenario())
+async def test_a_sentence_goes_where_least_is_to_do_counted_in_hypotheses() -> None:
+    async with held(3) as (runners, engine, _):
+        tasks = []
+        for text, beam_size in (("wide", 5), ("a", 1), ("b", 2), ("c", 1), ("d", 1)):
+            given = [sentence(text, beam_size=beam_size)]
+            tasks.append(asyncio.create_task(engine.translate(given)))
+            await asyncio.sleep(0)
+        open_gates(runners)
+        await asyncio.gather(*tasks)
+    admitted = [sorted(FakeTokenizer().decode(ids[1:-1]) for ids in r.admitted) for r in runners]
+    assert admitted == [["wide"], ["a", "c", "d"], ["b"]]
 
 
-def test_a_list_is_dealt_out_and_comes_back_in_its_order() -> None:
-    async def scenario() -> None:
-        async with held(2) as (runners, engine, _):
-            open_gates(runners)
-            given = ["x" * n for n in (9, 1, 7, 3, 5, 2, 8, 4)]
-            outcomes = await engine.translate([sentence(text) for text in given])
-            assert texts_of(outcomes) == [text.upper() for text in given]
-        assert [len(runner.admitted) for runner in runners] == [4, 4]
-        assert [sum(map(len, runner.admitted)) for runner in runners] == [30, 25]
-
-    asyncio.run(scenario())
+async def test_a_list_is_dealt_out_and_comes_back_in_its_order() -> None:
+    async with held(2) as (runners, engine, _):
+        open_gates(runners)
+        given = ["x" * n for n in (9, 1, 7, 3, 5, 2, 8, 4)]
+        outcomes = await engine.translate([sentence(text) for text in given])
+        assert texts_of(outcomes) == [text.upper() for text in given]
+    assert [len(runner.admitted) for runner in runners] == [4, 4]
+    assert [sum(map(len, runner.admitted)) for runner in runners] == [30, 25]
 
 
-def test_in_a_list_too_hypotheses_count() -> None:
-    async def scenario() -> None:
-        async with held(2) as (runners, engine, _):
-            open_gates(runners)
-            given = [sentence("wide", beam_size=3), *[sentence("a")] * 3]
-            await engine.translate(given)
-        assert [len(runner.admitted) for runner in runners] == [1, 3]
-
-    asyncio.run(scenario())
-
-
-def test_what_is_streamed_is_begun_in_its_order() -> None:
-    async def scenario() -> None:
-        async with held(2) as (runners, engine, _):
-            open_gates(runners)
-            given = [replace(sentence("x" * n), is_streamed=True) for n in (2, 9, 3, 8)]
-            async with engine.stream(given) as updates:
-                ended = [u.index async for u in updates if u.outcome is not None]
-            assert sorted(ended) == [0, 1, 2, 3]
-        assert [[len(ids) - 2 for ids in r.admitted] for r in runners] == [[2, 3], [9, 8]]
-
-    asyncio.run(scenario())
+async def test_what_is_streamed_is_begun_in_its_order() -> None:
+    async with held(2) as (runners, engine, _):
+        open_gates(runners)
+        given = [replace(sentence("x" * n), is_streamed=True) for n in (2, 9, 3, 8)]
+        async with engine.stream(given) as updates:
+            ended = [u.index async for u in updates if u.outcome is not None]
+        assert sorted(ended) == [0, 1, 2, 3]
+    assert [[len(ids) - 2 for ids in r.admitted] for r in runners] == [[2, 3], [9, 8]]
 
 
-def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> None:
-    async def scenario() -> None:
-        async with held(2) as (runners, engine, busy_workers):
-            first = asyncio.create_task(engine.translate([sentence("a" * 20)]))
-            await eventually(runners[0].is_stepping.is_set)
-            assert (set(runners[0].sharers), len(busy_workers)) == ({1}, 1)
-            runners[0].sharers.clear()
-            second = asyncio.create_task(engine.translate([sentence("b")]))
-            await eventually(runners[1].is_stepping.is_set)
-            assert set(runners[1].sharers) == {2}
-            runners[0].gate.set()
-            await first
-            assert set(runners[0].sharers) == {2}
-            runners[1].gate.set()
-            await second
-            await eventually(lambda: not busy_workers)
-            await engine.translate([sentence("c")])
-            assert runners[0].sharers[-1] == 1
-
-    asyncio.run(scenario())
+async def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> None:
+    async with held(2) as (runners, engine, busy_workers):
+        first = asyncio.create_task(engine.translate([sentence("a" * 20)]))
+        await eventually(runners[0].is_stepping.is_set)
+        assert (set(runners[0].sharers), len(busy_workers)) == ({1}, 1)
+        runners[0].sharers.clear()
+        second = asyncio.create_task(engine.translate([sentence("b")]))
+        await eventually(runners[1].is_stepping.is_set)
+        assert set(runners[1].sharers) == {2}
+        runners[0].gate.set()
+        await first
+        assert set(runners[0].sharers) == {2}
+        runners[1].gate.set()
+        await second
+        await eventually(lambda: not busy_workers)
+        await engine.translate([sentence("c")])
+        assert runners[0].sharers[-1] == 1
 
 
-def test_workers_of_different_engines_share_the_cores_too() -> None:
-    async def scenario() -> None:
-        one, other = FakeRunner(), FakeRunner()
-        other.gate.clear()
-        busy_workers: set[Worker] = set()
-        async with (
-            engine_of([lambda: one], busy_workers) as engine,
-            engine_of([lambda: other], busy_workers) as busy,
-        ):
-            task = asyncio.create_task(busy.translate([sentence("a")]))
-            await eventually(other.is_stepping.is_set)
-            await engine.translate([sentence("b")])
-            other.gate.set()
-            await task
-        assert set(one.sharers) == {2}
-
-    asyncio.run(scenario())
+async def test_workers_of_different_engines_share_the_cores_too() -> None:
+    one, other = FakeRunner(), FakeRunner()
+    other.gate.clear()
+    busy_workers: set[Worker] = set()
+    async with (
+        engine_of(one, busy_workers=busy_workers) as engine,
+        engine_of(other, busy_workers=busy_workers) as busy,
+    ):
+        task = asyncio.create_task(busy.translate([sentence("a")]))
+        await eventually(other.is_stepping.is_set)
+        await engine.translate([sentence("b")])
+        other.gate.set()
+        await task
+    assert set(one.sharers) == {2}
 
 
-def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
-    async def scenario() -> None:
-        broken, healthy, new = FakeRunner(), FakeRunner(), FakeRunner()
-        broken.fail_next_step = broken.fail_release = True
-        firsts = [broken, new]
-        async with engine_of([lambda: firsts.pop(0), lambda: healthy]) as engine:
-            outcomes = await engine.translate([sentence("aa"), sentence("b")])
-            assert [outcome.error is None for outcome in outcomes] == [False, True]
-            assert engine.is_ready
-            await eventually(lambda: not firsts)
-            given = [sentence("c"), sentence("d")]
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-            assert texts_of(await engine.translate(given)) == ["C", "D"]
-            await eventually(lambda: new.num_steps > 0 or healthy.num_steps > 3)
-
-    asyncio.run(scenario())
+async def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
+    broken, healthy = FakeRunner(), FakeRunner()
+    broken.fail_next_step = broken.fail_release = True
+    firsts = [broken, FakeRunner()]
+    async with engine_of(lambda: firsts.pop(0), healthy) as engine:
+        outcomes = await engine.translate([sentence("aa"), sentence("b")])
+        assert [outcome.error is None for outcome in outcomes] == [False, True]
+        assert engine.is_ready
+        await eventually(lambda: not firsts)
+        assert texts_of(await engine.translate([sentence("c"), sentence("d")])) == ["C", "D"]
 
 
-def test_while_a_worker_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
-    async def scenario() -> None:
-        broken, healthy = FakeRunner(), FakeRunner()
-        broken.fail_next_step = broken.fail_release = True
-        attempts = [broken]
-        async with engine_of([attempts.pop, lambda: healthy]) as engine:
-            await engine.translate([sentence("a")])
-            for text in ("b", "c", "d"):
-                assert texts_of(await engine.translate([sentence(text)])) == [text.upper()]
-            assert engine.is_ready
-
-    asyncio.run(scenario())
+async def test_while_a_worker_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
+    broken, healthy = FakeRunner(), FakeRunner()
+    broken.fail_next_step = broken.fail_release = True
+    attempts = [broken]
+    async with engine_of(attempts.pop, healthy) as engine:
+        await engine.translate([sentence("a")])
+        for text in ("b", "c", "d"):
+            assert texts_of(await engine.translate([sentence(text)])) == [text.upper()]
+        assert engine.is_ready
 
 
-def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
+async def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
     """Every worker hears of each of them, and a worker that waits for its next attempt too."""
+    broken = FakeRunner()
+    broken.fail_next_step = broken.fail_release = True
+    attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
 
-    async def scenario() -> None:
-        broken, healthy = FakeRunner(), FakeRunner()
-        broken.fail_next_step = broken.fail_release = True
-        attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
+    def make_runner() -> FakeRunner:
+        runner = attempts.pop(0)
+        if runner is None:
+            raise RuntimeError("out of memory")
+        return runner
 
-        def make_runner() -> FakeRunner:
-            runner = attempts.pop(0)
-            if runner is None:
-                raise RuntimeError("out of memory")
-            return runner
+    async with engine_of(make_runner) as engine:
+        await engine.translate([sentence("a")])
 
-        async with engine_of([make_runner, lambda: healthy]) as engine:
-            await engine.translate([sentence("a")])
-            healthy.gate.clear()
-            async with asyncio.timeout(60):
-                while attempts:
-                    leaving = asyncio.create_task(engine.translate([sentence("b" * 40)]))
-                    await asyncio.sleep(0.01)
-                    leaving.cancel()
-            healthy.gate.set()
-            assert texts_of(await engine.translate([sentence("c")] * 2)) == ["C", "C"]
+        def is_ready_after_another_left() -> bool:
+            engine._workers[0].cancel([], "client")
+            return engine.is_ready
 
-    asyncio.run(scenario())
+        await eventually(is_ready_after_another_left)
+        assert texts_of(await engine.translate([sentence("b")])) == ["B"]
 
 
-def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
-    async def scenario() -> None:
-        async with held(2, max_slots=1) as (runners, engine, _):
-            task = asyncio.create_task(engine.translate([sentence("x" * 30)] * 6))
-            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            open_gates(runners)
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-            assert all(runner.num_steps <= 2 for runner in runners)
-            assert texts_of(await engine.translate([sentence("y")] * 2)) == ["Y", "Y"]
-
-    asyncio.run(scenario())
+async def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
+    async with held(2, max_slots=1) as (runners, engine, _):
+        task = asyncio.create_task(engine.translate([sentence("x" * 30)] * 6))
+        await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        open_gates(runners)
+        await emptied(engine)
+        assert all(runner.num_steps <= 2 for runner in runners)
+        assert texts_of(await engine.translate([sentence("y")] * 2)) == ["Y", "Y"]
 
 
-def test_a_deadline_ends_a_request_in_every_worker() -> None:
-    async def scenario() -> None:
-        async with held(2, max_slots=1) as (runners, engine, _):
-            given = [sentence("x" * 30)] * 4
-            task = asyncio.create_task(engine.translate(given, deadline_seconds=0.02))
-            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
-            await asyncio.sleep(0.05)
-            open_gates(runners)
-            assert {o.error.code for o in await task if o.error} == {"deadline"}
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-
-    asyncio.run(scenario())
+async def test_a_deadline_ends_a_request_in_every_worker() -> None:
+    async with held(2, max_slots=1) as (runners, engine, _):
+        given = [sentence("x" * 30)] * 4
+        task = asyncio.create_task(engine.translate(given, deadline_seconds=0.02))
+        assert {o.error.code for o in await task if o.error} == {"deadline"}
+        open_gates(runners)
+        await emptied(engine)
 
 
-def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
+async def test_a_result_that_comes_after_the_deadline_does_not_count() -> None:
     """Even if the event loop was held up, and sees the result before its clock."""
-
-    async def scenario() -> None:
-        async with held(1, max_slots=1) as (runners, engine, _):
-            task = asyncio.create_task(engine.translate([sentence("ab")], deadline_seconds=0.05))
-            await eventually(lambda: all(runner.is_stepping.is_set() for runner in runners))
-            open_gates(runners)
-            time.sleep(0.3)
-            (outcome,) = await task
-            assert outcome.error
-            assert outcome.error.code == "deadline"
-
-    asyncio.run(scenario())
+    future: asyncio.Future[list[SentenceOutcome]] = asyncio.get_running_loop().create_future()
+    request = EngineRequest(future, arrived_seconds=0.0, num_sentences=1, ends_seconds=1.0)
+    request.receive(Update(0, outcome=SentenceOutcome([])))
+    (outcome,) = await future
+    assert isinstance(outcome.error, DeadlineExceeded)
 
 
-def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
-    async def scenario() -> None:
-        async with engine_of([FakeRunner, FakeRunner]) as engine:
-            engine.stop()
-            with pytest.raises(NotReady):
-                await engine.translate([sentence("a"), sentence("b")])
-            assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
-
-    asyncio.run(scenario())
+async def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() -> None:
+    async with engine_of(FakeRunner(), FakeRunner()) as engine:
+        engine.stop()
+        with pytest.raises(NotReady):
+            await engine.translate([sentence("a"), sentence("b")])
+        assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
 
 
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
-def test_any_mix_is_answered_and_nothing_is_left_in_any_worker(num_workers: int) -> None:
-    """Lists, wide beams, poisoned sentences, deadlines, and clients that leave."""
-
-    async def scenario() -> None:
-        rng = random.Random(num_workers)
-        runners = [FakeRunner(max_slots=3, max_rows=16) for _ in range(num_workers)]
-        metrics = Metrics()
-        async with engine_of([lambda r=r: r for r in runners], metrics=metrics) as engine:
-            tasks = []
-            for _ in range(200):
-                given = [
-                    sentence("☠" if rng.random() < 0.4 else "x" * rng.randint(1, 20), beam_size=n)
-                    for n in rng.choices(range(1, 9), k=rng.randint(1, 5))
-                ]
-                deadline = 0.001 if rng.random() < 0.1 else None
-                tasks.append(asyncio.create_task(engine.translate(given, deadline)))
-                if rng.random() < 0.2:
-                    await asyncio.sleep(0.001)
-                    rng.choice(tasks).cancel()
-            async with asyncio.timeout(60):
-                results = await asyncio.gather(*tasks, return_exceptions=True)
-            errors = {type(r) for r in results if isinstance(r, BaseException)}
-            assert errors <= {asyncio.CancelledError}
-            await eventually(lambda: engine.num_running == engine.num_waiting == 0)
-            await eventually(lambda: engine.admission.num_tokens == 0)
-            assert all(runner.num_free_slots == runner.max_slots for runner in runners)
-            assert {worker.load for worker in engine._workers} == {0}
-            assert num_restarts(metrics) == 0
-
-    asyncio.run(scenario())
+async def test_any_mix_is_answered_and_nothing_is_left_in_any_worker(num_workers: int) -> None:
+    """Lists, wide beams, poisoned sentences, failing steps, deadlines, clients that leave."""
+    rng = random.Random(num_workers)
+    runners = [FakeRunner(max_slots=3, max_rows=16) for _ in range(num_workers)]
+    metrics = Metrics()
+    async with engine_of(*runners, metrics=metrics) as engine:
+        tasks = []
+        for _ in range(200):
+            given = [
+                sentence("☠" if rng.random() < 0.4 else "x" * rng.randint(1, 20), beam_size=n)
+                for n in rng.choices(range(1, 9), k=rng.randint(1, 5))
+            ]
+            deadline = 0.001 if rng.random() < 0.1 else None
+            tasks.append(asyncio.create_task(engine.translate(given, deadline)))
+            if rng.random() < 0.2:
+                await asyncio.sleep(0.001)
+                rng.choice(tasks).cancel()
+            rng.choice(runners).fail_next_step |= rng.random() < 0.02
+        async with asyncio.timeout(60):
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+        errors = {type(r) for r in results if isinstance(r, BaseException)}
+        assert errors <= {asyncio.CancelledError}
+        await emptied(engine)
+        assert all(runner.num_free_slots == runner.max_slots for runner in runners)
+        assert {worker.load for worker in engine._workers} == {0}
+        assert num_restarts(metrics) == 0

@@ -25,7 +25,7 @@ def test_a_websocket_is_closed_when_the_server_leaves_and_its_work_is_done() -> 
         assert client.portal is not None
         runner.gate.clear()
         socket.send_json({"id": 1, "q": "hello", "source": "en", "target": "de"})
-        assert runner.is_stepping.wait(5)
+        assert runner.is_stepping.wait(60)
         client.portal.call(is_leaving.set)
         runner.gate.set()
         while (message := socket.receive_json())["type"] == "token":
