@@ -78,6 +78,11 @@ class Models:
         return {offered.name: offered for offered in self.dispatcher.routes.models}
 
     @property
+    def may_change(self) -> bool:
+        """Whether models come and go, as those of a store do."""
+        return self._store is not None
+
+    @property
     def num_stored(self) -> int:
         """The models of the store that are offered."""
         return len(self._stored)

@@ -42,7 +42,8 @@ WITH_BODY = (400, 413, 415, 422)
 
 @dataclass(frozen=True)
 class Offer:
-    """What this server offers, as the descriptions name it."""
+    """What this server offers, as the descriptions name it; no languages and models where these may
+    change."""
 
     limits: Limits
     languages: Sequence[str]
@@ -101,7 +102,10 @@ def describe_fields(model: type[RequestModel], offer: Offer) -> dict[str, Schema
             fields[name] |= {"anyOf": [texts, items]}
         else:
             fields[name] = texts | fields[name]
-    for name, values in (("source", [AUTO, *offer.languages]), ("target", offer.languages)):
+    for name, values in (
+        ("source", [AUTO, *offer.languages] if offer.languages else []),
+        ("target", offer.languages),
+    ):
         if name in fields:
             fields[name] = _choice(fields[name], values, _SPELLINGS)
     if "model" in fields:
@@ -124,8 +128,10 @@ def _not_null(schema: Schema) -> Schema:
 
 
 def _choice(schema: Schema, values: Sequence[str], remark: str = "") -> Schema:
+    """One of the values; any string without any."""
     description = f"{schema.get('description', '')} {remark}".strip()
-    return {"type": "string", "description": description, "enum": list(values)}
+    found = {"type": "string", "description": description}
+    return {**found, "enum": list(values)} if values else found
 
 
 def _with_null(fields: Mapping[str, Schema], required: Sequence[str]) -> dict[str, Schema]:

@@ -95,12 +95,15 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
 
     `has_metrics`: whether /metrics has no port of its own.
     """
-    offer = Offer(state.limits, state.dispatcher.languages, list(state.models.pool.models))
+    pairs = [] if state.models.may_change else state.direct_pairs()
+    names = [] if state.models.may_change else list(state.models.pool.models)
+    languages = [] if state.models.may_change else state.dispatcher.languages
+    offer = Offer(state.limits, languages, names)
     for router in (
         translate.make_router(offer),
         libretranslate.make_detect_router(offer),
         libretranslate.make_languages_router(),
-        glossaries.make_router(state.direct_pairs(), is_on=state.glossaries is not None),
+        glossaries.make_router(pairs, is_on=state.glossaries is not None),
         libretranslate.make_suggest_router(offer, is_on=state.suggested.store is not None),
         libretranslate.make_page_router(has_spec=app.openapi_url is not None),
         operation.make_health_router(),

@@ -136,6 +136,10 @@ def test_the_server_follows_the_store(store: ModelStore) -> None:
         put(store, "zh-en")
         client.portal.call(models.follow_store)
         assert translate(client, "你好！", "zh", "en") == "Hello!"
+        assert ["zh", "en"] in client.get("/page/limits.json").json()["direct"]
+        body = client.get("/openapi.json").json()["paths"]["/translate"]["post"]["requestBody"]
+        fields = body["content"]["application/json"]["schema"]["properties"]
+        assert "enum" not in fields["source"], "languages come and go"
         first = models.pool.models["en-de"].resident
         put(store, "en-de")
         client.portal.call(models.follow_store)

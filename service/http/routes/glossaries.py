@@ -174,13 +174,14 @@ def _describe(pairs: Sequence[tuple[str, str]], **more: dict[str, Any]) -> dict[
         "target": {"type": "string"},
         "entries": {**terms_schema(MAX_ENTRIES), "minItems": 1},
     }
-    schema = {
+    schema: dict[str, Any] = {
         "type": "object",
         "required": list(properties),
         "properties": properties,
-        "anyOf": [
+    }
+    if pairs:
+        schema["anyOf"] = [
             {"properties": {"source": {"const": source}, "target": {"const": target}}}
             for source, target in pairs
-        ],
-    }
+        ]
     return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}

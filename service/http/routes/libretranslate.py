@@ -137,8 +137,9 @@ def make_suggest_router(offer: Offer, *, is_on: bool) -> APIRouter:
         return router
     example = {"q": "Hi.", "s": "Servus.", "source": "en", "target": "de"}
     text: Schema = {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": NO_SPACE}
-    source: Schema = {"type": "string", "enum": list(offer.languages)}
-    changed = {"q": text, "s": text, "source": source}
+    changed = {"q": text, "s": text}
+    if offer.languages:
+        changed["source"] = {"type": "string", "enum": list(offer.languages)}
     described = describe_body(SuggestRequest, offer, example, changed)
     errors = describe_errors(*WITH_BODY)
     router.add_api_route(

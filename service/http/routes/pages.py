@@ -148,7 +148,7 @@ def _milliseconds(seconds: float) -> int:
 
 def make_page_router(
     limits: Limits,
-    direct_pairs: Sequence[tuple[str, str]],
+    direct_pairs: Callable[[], Sequence[tuple[str, str]]],
     engines: Mapping[str, Engine],
     render_engines: Callable[[], bytes] | None,
 ) -> APIRouter:
@@ -156,9 +156,14 @@ def make_page_router(
     has. `render_engines`: the engines' numbers in the Prometheus text format; None: they and the
     batches are not shown."""
     router = APIRouter()
-    limits_file = _BrowserFile.of(to_json({**asdict(limits), "direct": direct_pairs}), "json")
-    for path, file in {**_read_page(), _LIMITS: limits_file}.items():
+    for path, file in _read_page().items():
         router.add_route(path, file.answer_with(_PAGE_POLICY), _METHODS, include_in_schema=False)
+
+    async def answer_limits(request: Request) -> Response:
+        content = to_json({**asdict(limits), "direct": direct_pairs()})
+        return await _BrowserFile.of(content, "json").answer_with(_PAGE_POLICY)(request)
+
+    router.add_route(_LIMITS, answer_limits, _METHODS, include_in_schema=False)
     if render_engines is not None:
         numbers = _answer_numbers(render_engines, CONTENT_TYPE_LATEST)
         router.add_route(_ENGINE, numbers, _METHODS, include_in_schema=False)
