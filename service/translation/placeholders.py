@@ -41,10 +41,10 @@ _DELIMITED = regex.compile(
     # 2024-05-17 10:00, units after a number, telephone numbers, IBAN, hashtags in Chinese
     |(?<![\p{Latin}\d_-])\d{4}-\d\d-\d\d
         (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\p{Latin}\d_-])
-    |(?<!\p{Latin}\d{0,9})\d[\ \u00a0]?\K
+    |(?<!\p{Latin}\d{0,9}|(?:[A-Za-z\d]{1,12}-){2}\d{0,9})\d[\ \u00a0]?\K
         (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
         |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])
-        (?![\p{Latin}\d_]|-[A-Z\d]{2,}-)
+        (?![\p{Latin}\d_]|-[A-Z\d]{2})
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
     |(?<![\w&/])\#(?=\w*+\p{Han})[^\W\d]\w*+

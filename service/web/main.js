@@ -1,6 +1,6 @@
 // The page: makes its parts and joins them.
 
-import { authorization, refuse } from "./api.js";
+import { refuse } from "./api.js";
 import { Asking } from "./asking.js";
 import { wireButtons } from "./buttons.js";
 import { debounced } from "./dom.js";
@@ -56,11 +56,7 @@ const session = new Session(websocketUrl(), {
     translation.stop();
     status.countDown(reason, seconds, told);
   },
-  async slow() {
-    const answer = await fetch(new URL("models", document.baseURI), { headers: authorization() }).catch(() => null);
-    const isLoading = answer?.ok && /"state":"loading"/.test(await answer.text());
-    if (pane.isBusy) status.tell(t(isLoading ? "loading" : "slow"), !isLoading);
-  },
+  slow: () => status.tell(t("slow"), true),
 });
 /** @type {Asking} */
 const asking = new Asking({ source, languages, options, session, status, translation, changed: () => panels.changed() });

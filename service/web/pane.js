@@ -56,10 +56,6 @@ export class Pane {
     this.#frame.classList.toggle("is-stale", isStale);
   }
 
-  get isBusy() {
-    return this.#frame.ariaBusy === "true";
-  }
-
   /**
    * Shows the beginning of a new translation. While it agrees with the old one, the old one stays.
    * @param {string} text

@@ -179,26 +179,12 @@ def test_markup_from_the_server_is_shown_as_text_everywhere(page: Page, site: Si
 # Servers
 
 
-def test_a_wait_for_a_model_is_told(page: Page, site: Site) -> None:
-    (model,) = site.app.state.server.models.pool.models.values()
-    visit(page, site)
-    site.runner.gate.clear()
-    model.is_loading = True
-    write(page, "hello")
-    expect(page.locator("#status")).to_contain_text("is being loaded")
-    expect(page.locator("#retry")).to_be_hidden()
-    model.is_loading = False
-    site.runner.gate.set()
-    expect_translation(page, "HELLO")
-    expect(page.locator("#status")).to_be_hidden()
-
-
 def test_a_server_that_is_stuck_is_told_and_asked_again(page: Page, site: Site) -> None:
     sent = sent_messages(page)
     visit(page, site)
     site.runner.gate.clear()
     write(page, "hello")
-    expect(page.locator("#status")).to_contain_text("slow to answer", timeout=12_000)
+    expect(page.locator("#status")).to_contain_text("busy or loads a model")
     count = len(requests_in(sent))
     page.locator("#retry").click()
     until(lambda: page.wait_for_timeout(50) is None and len(requests_in(sent)) > count)

@@ -26,8 +26,7 @@ export default {
   restarting: "The server is restarting. Trying again {when}.",
   lost: "The connection was lost. Trying again {when}.", busy: "The server is busy. Trying again {when}.",
   limited: "The server says: {reason}. Trying again {when}.",
-  loading: "A model is being loaded. This takes some seconds.",
-  slow: "The server is slow to answer. Still waiting.", failed: "The server refuses this: {reason}",
+  slow: "The server is busy or loads a model.", failed: "The server refuses this: {reason}",
   notOffered: "This seems to be {language}, which is not offered here.", sameLanguage: "This is {language} already.",
   noLanguages: "The languages could not be loaded. Trying again {when}.", now: "now", inSeconds: "in {seconds} s",
 };
