@@ -22,7 +22,6 @@ export class Batches {
   #bars = new Map();
   /** @type {Map<string, {root: HTMLElement, canvas: HTMLCanvasElement, span: HTMLElement, told: HTMLElement}>} */
   #pictures = new Map();
-
   poll = new Poll(() => this.#read());
 
   async #read() {
