@@ -92,7 +92,8 @@ class DataTable:
     """`languages` are those of the TSV columns, in order. Both directions are trained; with
     `is_one_way` only first to second.
 
-    Pairs with a side longer than `max_tokens` are dropped.
+    Pairs with a side longer than `max_tokens` are dropped. In a file a corpus may be only its name:
+    `files` then says where its splits are, such as data/{name}/{split}.tsv.gz.
     """
 
     languages: tuple[str, str]

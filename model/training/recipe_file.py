@@ -49,6 +49,8 @@ _MOST = {
 are bounded by _MOST_OTHERS, shares of pairs by _MOST_SHARE."""
 _MOST_OTHERS = 10**12
 _MOST_SHARE = 100
+_SPLITS = frozenset({"train", "dev", "test"})
+_FILES = "data/{name}/{split}.tsv"
 _STAGE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 CHECKPOINT_DIRECTORY = "checkpoint"
 """Of the result, in a run's directory."""
@@ -170,7 +172,8 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _data_table(section: dict[str, Any]) -> DataTable:
-    listed = _tables(section.pop("corpora", []), "data.corpora")
+    files = _value(str, section.pop("files", _FILES), "data.files")
+    listed = _tables(_named(section.pop("corpora", []), files), "data.corpora")
     corpora = [_table(CorpusTable, corpus, "data.corpora") for corpus in listed]
     augmentation, terms = _section(section, "augmentation"), _section(section, "terms")
     tables = {
@@ -180,6 +183,21 @@ def _data_table(section: dict[str, Any]) -> DataTable:
     }
     section.pop("weights", None)
     return _table(DataTable, {**section, **tables}, "data")
+
+
+def _named(corpora: Any, files: str) -> Any:
+    """The corpora, with the `files` of those that name none; a name stands for a corpus."""
+    if not isinstance(corpora, list):
+        return corpora
+    tables = [{"name": one} if isinstance(one, str) else one for one in corpora]
+    return [_with_files(one, files) if isinstance(one, dict) else one for one in tables]
+
+
+def _with_files(corpus: dict[str, Any], files: str) -> dict[str, Any]:
+    if not _SPLITS.isdisjoint(corpus):
+        return corpus
+    stem = files.replace("{name}", str(corpus.get("name")))
+    return {**corpus, **{split: stem.replace("{split}", split) for split in _SPLITS}}
 
 
 def _weighted(corpora: list[CorpusTable], weights: dict[str, Any]) -> tuple[CorpusTable, ...]:

@@ -86,6 +86,18 @@ rounded = true
 """
 
 
+def test_a_corpus_that_is_only_named_has_the_files_of_the_pattern(tmp_path: Path) -> None:
+    head, tail = GOOD_RECIPE.split("[[data.corpora]]")[0], GOOD_RECIPE.split("[training]")[1]
+    listed = 'corpora = ["one", {name = "two", train = "2.tsv"}, {name = "three", weight = 2}]'
+    text = f'{head}files = "{{name}}/{{split}}.gz"\n{listed}\n[training]{tail}'
+    one, two, three = load_recipe(write_recipe(tmp_path, text)).data.corpora
+    assert (one.train, one.dev, one.test) == tuple(
+        map(Path, ("one/train.gz", "one/dev.gz", "one/test.gz"))
+    )
+    assert (two.train, two.dev, three.test) == (Path("2.tsv"), None, Path("three/test.gz"))
+    assert three.weight == 2
+
+
 def test_a_stage_has_the_settings_of_the_one_before_except_those_it_names(tmp_path: Path) -> None:
     path, run = write_recipe(tmp_path, GOOD_RECIPE + STAGES), Path("run")
     first, second, mean = load_stages(path, run)
