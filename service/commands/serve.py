@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from service.loading import LoadedModel
+    from service.server import Server
 
 _logger = logging.getLogger(__name__)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -62,8 +64,26 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     curl -d 'q=你好' -d source=zh -d target=en http://127.0.0.1:8000/translate
     """
     end_at_once_on_sigterm()
+    with _without_collection():
+        server, listeners = _made({name: value for name, value in flags.items() if value})
+    server.run(sockets=listeners)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage is collected inside, and what is left of it is not scanned after: that would stop
+    every thread for 120 ms."""
     gc.disable()
-    settings = read_settings(Settings, {name: value for name, value in flags.items() if value})
+    try:
+        yield
+        gc.freeze()
+    finally:
+        gc.enable()
+
+
+def _made(flags: dict[str, Any]) -> tuple[Server, list[socket.socket]]:
+    """The server with its models loaded, and the sockets that it listens on."""
+    settings = read_settings(Settings, flags)
     with importing():
         from service.app import build_document, create_app, drain
         from service.loading import load_models
@@ -83,9 +103,7 @@ def serve(**flags: str | tuple[str, ...] | None) -> None:
     served = ", ".join([*map(_described, models), *_described_store(app)])
     _logger.info("dragoman serves %s at http://%s:%s", served, host, port)
     shared = listeners[0] if settings.share_port else None
-    gc.freeze()  # to scan what start-up made would stop every thread for 120 ms
-    gc.enable()
-    Server(config, lambda: drain(app, settings.drain_seconds), shared).run(sockets=listeners)
+    return Server(config, lambda: drain(app, settings.drain_seconds), shared), listeners
 
 
 def _warn_if_not_compiled(models: Sequence[LoadedModel]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -81,6 +82,7 @@ def test_every_setting_has_a_flag() -> None:
 )
 def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str) -> None:
     assert_refused(["serve", *flags], word)
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize(
