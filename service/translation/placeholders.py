@@ -38,13 +38,15 @@ _DELIMITED = regex.compile(
     |&(?:[A-Za-z]{2,8}\d{0,2}|\#\d{1,7}|\#x[0-9a-fA-F]{1,6});|\\[nrt](?![a-z])|\\["']
     |(?<![\p{Latin}\d_])[A-Z]\w*+<(?!(?:[a-z]|br|hr|wbr|img)\b)[\w&:,<>]{1,80}(?<=>)
     |<++/?[A-Za-z\d][\w:.-]*+(?:\s*+/?>++|\s[^<>=\n]*+=[^<>\n]*+>)|<%[^%\n]{1,200}%>
-    # 2024-05-17 10:00, units after a number, telephone numbers, IBAN, hashtags in Chinese
+    # 2024-05-17 10:00, AB12-00MW-EF56, units after a number
     |(?<![\p{Latin}\d_-])\d{4}-\d\d-\d\d
         (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\p{Latin}\d_-])
-    |(?<!\p{Latin}\d{0,9}|(?:[A-Za-z\d]{1,12}-){2}\d{0,9})\d[\ \u00a0]?\K
+    |(?<![\p{Latin}\d_-])(?=[A-Z-]*+\d)(?:[A-Z\d]{2,}+-){2,}+[A-Z\d]{2,}+
+        (?![\p{Latin}\d_]|[/.:@\#]\w)
+    |(?<!\p{Latin}\d{0,9})\d[\ \u00a0]?\K
         (?:km/h|m/s|[kcdmµn]m|[kmµ]g|[kMGT]i?B|[kMG]Wh?|[kMG]?Hz|kV|mAh?|[mc]l|dB|[hkM]Pa
-        |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])
-        (?![\p{Latin}\d_]|-[A-Z\d]{2})
+        |ms|px|rpm|kcal|kJ|min|°[CF]|(?<=[\ \u00a0])[mglthsVAW])(?![\p{Latin}\d_])
+    # telephone numbers, IBAN, hashtags in Chinese
     |(?<![\p{Latin}\d_+])\+(?:[\ ()./-]{0,2}\d){8,15}
     |(?<![\p{Latin}\d_])[A-Z]{2}\d\d(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?(?![\p{Latin}\d_])
     |(?<![\w&/])\#(?=\w*+\p{Han})[^\W\d]\w*+

@@ -32,6 +32,19 @@ def test_every_placeholder_of_the_set_is_found_and_nothing_else() -> None:
             assert "".join(kept(text)) == "".join(strings.split(" ¦ ")), text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It takes 10 kg-20 kg.", ["kg", "kg"]),
+        ("It takes 10kg-20kg.", ["kg", "kg"]),
+        ("It is A0AA-00MW-0000.", ["A0AA-00MW-0000"]),
+        ("It is 00MW-AB12-34KB.", ["00MW-AB12-34KB"]),
+    ],
+)
+def test_a_unit_is_kept_in_a_range_but_not_apart_in_a_code(text: str, expected: list[str]) -> None:
+    assert kept(text) == expected
+
+
 @settings(deadline=None, max_examples=500)
 @given(CODE, st.sampled_from([frame for frames in FRAMES.values() for frame in frames]))
 def test_what_looks_like_code_is_found_whole_and_nothing_else(code: str, frame: str) -> None:
