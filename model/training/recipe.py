@@ -93,7 +93,7 @@ class DataTable:
     `is_one_way` only first to second.
 
     Pairs with a side longer than `max_tokens` are dropped. In a file a corpus may be only its name:
-    `files` then says where its splits are, such as data/{name}/{split}.tsv.gz.
+    `files`, data/{name}/{split}.tsv if not given, then says where its splits are.
     """
 
     languages: tuple[str, str]

@@ -172,7 +172,9 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _data_table(section: dict[str, Any]) -> DataTable:
-    files = _value(str, section.pop("files", _FILES), "data.files")
+    files: str = _value(str, section.pop("files", _FILES), "data.files")
+    if "{name}" not in files or "{split}" not in files:
+        raise RecipeError(f"data.files must have {{name}} and {{split}}, got {shown(files)}")
     listed = _tables(_named(section.pop("corpora", []), files), "data.corpora")
     corpora = [_table(CorpusTable, corpus, "data.corpora") for corpus in listed]
     augmentation, terms = _section(section, "augmentation"), _section(section, "terms")

@@ -36,6 +36,13 @@ from service.errors import (
 DEEPL, DEEPL_3, DEEPLX, GOOGLE = "/v2/", "/v3/", "/v1/", "/language/translate/v2"
 OPENAI = ("/v1/chat/", "/v1/models")
 """Path prefixes of the other APIs."""
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+"""They tell browsers what they may not do with an answer."""
 _NOT_OFFERED = {
     "/v2/write": "requests of DeepL Write",
     "/v3/style_rules": "style rules",

@@ -20,6 +20,7 @@ from service.errors import ClientGone, NotFound, ServiceError
 from service.http.error_answers import (
     DEEPL,
     DEEPL_3,
+    SECURITY_HEADERS,
     as_service_error,
     error_response,
     unforeseen,
@@ -29,13 +30,6 @@ from service.http.request_log import REQUEST_ID_HEADER, RequestRecord, request_i
 from service.http.state import ServerState
 
 _METRICS, _PROBES = "/metrics", "/health"
-SECURITY_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-)
-"""They tell browsers what they may not do with an answer."""
 _END: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 

@@ -95,10 +95,10 @@ def install_routes(app: FastAPI, state: ServerState, *, has_metrics: bool) -> No
 
     `has_metrics`: whether /metrics has no port of its own.
     """
-    pairs = [] if state.models.may_change else state.direct_pairs()
-    names = [] if state.models.may_change else list(state.models.pool.models)
-    languages = [] if state.models.may_change else state.dispatcher.languages
-    offer = Offer(state.limits, languages, names)
+    pairs = state.direct_pairs()
+    offer = Offer(state.limits, state.dispatcher.languages, list(state.models.pool.models))
+    if state.models.may_change:
+        pairs, offer = [], Offer(state.limits, [], [])
     for router in (
         translate.make_router(offer),
         libretranslate.make_detect_router(offer),

