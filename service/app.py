@@ -84,7 +84,7 @@ def create_app(settings: Settings, models: Sequence[LoadedModel]) -> FastAPI:
         app.routes.extend(pages.make_reference_router().routes)
     if settings.page:
         render = state.metrics.render_engines if settings.page_engine else None
-        router = pages.make_page_router(state.limits, state.direct_pairs, state.engines, render)
+        router = pages.make_page_router(state, render)
         app.routes.extend(router.routes)
     return app
 

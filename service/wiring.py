@@ -239,5 +239,5 @@ def _offer(info: CheckpointInfo) -> OfferedModel:
 def _complete(models: Sequence[OfferedModel]) -> Routes:
     """The routes with what /languages needs, which takes a while to compute."""
     routes = Routes(models)
-    assert routes.targets is not None
+    assert routes.direct_pairs is not None
     return routes

@@ -101,16 +101,6 @@ class ServerState:
             )
         return route[0].source, route[0].target
 
-    def direct_pairs(self) -> list[tuple[str, str]]:
-        """The pairs of languages that one model has."""
-        routes = self.dispatcher.routes
-        return [
-            (source, target)
-            for source, targets in routes.targets.items()
-            for target in targets
-            if target in routes.directly[source]
-        ]
-
 
 def server_state(connection: HTTPConnection) -> ServerState:
     state = connection.app.state.server

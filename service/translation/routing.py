@@ -128,6 +128,16 @@ class Routes:
         }
 
     @functools.cached_property
+    def direct_pairs(self) -> list[tuple[str, str]]:
+        """The pairs of languages that one model has."""
+        return [
+            (source, target)
+            for source, targets in self.targets.items()
+            for target in targets
+            if target in self.directly[source]
+        ]
+
+    @functools.cached_property
     def directly(self) -> dict[str, set[str]]:
         """The languages that one model translates each language into."""
         return {code: self._targets_of(code) for code in self.languages}

@@ -86,7 +86,7 @@ class NamedRequest(RequestModel):
 async def glossary_language_pairs(request: Request) -> dict[str, list[dict[str, str]]]:
     """The pairs that one model has."""
     state = server_state(request)
-    pairs = state.direct_pairs() if state.glossaries else []
+    pairs = state.dispatcher.routes.direct_pairs if state.glossaries else []
     found = [{"source_lang": source, "target_lang": target} for source, target in pairs]
     return {"supported_languages": found}
 

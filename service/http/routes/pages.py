@@ -11,7 +11,7 @@ import functools
 import gzip
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -24,7 +24,8 @@ from starlette.responses import Response
 
 from service.engine.batch_loop import BatchEntry
 from service.engine.engine import Engine
-from service.http.limits import Limits
+from service.http.state import ServerState
+from service.translation.routing import Routes
 
 ROOT, FOLDER = "/", "/page/"
 REFERENCE, REFERENCE_FOLDER = "/docs", "/docs/"
@@ -146,28 +147,27 @@ def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def make_page_router(
-    limits: Limits,
-    direct_pairs: Callable[[], Sequence[tuple[str, str]]],
-    engines: Mapping[str, Engine],
-    render_engines: Callable[[], bytes] | None,
-) -> APIRouter:
-    """Make the routes of the page, which reads this server's `limits` and the pairs that one model
+def make_page_router(state: ServerState, render_engines: Callable[[], bytes] | None) -> APIRouter:
+    """Make the routes of the page, which reads this server's limits and the pairs that one model
     has. `render_engines`: the engines' numbers in the Prometheus text format; None: they and the
     batches are not shown."""
     router = APIRouter()
     for path, file in _read_page().items():
         router.add_route(path, file.answer_with(_PAGE_POLICY), _METHODS, include_in_schema=False)
 
+    @functools.lru_cache(maxsize=1)
+    def limits_of(routes: Routes) -> Callable[[Request], Awaitable[Response]]:
+        content = to_json({**asdict(state.limits), "direct": routes.direct_pairs})
+        return _BrowserFile.of(content, "json").answer_with(_PAGE_POLICY)
+
     async def answer_limits(request: Request) -> Response:
-        content = to_json({**asdict(limits), "direct": direct_pairs()})
-        return await _BrowserFile.of(content, "json").answer_with(_PAGE_POLICY)(request)
+        return await limits_of(state.dispatcher.routes)(request)
 
     router.add_route(_LIMITS, answer_limits, _METHODS, include_in_schema=False)
     if render_engines is not None:
         numbers = _answer_numbers(render_engines, CONTENT_TYPE_LATEST)
         router.add_route(_ENGINE, numbers, _METHODS, include_in_schema=False)
-        batches = _answer_numbers(EngineView(engines).render, _MEDIA_TYPES["json"])
+        batches = _answer_numbers(EngineView(state.engines).render, _MEDIA_TYPES["json"])
         router.add_route(_BATCHES, batches, _METHODS, include_in_schema=False)
     return router
 
