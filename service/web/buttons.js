@@ -1,8 +1,7 @@
 // The buttons of the two panes, and the keys that do the same.
 
-import { copied } from "./clipboard.js";
 import { byId } from "./dom.js";
-import { makeLink } from "./link.js";
+import { copied, makeLink } from "./sharing.js";
 
 /**
  * @typedef {{
@@ -26,9 +25,9 @@ export function wireButtons({ source, pane, languages, translation, asking, sess
     source.focus();
   });
   onClick("join", () => {
-    source.text = joined(source.text);
-    asking.change();
     source.focus();
+    document.execCommand("selectAll");
+    document.execCommand("insertText", false, joined(source.text)); // with undo
   });
   onClick("swap", () => {
     const text = translation.isStale ? "" : translation.answer?.translatedText;

@@ -210,6 +210,8 @@ def test_wrapped_lines_are_joined_when_one_agrees(page: Page, site: Site) -> Non
     expect(page.locator("#source")).to_have_value(joined)
     expect(page.locator("#join")).to_be_hidden()
     expect_translation(page, joined.upper())
+    page.keyboard.press("Control+z")
+    expect(page.locator("#source")).to_have_value(WRAPPED)
 
 
 def test_a_server_that_restarts_is_found_again(page: Page, site: Site) -> None:

@@ -1,7 +1,7 @@
 // The request behind the translation, as a program would send it.
 
 import { credentials } from "../api.js";
-import { copied } from "../clipboard.js";
+import { copied } from "../sharing.js";
 import { byId } from "../dom.js";
 import { t } from "../i18n.js";
 

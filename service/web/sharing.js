@@ -1,4 +1,6 @@
-// The address of a translation: languages in the query, the text after #, which no server gets.
+// What people copy, and the link to a translation: the text is after #, which no server gets.
+
+import { t } from "./i18n.js";
 
 /** @typedef {{source: string, target: string, q: string}} Linked */
 
@@ -25,7 +27,32 @@ export function makeLink({ source, target, q }) {
   return url.href;
 }
 
-/** Takes the text out of the address, once it was read. */
+/** Takes the text out of the address. */
 export function forgetLink() {
   if (location.search || location.hash) history.replaceState(null, "", location.pathname);
+}
+
+/**
+ * Copies a text, with its formatting if it has any -> what to tell.
+ * @param {string} text
+ * @param {"copied" | "linkCopied"} done
+ * @param {string} [html]
+ */
+export async function copied(text, done, html = "") {
+  try {
+    if (html) await navigator.clipboard.write([item(text, html)]);
+    else await navigator.clipboard.writeText(text);
+    return t(done);
+  } catch {
+    return t("notCopied");
+  }
+}
+
+/**
+ * @param {string} text
+ * @param {string} html
+ */
+function item(text, html) {
+  const blob = (/** @type {string} */ content, /** @type {string} */ type) => new Blob([content], { type });
+  return new ClipboardItem({ "text/plain": blob(text, "text/plain"), "text/html": blob(html, "text/html") });
 }
