@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from uvicorn import Config
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
@@ -109,6 +110,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state)
         self.conn = _BoundedConnection(max_size=config.ws_max_size, logger=self.logger)
+
+    async def send(self, message: ASGISendEvent) -> None:
+        await super().send(message)
+        self.handshake_complete |= self.close_sent  # or uvicorn logs each refusal as an error
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -205,6 +205,7 @@ def test_an_ordinary_message_in_fragments_with_pings_between_is_answered(
         (["a: " + "x" * 10_000], "/translate/stream", 431),
         (["Content-Length: 5"], "/translate/stream", 400),
         (["Sec-WebSocket-Key: again"], "/translate/stream", 400),
+        (["Origin: https://foreign.example"], "/translate/stream", 403),
         ([], "/nowhere", 403),
     ],
 )
@@ -215,6 +216,7 @@ def test_a_handshake_that_fails_is_answered_and_its_connection_closed(
     assert received.startswith(b"HTTP/1.1 %d" % status)
     assert received.count(b"HTTP/1.1") == 1
     until(lambda: server.num_connections == 0)
+    assert not server.errors()
 
 
 def test_a_text_that_is_not_utf_8_and_a_message_over_the_limit_close_with_their_codes(
