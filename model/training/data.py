@@ -30,6 +30,7 @@ Augment = Callable[[Sequence[Pair]], list[MadePair]]
 _EPOCHS_KEPT = 4
 _ALIGNED_PAIRS = 5_000
 """Pairs per corpus that the word alignment uses."""
+_SOURCE_SIDES = {"both": (0, 1), "first": (0,), "second": (1,)}
 _MOST_LINE_CHARACTERS = 1_000_000
 _MOST_READ = _MOST_LINE_CHARACTERS + 2  # the line feed, and one to detect longer lines
 
@@ -107,10 +108,10 @@ def tokenize_corpora(data: DataTable, tokenizer: Tokenizer, split: str) -> list[
             made = term_pairs(searched, data.terms, tokenizer)
         corpora = [_needed(*corpus, data.augmentation.seed) for corpus in corpora]
         make = _augmenter(corpora, data, tokenizer)
-    groups = [
-        (corpus, _by_sides(make(pairs) if make else (), {(0, 1): list(pairs)}))
-        for corpus, pairs in corpora
-    ]
+    groups = []
+    for corpus, pairs in corpora:
+        extra = make(pairs) if make and corpus.source == "both" else ()
+        groups.append((corpus, _by_sides(extra, {_SOURCE_SIDES[corpus.source]: list(pairs)})))
     groups.append((CorpusTable("terms", weight=data.terms.weight), _by_sides(made, {})))
     return [
         _tokenize(corpus, chosen, tokenizer, data.max_tokens, tuple(sorted(allowed & set(sides))))

@@ -30,7 +30,8 @@ class CorpusTable:
     used for evaluation only.
 
     `weight` is the number of passes over the training file per epoch (2.5: twice, and a random half
-    once more).
+    once more). `source`: the columns that are sources; a corpus with a single one, such as a
+    back-translation, is not augmented.
     """
 
     name: str
@@ -38,6 +39,7 @@ class CorpusTable:
     dev: Path | None = None
     test: Path | None = None
     weight: float = 1.0
+    source: Literal["both", "first", "second"] = "both"
     has_terms: bool = True
     """Whether `TermsTable` searches it."""
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from model.training.data import (
     tokenize_corpora,
 )
 from model.training.recipe import (
+    AugmentationTable,
     CorpusTable,
     DataTable,
     Recipe,
@@ -90,6 +92,21 @@ def test_pairs_too_long_or_empty_are_left_out(tmp_path: Path, tiny_tokenizer: To
     (read,) = tokenize_corpora(data, tiny_tokenizer, "train")
     sides = [[tiny_tokenizer.decode(side[i].tolist()) for side in read.sides] for i in range(2)]
     assert (len(read), sides) == (2, [["茶", "tea"], ["猫", "cat"]])
+
+
+@pytest.mark.parametrize(("source", "sides"), [("both", (0, 1)), ("first", (0,)), ("second", (1,))])
+def test_a_corpus_may_be_a_source_on_one_side_only(
+    tmp_path: Path,
+    tiny_tokenizer: Tokenizer,
+    source: Literal["both", "first", "second"],
+    sides: tuple[int, ...],
+) -> None:
+    """And is not augmented then, because what a model made is no text to learn signs from."""
+    (tmp_path / "pairs.tsv").write_text("茶\ttea\n猫\tcat\n", encoding="utf-8")
+    corpora = (CorpusTable("c", tmp_path / "pairs.tsv", source=source),)
+    data = DataTable(("zh", "en"), corpora, augmentation=AugmentationTable(copied=1.0))
+    (read,) = tokenize_corpora(data, tiny_tokenizer, "train")
+    assert (read.source_sides, len(read)) == (sides, 4 if source == "both" else 2)
 
 
 VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
