@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -113,13 +112,13 @@ VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
 NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss"}
 
 
-def with_terms(directory: Path, **changes: bool) -> DataTable:
+def with_terms(directory: Path) -> DataTable:
     """A corpus of four verbs and three nouns of weight 0.01, and terms of weight 3."""
     lines = [f"he {v} {n}\ter {VERBS[v]} {NOUNS[n]}\n" for v in VERBS for n in NOUNS]
     (directory / "few.tsv").write_text("".join(lines), encoding="utf-8")
     corpus = CorpusTable("few", directory / "few.tsv", directory / "few.tsv", weight=0.01)
     terms = TermsTable(weight=3.0, contexts=1)
-    return DataTable(("en", "de"), (replace(corpus, **changes),), terms=terms)
+    return DataTable(("en", "de"), (corpus,), terms=terms)
 
 
 def test_terms_are_one_more_corpus_of_a_weight_of_its_own(
