@@ -14,9 +14,9 @@ from service.offline import OfflineOptions, OfflineTranslator
 from service.settings import BUNDLED
 
 ROOT = Path(__file__).parents[2]
-ALLOWED_FAULTS = {"zh-en": 1, "en-de": 2}
+ALLOWED_FAULTS = {"zh-en": 1, "en-de": 3}
 """By bundled model; the lines of other models wait until there is one."""
-ALLOWED_MISTRANSLATIONS = {"zh-en": 9, "en-de": 13}
+ALLOWED_MISTRANSLATIONS = {"zh-en": 8, "en-de": 8}
 CJK, HALF_WIDTH, FULL_WIDTH = r"[\u4e00-\u9fff]", r"[,.?!;](?:\s|$)", r"[，。？！；]"
 LOOP = re.compile(r"(.{2,}?)\1{4,}", re.DOTALL)
 RULES: dict[str, Callable[[str, str], bool]] = {

@@ -91,7 +91,7 @@ PAGES = [
     ("de", "en", "Ich habe <a href='b'>das Buch</a> gestern <u>gelesen</u>.", "<u>read</u>"),
     ("en", "zh", "The <a href='/h'>old house</a> is <b>very big</b>.", "<a href='/h'>老房子</a>"),
     ("en", "zh", "I love <b>you</b> and <i>your sister</i>.", None),
-    ("en", "zh", "I love <b>her</b> and <i>her sister</i>.", "<b>她</b>和<i>她妹妹</i>"),
+    ("en", "zh", "I know <b>him</b> and <i>his father</i>.", "<b>他</b>和<i>他父亲</i>"),
     ("en", "zh", "Please bring me <b>water</b> and <i>bread</i>.", "<b>水</b>"),
     ("zh", "en", "我喜欢<b>红色</b>的<a href='c'>汽车</a>。", "<b>red</b>"),
     ("zh", "en", "谢谢你的<b>帮助</b>。今天<em>天气</em>很好。", "<b>help</b>"),
@@ -128,7 +128,7 @@ def test_a_sentence_that_the_model_cannot_spell_stays_as_it_is(
 @pytest.mark.parametrize(
     ("source", "target", "text", "expected"),
     [
-        ("zh", "en", "你好龘", "hello"),
+        ("zh", "en", "你好，龘", "hello"),
         ("zh", "en", "谢谢你 😀", "thank"),
         ("en", "de", "Thank you, Łukasz.", "dank"),
         ("en", "de", "The café is cold.", "kalt"),
