@@ -17,22 +17,13 @@ def sizes(options: OfflineOptions) -> Sizes:
     return model.sizes
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (OfflineOptions("cpu", "int8", beam_size=1), (64, 256)),
-        (OfflineOptions("cpu", "int8", max_slots=8, beam_size=16), (8, 128)),
-        (OfflineOptions("cpu", "int8", max_slots=1, max_beam_size=16), (1, 16)),
-    ],
-)
 def test_all_slots_have_room_for_the_beams_that_all_sentences_take(
-    options: OfflineOptions, expected: tuple[int, int]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert sizes(options) == expected
-
-
-def test_on_the_cpu_slots_follow_the_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sizes(OfflineOptions("cpu", "int8")) == (64, 256)
+    """Slots follow the memory too."""
+    assert sizes(OfflineOptions("cpu", "int8", beam_size=1)) == (64, 256)
+    assert sizes(OfflineOptions("cpu", "int8", max_slots=8, beam_size=16)) == (8, 128)
+    assert sizes(OfflineOptions("cpu", "int8", max_slots=1, max_beam_size=16)) == (1, 16)
     monkeypatch.setattr(memory, "free_in_control_groups", lambda: [200 * 2**20])
     assert 0 < sizes(OfflineOptions("cpu", "int8")).max_slots < 64
 
