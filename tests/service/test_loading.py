@@ -1,9 +1,10 @@
-"""How a model's slots and rows are divided among its workers."""
+"""What models take of the machine, to serve and to translate files."""
 
 from __future__ import annotations
 
 import functools
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +15,9 @@ from model.backends import memory
 from model.backends.native import PackedModel, is_available
 from model.runner import Runner
 from service.loading import LoadedModel, StartupError, load_models
+from service.offline import OfflineOptions, OfflineTranslator, load_offline
 from service.settings import BUNDLED, Settings
+from service.sizing import Sizes
 
 
 def loaded(**settings: object) -> LoadedModel:
@@ -141,3 +144,34 @@ def test_a_small_container_gets_fewer_slots_and_both_models_or_is_refused_in_one
     with pytest.raises(StartupError, match="free on cpu; one slot does not fit either") as refused:
         load_models(settings)
     assert "\n" not in str(refused.value)
+
+
+def sizes(options: OfflineOptions) -> Sizes:
+    _, (model,) = load_offline(BUNDLED[:1], options)
+    return model.sizes
+
+
+def test_all_slots_have_room_for_the_beams_that_all_sentences_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Slots follow the memory too."""
+    assert sizes(OfflineOptions("cpu", "int8", beam_size=1)) == (64, 256)
+    assert sizes(OfflineOptions("cpu", "int8", max_slots=8, beam_size=16)) == (8, 128)
+    assert sizes(OfflineOptions("cpu", "int8", max_slots=1, max_beam_size=16)) == (1, 16)
+    monkeypatch.setattr(memory, "free_in_control_groups", lambda: [200 * 2**20])
+    assert 0 < sizes(OfflineOptions("cpu", "int8")).max_slots < 64
+
+
+def test_enough_is_read_ahead_to_fill_all_slots() -> None:
+    options = OfflineOptions("cpu", "int8", max_slots=512, beam_size=1)
+    num_read = 0
+
+    def parts() -> Iterator[str]:
+        nonlocal num_read
+        for number in range(100):
+            num_read += 1
+            yield f"你好，{number}。"
+
+    with OfflineTranslator(BUNDLED[:1], options) as translator:
+        assert next(translator.translate_parts(parts(), "zh", "en"))
+        assert num_read == 17

@@ -55,17 +55,8 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_one(
     assert "sesame" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"port": 65536},
-        {"device": "tpu"},
-        {"device": "cuda:0,,1"},
-        {"max_rows": 8, "max_beam_size": 9},
-        {"max_source_tokens": -1},
-    ],
-)
-def test_values_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
+@pytest.mark.parametrize("wrong", [{"device": "cuda:0,,1"}, {"max_rows": 8, "max_beam_size": 9}])
+def test_values_that_do_not_go_together_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Settings.model_validate(wrong)
 

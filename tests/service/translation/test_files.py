@@ -13,11 +13,9 @@ from service.errors import (
     DeadlineExceeded,
     DocumentTooLarge,
     Draining,
-    InvalidDocument,
     Overloaded,
     TooManyAtOnce,
     TranslationFailed,
-    UnsupportedFile,
     UnsupportedLanguage,
 )
 from service.observability.metrics import Metrics
@@ -118,12 +116,16 @@ async def test_a_file_that_is_accepted_is_not_refused_later() -> None:
         assert (await long).content == LINES.upper()
 
 
-async def test_a_bad_sentence_fails_the_file_and_frees_the_engine() -> None:
+async def test_a_bad_sentence_or_language_fails_the_file_and_frees_the_engine() -> None:
     async with running() as wired:
         wired.runner.poison = ord("q")
         with pytest.raises(TranslationFailed):
             await wired.files.translate(file(LINES + b"a q b\n" + LINES))
+        for source in ("en", "auto"):  # also if nothing is to be translated
+            with pytest.raises(UnsupportedLanguage):
+                await wired.files.translate(file(b"", job=replace(JOB, source=source, target="zz")))
         await eventually(lambda: not wired.runner.running)
+        await eventually(lambda: wired.dispatcher.num_in_progress == 0)
 
 
 async def test_the_deadline_counts_for_the_whole_file() -> None:
@@ -156,20 +158,3 @@ async def test_too_many_files_at_once_are_refused() -> None:
             await wired.files.translate(file(b"b"))
         await asyncio.gather(*begun)
         assert (await wired.files.translate(file(b"b"))).content == b"B"
-
-
-@pytest.mark.parametrize(
-    ("work", "error"),
-    [
-        (file(b"a", "a.exe"), UnsupportedFile),
-        (file(b"a", "a.docx"), InvalidDocument),
-        (file(b"", job=replace(JOB, target="zz")), UnsupportedLanguage),
-        (file(b"a", job=replace(JOB, target="zz")), UnsupportedLanguage),
-        (file(b"", job=replace(JOB, source="auto", target="zz")), UnsupportedLanguage),
-    ],
-)
-async def test_what_cannot_be_translated_is_refused(work: FileJob, error: type[Exception]) -> None:
-    async with running() as wired:
-        with pytest.raises(error):
-            await wired.files.translate(work)
-        await eventually(lambda: wired.dispatcher.num_in_progress == 0)
