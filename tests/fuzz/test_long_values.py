@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import socket
 from typing import Any
 
 import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from service.http.routes.websocket import PATH as STREAM
@@ -69,19 +67,3 @@ def test_a_long_value_in_a_message_is_answered_or_refused(server: Served) -> Non
                     answer = json.loads(client.recv(timeout=60))
                 assert answer.get("code") not in ("internal_error", "overloaded")
                 assert len(answer.get("error", "")) < SHORT
-        client.send("x" * (BODY_BYTES + 1))
-        with pytest.raises(ConnectionClosed):
-            client.recv(timeout=60)
-        assert client.close_code in (1006, 1009)
-
-
-@pytest.mark.parametrize("head", [b"GET /", b"GET / HTTP/1.1\r\nX-A: ", b"GET / HTTP/1.1\r\n", b""])
-def test_a_head_that_never_ends_is_refused(server: Served, head: bytes) -> None:
-    with server.connect() as client:
-        client.settimeout(60)
-        try:
-            client.sendall(head + b"x" * LONG)
-            client.shutdown(socket.SHUT_WR)
-        except OSError:  # it is refused already
-            pass
-        assert client.recv(100).startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))

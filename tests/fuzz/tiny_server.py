@@ -18,22 +18,13 @@ from model.decoding.options import DecodingOptions
 from model.network.transformer import Transformer, initialise
 from model.text.languages import every_pair
 from model.text.tokenizer_config import TokenizerConfig
-from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
-from model.training.setup import train_tokenizer
 from service.app import create_app
 from service.loading import load_models
 from service.settings import Settings
-from tests.conftest import TINY_CONFIG, TINY_PAIRS, TINY_VOCAB_SIZE
+from tests.conftest import TINY_CONFIG, train_tiny_tokenizer
 from tests.service.served import Served, served
 
 _MODELS = {"zh-en": ("zh", "en"), "en-de": ("en", "de")}
-
-
-def make_tokenizer(path: Path) -> None:
-    """Train a sentencepiece model on the tiny pairs, as `dragoman train` would."""
-    data = DataTable(languages=("zh", "en"), corpora=(CorpusTable("tiny", TINY_PAIRS),))
-    table = TokenizerTable(vocab_size=TINY_VOCAB_SIZE)
-    train_tokenizer(Recipe("tiny", {}, data, table, TrainingTable(max_steps=1)), path)
 
 
 def make_checkpoint(
@@ -57,7 +48,7 @@ def make_checkpoint(
 def tiny_server(scratch: Path, **settings: Any) -> Iterator[Served]:
     """Serve both models with these settings; `scratch` is an empty directory."""
     tokenizer = scratch / "tiny.model"
-    make_tokenizer(tokenizer)
+    train_tiny_tokenizer(tokenizer)
     for name, languages in _MODELS.items():
         make_checkpoint(scratch / name, tokenizer, name, languages)
     given = Settings(

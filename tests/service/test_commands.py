@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -76,30 +75,20 @@ def test_every_setting_has_a_flag() -> None:
         assert f"--{name.replace('_', '-')} " in output
 
 
-@pytest.mark.parametrize(
-    ("flags", "word"),
-    [(["--port", "99999"], "port"), (["--max-slots", "many"], "max_slots")],
-)
-def test_a_wrong_setting_is_one_line_and_exit_code_2(flags: list[str], word: str) -> None:
-    assert_refused(["serve", *flags], word)
-    assert gc.isenabled()
+def test_a_wrong_setting_is_one_line_and_exit_code_2() -> None:
+    assert_refused(["serve", "--port", "99999"], "port")
 
 
-@pytest.mark.parametrize(
-    ("host", "given", "known"),
-    [
+def test_on_a_loopback_address_a_server_knows_its_own_name_only() -> None:
+    for host, given, known in (
         ("127.0.0.1", (), ("127.0.0.1",)),
         ("localhost", (), ("localhost",)),
         ("127.0.0.1", ("a.example",), ("a.example",)),
         ("0.0.0.0", (), ()),
-    ],
-)
-def test_on_a_loopback_address_a_server_knows_its_own_name_only(
-    host: str, given: tuple[str, ...], known: tuple[str, ...]
-) -> None:
-    with _bind(host, 0) as listener:
-        settings = Settings(host=host, allowed_hosts=given)
-        assert _with_own_name(settings, listener).allowed_hosts == known
+    ):
+        with _bind(host, 0) as listener:
+            settings = Settings(host=host, allowed_hosts=given)
+            assert _with_own_name(settings, listener).allowed_hosts == known
 
 
 def test_an_address_that_cannot_be_listened_on_is_one_line_and_exit_code_2(
@@ -190,20 +179,10 @@ def test_what_is_wrong_is_said_in_one_line(
 @pytest.mark.parametrize("command", ["keys", "suggestions", "glossary"])
 def test_a_list_of_a_missing_database_does_not_create_it(tmp_path: Path, command: str) -> None:
     path = tmp_path / "server.db"
-    result = run(command, "list", "--database", str(path))
-    assert (result.exit_code, result.stderr) == (2, f"dragoman: there is no database {path}\n")
+    assert_refused([command, "list", "--database", str(path)], f"there is no database {path}")
     assert not path.exists()
-
-
-@pytest.mark.parametrize("command", ["keys", "suggestions"])
-def test_without_a_database_the_setting_is_named(command: str) -> None:
-    assert_refused([command, "list"], "DRAGOMAN_DATABASE")
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    if command != "glossary":
+        assert_refused([command, "list"], "DRAGOMAN_DATABASE")
 
 
 def commands_with(path: str) -> dict[str, list[str]]:
@@ -223,21 +202,15 @@ def commands_with(path: str) -> dict[str, list[str]]:
     }
 
 
-PLACES = list(commands_with(""))
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_a_name_that_is_no_utf_8(place: str, here: Path) -> None:
-    assert_refused(commands_with("caf\udce9")[place])
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_a_dangling_link(place: str, here: Path) -> None:
+@pytest.mark.parametrize("place", commands_with(""))
+def test_a_path_that_is_no_file_is_refused(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is no UTF-8, a dangling link, and a FIFO, which is never waited for."""
+    monkeypatch.chdir(tmp_path)
     Path("dangling").symlink_to("nowhere")
-    assert_refused(commands_with("dangling")[place], "dangling")
-
-
-@pytest.mark.parametrize("place", [p for p in PLACES if p != "translate"])
-def test_a_fifo_is_refused_and_never_waited_for(place: str, here: Path) -> None:
     os.mkfifo("fifo")
-    assert_refused(commands_with("fifo")[place], "fifo")
+    assert_refused(commands_with("caf\udce9")[place])
+    assert_refused(commands_with("dangling")[place], "dangling")
+    if place != "translate":  # a FIFO is a text like any other
+        assert_refused(commands_with("fifo")[place], "fifo")

@@ -10,7 +10,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from service.translation.alignment import link_words, words
+from service.translation.alignment import AlignmentLink, link_words, links_of_alternative, words
 
 _AWKWARD = (
     "ab é e\u0301\u0323 ﬁ ½① Ａｂ 𠮷野 👩\u200d👩\u200d👧 🇩🇪🇫🇷 \u1112\u1161\u11ab "
@@ -106,3 +106,46 @@ def test_a_source_word_of_two_target_words_has_a_link_to_each() -> None:
     attention = np.array([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], np.float32)
     links = link_words("a b", "x y z", [(0, 1), (2, 3)], [(0, 1), (2, 3), (4, 5)], attention)
     assert [link[:4] for link in links] == [(0, 1, 0, 1), (2, 3, 2, 3), (2, 3, 4, 5)]
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    found, position = [], 0
+    for word in text.split():
+        start = text.index(word, position)
+        position = start + len(word)
+        found.append((start, position))
+    return found
+
+
+def moved(best: str, other: str) -> dict[str, set[str]]:
+    """For each word of `other` the words of `best` whose links it has, each linked to itself."""
+    links = [AlignmentLink(*span, *span, 0.5) for span in spans(best)]
+    found: dict[str, set[str]] = {}
+    for link in links_of_alternative(best, spans(best), links, other, spans(other)):
+        target = other[link.target_start : link.target_end]
+        found.setdefault(target, set()).add(best[link.source_start : link.source_end])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("best", "other", "expected"),
+    [
+        ("a b c", "a b c", {"a": {"a"}, "b": {"b"}, "c": {"c"}}),
+        ("a b c", "a x c", {"a": {"a"}, "x": {"b"}, "c": {"c"}}),
+        ("a b c", "a x y c", {"a": {"a"}, "x": {"b"}, "y": {"b"}, "c": {"c"}}),
+        ("a b c d", "a x d", {"a": {"a"}, "x": {"b", "c"}, "d": {"d"}}),
+        ("a b", "a b c", {"a": {"a"}, "b": {"b"}}),
+        ("a b c", "c", {"c": {"c"}}),
+        ("", "a", {}),
+        ("a", "", {}),
+    ],
+)
+def test_words_keep_their_links_or_take_those_of_the_words_they_replace(
+    best: str, other: str, expected: dict[str, set[str]]
+) -> None:
+    assert moved(best, other) == expected
+
+
+@given(st.text("abcd ", max_size=30), st.text("abcd ", max_size=30))
+def test_every_link_is_of_a_word_of_the_alternative(best: str, other: str) -> None:
+    assert set(moved(best, other)) <= set(other.split())

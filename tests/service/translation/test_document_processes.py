@@ -25,14 +25,11 @@ def documents() -> list[psutil.Process]:
     return [one for server in psutil.Process().children() for one in server.children()]
 
 
-def test_a_document_is_read_and_written() -> None:
-    async def test() -> None:
-        processes = DocumentProcesses()
-        (part,) = await processes.read("a", SHORT)
-        assert (part.format, part.texts) == ("text", ["One.\nTwo."])
-        assert await processes.write("a", SHORT, ["Eins.\nZwei."]) == b"Eins.\nZwei."
-
-    asyncio.run(test())
+async def test_a_document_is_read_and_written() -> None:
+    processes = DocumentProcesses()
+    (part,) = await processes.read("a", SHORT)
+    assert (part.format, part.texts) == ("text", ["One.\nTwo."])
+    assert await processes.write("a", SHORT, ["Eins.\nZwei."]) == b"Eins.\nZwei."
 
 
 @pytest.mark.parametrize(
@@ -42,44 +39,33 @@ def test_a_document_is_read_and_written() -> None:
         (Bounds(100, max_bytes=2**27), "more than 20 seconds or 128 MiB"),
     ],
 )
-def test_a_document_beyond_its_bounds_is_refused(bounds: Bounds, sentence: str) -> None:
-    content = b"<a>" * 1_500_000
-
-    async def test() -> None:
-        processes = DocumentProcesses()
-        with pytest.raises(DocumentTooLarge, match=sentence):
-            await processes.read("a", Document("a.html", content, OPTIONS, bounds))
-        assert await processes.read("a", SHORT)
-
-    asyncio.run(test())
+async def test_a_document_beyond_its_bounds_is_refused(bounds: Bounds, sentence: str) -> None:
+    document = Document("a.html", b"<a>" * 1_500_000, OPTIONS, bounds)
+    processes = DocumentProcesses()
+    with pytest.raises(DocumentTooLarge, match=sentence):
+        await processes.read("a", document)
+    assert await processes.read("a", SHORT)
 
 
-def test_a_client_waits_for_its_own_documents_only() -> None:
-    async def test() -> None:
-        processes = DocumentProcesses()
-        long = [asyncio.ensure_future(processes.read("a", LONG)) for _ in range(8)]
-        for client in "bcd":
-            assert await processes.read(client, SHORT)
-        assert not any(one.done() for one in long)
-        await eventually(lambda: len(documents()) == 1)
-        for one in long:
-            one.cancel()
-        await asyncio.gather(*long, return_exceptions=True)
-        await eventually(lambda: not documents())
-
-    asyncio.run(test())
+async def test_a_client_waits_for_its_own_documents_only() -> None:
+    processes = DocumentProcesses()
+    long = [asyncio.ensure_future(processes.read("a", LONG)) for _ in range(8)]
+    for client in "bcd":
+        assert await processes.read(client, SHORT)
+    assert not any(one.done() for one in long)
+    await eventually(lambda: len(documents()) == 1)
+    for one in long:
+        one.cancel()
+    await asyncio.gather(*long, return_exceptions=True)
+    await eventually(lambda: not documents())
 
 
-def test_documents_end_when_the_server_is_killed() -> None:
+async def test_documents_end_when_the_server_is_killed() -> None:
     code = f"import asyncio, {__name__} as t; asyncio.run(t.DocumentProcesses().read('a', t.LONG))"
     server = subprocess.Popen([sys.executable, "-c", code])
-
-    async def test() -> None:
-        process = psutil.Process(server.pid)
-        await eventually(lambda: len(process.children(recursive=True)) == 3)
-        started = process.children(recursive=True)
-        server.kill()
-        await eventually(lambda: not any(map(psutil.Process.is_running, started)))
-
-    asyncio.run(test())
+    process = psutil.Process(server.pid)
+    await eventually(lambda: len(process.children(recursive=True)) == 3)
+    started = process.children(recursive=True)
+    server.kill()
+    await eventually(lambda: not any(map(psutil.Process.is_running, started)))
     server.wait()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -15,11 +13,9 @@ from service.errors import (
     DeadlineExceeded,
     DocumentTooLarge,
     Draining,
-    InvalidDocument,
     Overloaded,
     TooManyAtOnce,
     TranslationFailed,
-    UnsupportedFile,
     UnsupportedLanguage,
 )
 from service.observability.metrics import Metrics
@@ -31,35 +27,24 @@ from service.wiring import Models
 from tests.service.fakes import FakeRunner, eventually, fake_model
 from tests.service.translation.documents.samples import SAMPLES, member
 
-Test = Callable[..., Coroutine[Any, Any, None]]
-
-
-def in_event_loop(test: Test) -> Callable[..., None]:
-    @functools.wraps(test)
-    def run(*arguments: Any, **named: Any) -> None:
-        asyncio.run(test(*arguments, **named))
-
-    return run
-
-
 JOB = TranslationJob([], "en", "de")
 
 
 class Wired:
     """A translator of files on the fake model."""
 
-    def __init__(self, runner: FakeRunner, max_characters: int, max_waiting: int) -> None:
+    def __init__(self, max_characters: int, max_waiting: int) -> None:
+        self.runner = FakeRunner()
         settings = Settings(max_waiting_sentences=max_waiting)
-        models = Models(settings, [fake_model(runner)], Metrics())
+        models = Models(settings, [fake_model(self.runner)], Metrics())
         self.dispatcher = models.dispatcher
         (self.engine,) = models.pool.engines.values()
-        self.runner = runner
         self.files = FileTranslator(self.dispatcher, Bounds(max_characters))
 
 
 @contextlib.asynccontextmanager
 async def running(max_characters: int = 100_000, max_waiting: int = 500) -> AsyncIterator[Wired]:
-    wired = Wired(FakeRunner(), max_characters, max_waiting)
+    wired = Wired(max_characters, max_waiting)
     wired.engine.start()
     try:
         yield wired
@@ -75,7 +60,6 @@ def file(content: bytes, name: str = "a.txt", job: TranslationJob = JOB) -> File
 LINES = "".join(f"line {number} is here\n" for number in range(300)).encode()
 
 
-@in_event_loop
 async def test_a_file_comes_back_with_its_progress() -> None:
     seen: list[tuple[int, int]] = []
     async with running() as wired:
@@ -87,31 +71,20 @@ async def test_a_file_comes_back_with_its_progress() -> None:
     assert seen == sorted(seen)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-@in_event_loop
-async def test_every_format_passes_the_engine(name: str) -> None:
+async def test_the_marks_of_a_format_pass_the_engine_and_the_file_names_its_language() -> None:
     async with running() as wired:
-        done = await wired.files.translate(file(SAMPLES[name], name))
-    content = member(done.content, "word/document.xml") if name == "a.docx" else done.content
-    assert content != SAMPLES[name]
-    if name == "a.docx":
-        assert b"<w:t>THE TITLE</w:t>" in content
-        assert b"<w:rPr><w:b/></w:rPr><w:t>BOLD</w:t>" in content
-    if name == "a.md":
-        assert b"SOME **BOLD TEXT** AND A [LINK TO IT](https://a.b/c" in content
-        assert b"SEE `code here`." in content
+        word, markdown, catalogue = [
+            (await wired.files.translate(file(SAMPLES[name], name, job))).content
+            for name, job in (("a.docx", JOB), ("a.md", JOB), ("a.ts", replace(JOB, target="deu")))
+        ]
+    text = member(word, "word/document.xml")
+    assert b"<w:t>THE TITLE</w:t>" in text
+    assert b"<w:rPr><w:b/></w:rPr><w:t>BOLD</w:t>" in text
+    assert b"SOME **BOLD TEXT** AND A [LINK TO IT](https://a.b/c" in markdown
+    assert b"SEE `code here`." in markdown
+    assert b'language="de"' in catalogue
 
 
-@pytest.mark.parametrize("target", ["DE", "deu", "de-DE"])
-@in_event_loop
-async def test_a_file_names_its_language_as_the_server_does(target: str) -> None:
-    job = TranslationJob([], "en", target)
-    async with running() as wired:
-        done = await wired.files.translate(file(SAMPLES["a.ts"], "a.ts", job))
-    assert b'language="de"' in done.content
-
-
-@in_event_loop
 async def test_the_language_is_detected_once_for_a_file() -> None:
     text = b"Das ist ein deutscher Satz, der lang genug ist.\n\nok\n"
     job = TranslationJob([], "auto", "de")
@@ -120,7 +93,6 @@ async def test_the_language_is_detected_once_for_a_file() -> None:
     assert done.content == text  # German to German
 
 
-@in_event_loop
 async def test_a_short_request_does_not_wait_for_a_file() -> None:
     async with running() as wired:
         long = asyncio.ensure_future(wired.files.translate(file(LINES * 20)))
@@ -134,7 +106,6 @@ async def test_a_short_request_does_not_wait_for_a_file() -> None:
         await eventually(lambda: wired.dispatcher.num_in_progress == 0)
 
 
-@in_event_loop
 async def test_a_file_that_is_accepted_is_not_refused_later() -> None:
     async with running(max_waiting=40) as wired:
         long = asyncio.ensure_future(wired.files.translate(file(LINES)))
@@ -145,16 +116,18 @@ async def test_a_file_that_is_accepted_is_not_refused_later() -> None:
         assert (await long).content == LINES.upper()
 
 
-@in_event_loop
-async def test_a_bad_sentence_fails_the_file_and_frees_the_engine() -> None:
+async def test_a_bad_sentence_or_language_fails_the_file_and_frees_the_engine() -> None:
     async with running() as wired:
         wired.runner.poison = ord("q")
         with pytest.raises(TranslationFailed):
             await wired.files.translate(file(LINES + b"a q b\n" + LINES))
+        for source in ("en", "auto"):  # also if nothing is to be translated
+            with pytest.raises(UnsupportedLanguage):
+                await wired.files.translate(file(b"", job=replace(JOB, source=source, target="zz")))
         await eventually(lambda: not wired.runner.running)
+        await eventually(lambda: wired.dispatcher.num_in_progress == 0)
 
 
-@in_event_loop
 async def test_the_deadline_counts_for_the_whole_file() -> None:
     async with running() as wired:
         wired.runner.gate.clear()
@@ -163,7 +136,6 @@ async def test_the_deadline_counts_for_the_whole_file() -> None:
             await wired.files.translate(file(LINES, job=job))
 
 
-@in_event_loop
 async def test_too_many_characters_are_refused_before_the_engine() -> None:
     async with running(max_characters=len(LINES) - 1) as wired:
         with pytest.raises(DocumentTooLarge, match="at most 4989 are allowed"):
@@ -171,7 +143,6 @@ async def test_too_many_characters_are_refused_before_the_engine() -> None:
         assert not wired.runner.num_admitted
 
 
-@in_event_loop
 async def test_too_many_files_at_once_are_refused() -> None:
     async with running() as wired:
         begun = [
@@ -187,21 +158,3 @@ async def test_too_many_files_at_once_are_refused() -> None:
             await wired.files.translate(file(b"b"))
         await asyncio.gather(*begun)
         assert (await wired.files.translate(file(b"b"))).content == b"B"
-
-
-@pytest.mark.parametrize(
-    ("work", "error"),
-    [
-        (file(b"a", "a.exe"), UnsupportedFile),
-        (file(b"a", "a.docx"), InvalidDocument),
-        (file(b"", job=replace(JOB, target="zz")), UnsupportedLanguage),
-        (file(b"a", job=replace(JOB, target="zz")), UnsupportedLanguage),
-        (file(b"", job=replace(JOB, source="auto", target="zz")), UnsupportedLanguage),
-    ],
-)
-@in_event_loop
-async def test_what_cannot_be_translated_is_refused(work: FileJob, error: type[Exception]) -> None:
-    async with running() as wired:
-        with pytest.raises(error):
-            await wired.files.translate(work)
-        await eventually(lambda: wired.dispatcher.num_in_progress == 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from pathlib import Path
 
 import pytest
@@ -30,19 +29,6 @@ def test_every_placeholder_of_the_set_is_found_and_nothing_else() -> None:
     for _, _, text, strings in CASES:
         if not any(emoji in strings for emoji in EMOJI):
             assert "".join(kept(text)) == "".join(strings.split(" ¦ ")), text
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It takes 10 kg-20 kg.", ["kg", "kg"]),
-        ("It takes 10kg-20kg.", ["kg", "kg"]),
-        ("It is A0AA-00MW-0000.", ["A0AA-00MW-0000"]),
-        ("It is 00MW-AB12-34KB.", ["00MW-AB12-34KB"]),
-    ],
-)
-def test_a_unit_is_kept_in_a_range_but_not_apart_in_a_code(text: str, expected: list[str]) -> None:
-    assert kept(text) == expected
 
 
 @settings(deadline=None, max_examples=500)
@@ -109,13 +95,19 @@ def test_ordinary_text_has_nothing_to_keep(text: str) -> None:
         ("Tom &amp; Ann &#39;", ["&amp;", "&#39;"]),
         ("see xsltEvalTemplateString now", ["xsltEvalTemplateString"]),
         ("an iPhone, eBay and McDonald", []),
-        ("⟦3⟧ and ⟧", ["⟦3⟧", "⟧"]),
+        ("⟦3⟧ and ⟦ this ⟧", ["⟦3⟧", "⟦", "⟧"]),
         ("a\ufffdb \ufffc", ["\ufffd", "\ufffc"]),
         ("```a b``` and ``c`d``", ["```a b```", "``c`d``"]),
         ("Hi <name>, <a@b.de>", ["<name>", "<a@b.de>"]),
+        ("It takes 10 kg-20 kg or 10kg-20kg.", ["kg", "kg", "kg", "kg"]),
+        ("It is A0AA-00MW-0000 or 00MW-AB12-34KB.", ["A0AA-00MW-0000", "00MW-AB12-34KB"]),
+        ("see a" + "\u0301" * 5000 + " here", ["a" + "\u0301" * 5000]),
+        ("x\u0301\u0302\u0303\u0304\u0305yz now", ["x\u0301\u0302\u0303\u0304\u0305yz"]),
+        ("h\u0336e\u0336l\u0336p\u0336 me", ["h\u0336e\u0336l\u0336p\u0336"]),
+        ("cafe\u0301 Vie\u0323\u0302t na\u0303o ที่นี่ हिन्दी עִבְרִית", []),
     ],
 )
-def test_addresses_end_before_the_marks_of_the_sentence(text: str, expected: list[str]) -> None:
+def test_what_must_stay_ends_where_the_sentence_goes_on(text: str, expected: list[str]) -> None:
     assert kept(text) == expected
 
 
@@ -152,15 +144,6 @@ def test_every_place_of_a_string_of_the_request_is_kept(text: str, keep: list[st
     assert {at for span in find_kept(text, KeptStrings(keep)) for at in range(*span)} == expected
 
 
-@pytest.mark.parametrize("unit", ["a", "a ", "-", "蓝"])
-def test_many_strings_of_the_request_that_overlap_take_little_time(unit: str) -> None:
-    """Each by itself, at each place, took 2.7 s."""
-    began = time.process_time()
-    keep = KeptStrings([unit * length for length in range(1, 101)])
-    find_kept(unit * (20_000 // len(unit)), keep)
-    assert time.process_time() - began < 0.5
-
-
 @given(CODE)
 def test_a_term_wins_over_the_rule_for_code_but_not_over_the_request(code: str) -> None:
     text = f"Use {code} now."
@@ -171,8 +154,7 @@ def test_a_term_wins_over_the_rule_for_code_but_not_over_the_request(code: str) 
 
 
 def test_a_string_occurs_as_a_word() -> None:
-    assert occurs("in", "he is in")
-    assert not occurs("in", "inside")
+    assert (occurs("in", "he is in"), occurs("in", "inside")) == (True, False)
 
 
 @settings(deadline=None, max_examples=300)
@@ -185,47 +167,3 @@ def test_spans_are_in_order_and_do_not_touch(text: str) -> None:
     spans = find_kept(text, KeptStrings(["a", "Z9"]))
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
     assert all(a.end < b.start for a, b in itertools.pairwise(spans))
-
-
-HOSTILE = [
-    *("{", "{{", "}", "{a", "{a,plural,", "{a,plural,}", "%", "%(", "%a", "${", "$a", ":a", ":"),
-    *("⟦", "a://", "://", "a@", "@a", "@", "a.", ".", "a.py", "/a", "/", "//", "~", "\\", "C:\\"),
-    *("` ", "1.", "1.1", "-", "2024-", "#", "#a", "#1", "_", "a_", "()", "<a", "<a ", "<a=", "&a"),
-    *("www.", "http://a)", "http://a(", "A1", "0x", "é@", "aA", " ", "\u4e2d", "x" * 50 + "@"),
-    *("`", "[A1", "&#", "y", "yy-", "11-", "aB", "a/", "a:", "1.1.", "25.", "$2", "a_", "aA", "Aa"),
-]
-
-
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_the_time_is_linear(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = "a " + unit * (length // len(unit)) + "x"
-        took = []
-        for _ in range(3):
-            began = time.process_time()
-            find_kept(text, KeptStrings(["keep", unit[:200]]))
-            took.append(time.process_time() - began)
-        return max(min(took), 1e-3)
-
-    assert seconds(24_000) / seconds(3_000) < 30
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("see a" + "\u0301" * 5000 + " here", ["a" + "\u0301" * 5000]),
-        ("x\u0301\u0302\u0303\u0304\u0305yz now", ["x\u0301\u0302\u0303\u0304\u0305yz"]),
-        ("h\u0336e\u0336l\u0336p\u0336 me", ["h\u0336e\u0336l\u0336p\u0336"]),
-        ("cafe\u0301 Vie\u0323\u0302t na\u0303o", []),
-        ("ที่นี่ हिन्दी עִבְרִית", []),
-        ("⟦3⟧ and ⟦ this ⟧", ["⟦3⟧", "⟦", "⟧"]),
-    ],
-)
-def test_letters_with_piles_of_marks_and_brackets_are_kept(text: str, kept: list[str]) -> None:
-    assert [text[start:end] for start, end in find_kept(text)] == kept
-
-
-@pytest.mark.parametrize("part", ["a\u0301", "\u0301", "a", "a\u0336", "\u0336 ", "a\u0301\u0336"])
-def test_marks_take_linear_time(part: str) -> None:
-    """Quadratic work would take hours."""
-    assert find_kept(part * 200_000) is not None

@@ -6,6 +6,8 @@ import io
 import zipfile
 from collections.abc import Mapping
 
+import regex
+
 from service.translation.documents.formats import parse_file
 from service.translation.documents.segments import FileOptions
 
@@ -34,14 +36,7 @@ It goes on \\* here & there &copy; [ref][r] and [r].
 print("keep me")
 ```
 
-    indented code
-
 <p align="center">Some <b>page</b> text</p>
-
-![A picture](a.png)
-
-Setext heading
-==============
 
 [r]: https://ref.example "Title"
 """
@@ -291,8 +286,6 @@ def texts_of(name: str, content: bytes, options: FileOptions = OPTIONS) -> list[
 
 def capitals(text: str) -> str:
     """The text in capitals, but for tags and references."""
-    import regex
-
     return regex.sub(r"(<[^<>]*>|&[#\w]+;)|([^<&]+)", lambda m: m[1] or m[2].upper(), text)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
+from tests.service.translation.documents.samples import OPTIONS, parse_file, translated
 
 ROOT = Path(__file__).parents[4]
 PARTS = {
@@ -38,6 +38,7 @@ BLOCKS = {
     "# Title #\n": "# TITLE #\n",
     "Title\n---\n": "TITLE\n---\n",
     "one\ntwo\r\nthree\n": "ONE TWO THREE\n",
+    "今天很好，\n我们去\nabc": "今天很好，我们去 ABC",
     "one  \ntwo\\\nthree": "ONE  \nTWO\\\nTHREE",
     "> one\n> two\n>\n> - three\n>   four\n": "> ONE TWO\n>\n> - THREE FOUR\n",
     "- [x] done\n- [ ] not\n": "- [x] DONE\n- [ ] NOT\n",
@@ -88,11 +89,6 @@ def test_only_texts_change(source: str) -> None:
 def test_a_translation_does_not_begin_another_block(translation: str, expected: str) -> None:
     parsed = parse_file(b"text\n", "a.md", OPTIONS)
     assert parsed.write([translation]).decode() == expected
-
-
-def test_hard_line_breaks_are_joined_to_sentences() -> None:
-    assert texts_of("a.md", b"The sea\nis blue.\nIt is deep.") == ["The sea is blue. It is deep."]
-    assert texts_of("a.md", "今天很好，\n我们去\nABC".encode()) == ["今天很好，我们去 ABC"]
 
 
 PIECES = [

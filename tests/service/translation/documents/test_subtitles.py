@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.errors import InvalidDocument
 from service.translation.documents.segments import FileOptions
 from tests.service.translation.documents.samples import OPTIONS, parse_file, texts_of, translated
 
@@ -109,14 +108,6 @@ def test_settings_and_notes_of_webvtt_stay() -> None:
     assert segment.text == '&lt;Hi&gt; <wbr i="0">there'
     done = parsed.write(['&lt;Hallo&gt; <wbr i="0">da']).decode()
     assert done == content.replace("Hi", "Hallo").replace("there", "da")
-
-
-@pytest.mark.parametrize(
-    ("name", "content"), [("a.srt", b"just text"), ("a.vtt", b"00:01.000 --> 00:02.000\na\n")]
-)
-def test_other_texts_are_refused(name: str, content: bytes) -> None:
-    with pytest.raises(InvalidDocument):
-        parse_file(content, name, OPTIONS)
 
 
 PIECES = [

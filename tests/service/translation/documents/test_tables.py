@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.errors import InvalidDocument
 from tests.service.translation.documents.samples import (
     CSV,
     OPTIONS,
@@ -61,11 +60,6 @@ def test_the_delimiter_is_that_of_the_first_line(delimiter: str) -> None:
     content = f'"one, two"{delimiter}b{delimiter}c\nd;e, f|g{delimiter}h\n'
     texts = [value for row in rows(content.encode(), delimiter) for value in row]
     assert texts_of("a.csv", content.encode()) == texts
-
-
-def test_a_quote_that_does_not_end_is_refused() -> None:
-    with pytest.raises(InvalidDocument, match="a quoted cell of line 2 does not end"):
-        parse_file(b'a,b\nc,"d\n', "a.csv", OPTIONS)
 
 
 def test_a_workbook_keeps_formulas_numbers_and_the_titles_of_tables() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -14,7 +13,7 @@ from service.translation.markup.flow import MARK, Flow
 from service.translation.markup.inline import text_flow
 from service.translation.markup.page import take_apart
 from service.translation.placeholders import KeptStrings, find_kept
-from tests.service.translation.markup.test_scanner import HOSTILE, MARKUP
+from tests.service.translation.markup.test_scanner import MARKUP
 
 PAGES = st.lists(
     st.sampled_from(
@@ -78,31 +77,23 @@ def texts(source: str, keep: Sequence[str] = ()) -> list[str]:
         ("Use <code></code> here", ["Use here"]),
         ("x<script>var a = 'Hello';</script>y", ["x", "y"]),
         ("<style>p {}</style><pre>Keep\n  me</pre>Hi", ["Hi"]),
-        ('<p translate="no">Keep me</p><p>Hi</p>', ["Hi"]),
         ('<div class="notranslate"><p>Keep</p></div>Hi', ["Hi"]),
         ('I <span translate="no">😀</span> you', ["I you"]),
         ('<img alt="A red car" src="a.png">', ["A red car"]),
-        ("<img ALT='Fish &amp; chips'>", ["Fish & chips"]),
         ("<input placeholder=Name>", ["Name"]),
         ("<p title='1 2'>Hi</p>", ["Hi"]),
         ("<a>One</a>\n<a>Two</a>\n<a>Three</a> end", ["One", "Two", "Three end"]),
         ("<a>One</a> | <a>Two</a> | <b><a>Three</a></b>", ["One | Two | Three"]),
-        ("<a>One</a> | <a>Two</a> · <a>Three</a>", ["One |", "Two ·", "Three"]),
         ("in <a>New</a> <a>York</a> <b>now</b>", ["in New York now"]),
         ("<a>A</a>, <a>B</a>, <a>C</a> and", ["A, B, C and"]),
         ('<a class="x" aria-label="Go home">⌂</a>', ["Go home"]),
         ('<img data-alt="No" alt="">', []),
-        ("<a href=x>Home</a><a href=y>About</a>", ["Home", "About"]),
         ("<b>un</b><i>seen</i>", ["unseen"]),
         ("Hi &unknown; you", [f"Hi {MARK} you"]),
-        ("Hello &#0; you", [f"Hello {MARK} you"]),
-        ("<!-- Hello --><p>Hi</p>", ["Hi"]),
         ("<title>My page</title><h1>Big</h1>", ["My page", "Big"]),
         ("<input type=submit value='Send it'><input value='Keep'>", ["Send it"]),
         ('<meta property="og:title" content="My page"><meta name=author content=Bob>', ["My page"]),
-        ("<button>Save</button><button>Open</button>", ["Save", "Open"]),
         ("<doc><item>One <g>two</g>.</item><item>Three.</item></doc>", ["One two.", "Three."]),
-        ("<x><y>One.</y><y>Two.</y></x>", ["One.", "Two."]),
         ("<svg><text>Hi</text></svg> there", [f"{MARK} there"]),
         ("E = mc<sup>2</sup>, H<sub>2</sub>O", [f"E = {MARK}, {MARK}"]),
         ("a<sub>ij</sub>, <i>x</i><sup>n+1</sup> log<sub>2</sub>", [f"{MARK}, {MARK} {MARK}"]),
@@ -152,19 +143,3 @@ def test_tags_within_a_kept_string_stay_where_they_are() -> None:
     assert flow.text == f"{MARK} here"
     assert flow.kept[0].written == "{n, plural, one {<b>#</b> file} other {# files}}"
     assert not flow.tags
-
-
-@pytest.mark.parametrize(
-    "unit", [*HOSTILE.values(), "a&amp;", "{a, plural, {", "`", "</a><a>", "<code>"]
-)
-def test_the_time_is_linear_on_hostile_pages(unit: str) -> None:
-    def seconds(length: int) -> float:
-        source = "<a" + unit * (length // len(unit))
-        took = []
-        for _ in range(3):
-            began = time.process_time()
-            take_apart(source, functools.partial(find_kept, keep=KeptStrings(["keep", "a"])))
-            took.append(time.process_time() - began)
-        return max(min(took), 1e-3)
-
-    assert seconds(24_000) / seconds(3_000) < 30

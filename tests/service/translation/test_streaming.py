@@ -1,13 +1,15 @@
-"""Pieces of several sentences join to the text, in its order."""
+"""Pieces of several sentences join to the text; short work runs at once, long work in a thread."""
 
 from __future__ import annotations
 
 import random
+import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.translation.streaming import StreamAssembler
+from service.translation.text_work import text_work
 from tests.service.fakes import FakeStreamDecoder
 
 
@@ -47,3 +49,9 @@ def test_a_later_sentence_waits_for_the_earlier_one() -> None:
     growing.finish(0, "a!")
     assert [(p.text, p.sentence) for p in growing.pieces()] == [("!", 0), (" b", 1), ("\n", 1)]
     assert list(growing.pieces()) == []
+
+
+async def test_short_work_runs_at_once_and_long_work_in_another_thread() -> None:
+    own = threading.get_ident()
+    assert await text_work(20, threading.get_ident) == own
+    assert await text_work(5_000, threading.get_ident) != own

@@ -1,0 +1,193 @@
+"""Time grows as a text or a file does, whatever is repeated in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from service.errors import DocumentTooLarge, InvalidDocument
+from service.translation.checks.differences import check_sentence
+from service.translation.checks.numbers import find_numbers, unmatched
+from service.translation.documents.formats import parse_file
+from service.translation.markup.inline import text_flow
+from service.translation.markup.page import take_apart
+from service.translation.markup.scanner import scan
+from service.translation.placeholders import KeptStrings, find_kept
+from service.translation.text.amounts import find_amounts
+from service.translation.text.unspelled import find_unspelled
+from tests.service.translation.documents.samples import OPTIONS, A, W, archive, capitals
+from tests.service.translation.text.test_unspelled import EN_DE
+
+MARKUP = (
+    *("<", " < ", "<<?", "<a ", "</a ", '<a b="', "<a b='", "<a b=\"c'", '"', " a=b", "=", "/"),
+    *("<!--", "<!-- -", "]]>", "<![CDATA[", "<![CDATA[>", "<!a", "<!a[>", "<?", "<?a>", "</ "),
+    *("<script>", "<script/>", "</script", "&amp", "\x00<a\x00", "<b>", " \n"),
+)
+CODE = (
+    *("{", "{{", "}", "{a", "{a,plural,", "{a,plural,}", "%", "%(", "%a", "${", "$a", ":a", ":"),
+    *("⟦", "a://", "://", "a@", "@a", "@", "a.", ".", "a.py", "/a", "/", "//", "~", "\\", "C:\\"),
+    *("` ", "1.", "1.1", "-", "2024-", "#", "#a", "#1", "_", "a_", "()", "<a", "<a ", "<a=", "&a"),
+    *("www.", "http://a)", "http://a(", "A1", "0x", "é@", "aA", " ", "\u4e2d", "x" * 50 + "@"),
+    *("`", "[A1", "&#", "y", "yy-", "11-", "aB", "a/", "a:", "1.1.", "25.", "$2", "Aa"),
+    *("a\u0301", "\u0301", "a", "a\u0336", "\u0336 ", "a\u0301\u0336"),
+)
+MARKS = ("{a}", "**", "*a*", "{a}b{/a}", "%s", "_a", "[b]", "{{a}}b")
+NUMBERS = ("1", "1.", "1,1", "1 ", "1:1", "一", "一千", "hundert", "1世纪")
+AMOUNTS = ("1", "1.", "1 ", "1 a", "1万", "1,000,", "1 aaaaaaaaaa ", "1-")
+SIGNS = ("€ ", "ñ", "ñ ", "a\u0301", "д\nñ ab\n", "❤️", "1\ufe0f", "€\u0301")
+COPIED = ("a", "1 ", "{x} ", "https://", "<a ", "中", "a@b", "../", "``")
+KEEP = KeptStrings(["keep", "a"])
+WORK: dict[str, tuple[Callable[[str], object], int, tuple[str, ...]]] = {
+    "tokens": (lambda text: list(scan(f"<a{text}")), 20_000, MARKUP),
+    "page": (
+        lambda text: take_apart(f"<a{text}", lambda plain: find_kept(plain, KEEP)),
+        3_000,
+        (*MARKUP, "a&amp;", "{a, plural, {", "`", "</a><a>", "<code>"),
+    ),
+    "kept strings": (lambda text: find_kept(f"a {text}x", KEEP), 3_000, CODE),
+    "strings of the request": (
+        lambda text: find_kept(text, KeptStrings([text[:n] for n in range(1, len(text) // 200)])),
+        3_000,
+        ("a", "a ", "-", "蓝"),
+    ),
+    "marks": (text_flow, 3_000, MARKS),
+    "numbers": (lambda text: unmatched(find_numbers(text), find_numbers(text)), 4_000, NUMBERS),
+    "amounts": (lambda text: list(find_amounts(text, "en", "de")), 8_000, AMOUNTS),
+    "signs": (lambda text: list(find_unspelled(text, EN_DE, "en")), 8_000, SIGNS),
+    "checks": (lambda text: check_sentence(text, text, ("en", "fr")), 3_000, COPIED),
+}
+"""What is done, the length of the shorter text, and what is repeated in it."""
+
+
+@pytest.mark.parametrize(
+    ("work", "unit"), [(name, unit) for name, (_, _, units) in WORK.items() for unit in units]
+)
+def test_eight_times_the_text_takes_far_less_than_64_times_as_long(work: str, unit: str) -> None:
+    act, length, _ = WORK[work]
+    short, long = (unit * (size // len(unit)) for size in (length, 8 * length))
+    assert _seconds(lambda: act(long)) < 30 * max(_seconds(lambda: act(short)), 0.001)
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    """CPU time, the lesser of two."""
+    times = []
+    for _ in range(2):
+        started = time.process_time()
+        act()
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+SMALL = 12_500
+_CUE = b"00:00:01,000 --> 00:00:02,000\n"
+
+
+def _repeated(unit: bytes, head: bytes = b"", tail: bytes = b"") -> Callable[[int], bytes]:
+    return lambda size: head + unit * (size // len(unit)) + tail
+
+
+def _members(main: dict[str, bytes], name: str, content: str) -> Callable[[int], bytes]:
+    """An archive with a member for every hundred bytes."""
+    more = content.encode()
+    return lambda size: archive({**main, **{name.format(n): more for n in range(size // 100)}})
+
+
+def _book(num_pages: int, num_times: int) -> bytes:
+    page = '<item href="{}.xhtml" media-type="application/xhtml+xml"/>'
+    items = "".join(map(page.format, range(num_pages))) * num_times
+    container = '<container><rootfile full-path="a.opf"/></container>'
+    pages = {f"{number}.xhtml": b"<p>a</p>" for number in range(num_pages)}
+    package = f"<package>{items}</package>".encode()
+    return archive({"META-INF/container.xml": container.encode(), "a.opf": package, **pages})
+
+
+FILES: dict[str, Callable[[int], bytes]] = {
+    "members.docx": _members(
+        {"word/document.xml": f"<w:document {W}/>".encode()},
+        "word/header{}.xml",
+        f"<w:hdr {W}><w:p><w:r><w:t>a</w:t></w:r></w:p></w:hdr>",
+    ),
+    "members.pptx": _members(
+        {"ppt/presentation.xml": b"<a/>"},
+        "ppt/slides/slide{}.xml",
+        f"<p {A}><a:p><a:r><a:t>a</a:t></a:r></a:p></p>",
+    ),
+    "members.odt": _members({"content.xml": b"<a/>"}, "{}", "a"),
+    "members.epub": lambda size: _book(size // 100, 1),
+    "repeated.epub": lambda size: _book(20, size // 100),
+    "elements.docx": lambda size: archive(
+        {"word/document.xml": f"<w:d {W}>{'<w:p/>' * (size // 6)}</w:d>".encode()}
+    ),
+    "brackets.md": _repeated(b"["),
+    "links.md": _repeated(b"[a]("),
+    "stars.md": _repeated(b"*a_"),
+    "ticks.md": _repeated(b"`a``"),
+    "tags.md": _repeated(b"<a "),
+    "quotes.md": _repeated(b">"),
+    "lists.md": _repeated(b"- "),
+    "nested.md": _repeated(b"* a\n  * b\n"),
+    "cells.md": _repeated(b"|x", b"|a|b|\n|-|-|\n"),
+    "lines.txt": _repeated(b"\n"),
+    "line.txt": _repeated(b"a"),
+    "words.txt": _repeated(b"a "),
+    "open.html": _repeated(b"<p>"),
+    "deep.html": _repeated(b"<div><b>", tail=b"x"),
+    "cue.srt": _repeated(b"a ", _CUE),
+    "cues.srt": _repeated(_CUE + b"a\n\n"),
+    "times.srt": _repeated(b"00:00:01,000 --> "),
+    "tags.vtt": _repeated(b"<b>", b"WEBVTT\n\n00:01.000 --> 00:02.000\n", b"\n\n"),
+    "lines.po": _repeated(b'"a"\n', b'msgid ""\n', b'msgstr ""\n'),
+    "messages.po": _repeated(b'msgid "a"\nmsgstr ""\n\n'),
+    "slashes.po": _repeated(b"\\\\", b'msgid "', b'"\nmsgstr ""\n'),
+    "array.json": _repeated(b"["),
+    "strings.json": _repeated(b'"a",', b"[", b'"a"]'),
+    "numbers.json": _repeated(b"1,", b"[", b"1]"),
+    "number.json": _repeated(b"1"),
+    "quote.json": _repeated(b'\\"', b'"'),
+    "keys.properties": _repeated(b"a\\ b\\\n"),
+    "slashes.properties": _repeated(b"\\"),
+    "attributes.ts": _repeated(b'a="b" ', b"<TS ", b"/>"),
+    "messages.ts": _repeated(
+        b"<message><source>a</source><translation/></message>", b"<TS><context>", b"</context></TS>"
+    ),
+    "units.xlf": _repeated(
+        b"<trans-unit><source>a</source></trans-unit>", b"<xliff version='1.2'>", b"</xliff>"
+    ),
+}
+
+
+def _read_and_write(name: str, content: bytes) -> None:
+    """Read the file, and write it twice."""
+    try:
+        parsed = parse_file(content, name, OPTIONS)
+        texts = [segment.text for segment in parsed.segments]
+        assert parsed.write(texts) == content
+        parsed.write([capitals(text) for text in texts])
+    except (InvalidDocument, DocumentTooLarge):
+        pass
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_four_times_the_size_takes_about_four_times_as_long(name: str) -> None:
+    """A quadratic step takes sixteen times as long; what takes no time is not compared."""
+    small, large = (FILES[name](size) for size in (SMALL, 4 * SMALL))
+    seconds = _seconds(lambda: _read_and_write(name, small))
+    assert _seconds(lambda: _read_and_write(name, large)) <= 9 * max(seconds, 0.01)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'"' * 100_000 + b"<!--" * 100_000,
+        b"<!-- a\\\n" * 50_000 + b"-->" * 50_000,
+        b"[" * 50_000 + b"](" * 50_000,
+        b"*a_ " * 50_000,
+    ],
+    ids=["comments", "commented", "links", "stars"],
+)
+def test_marks_without_an_end_are_not_looked_for_again_and_again(content: bytes) -> None:
+    """Quadratic work would take hours."""
+    parsed = parse_file(content, "a.md", OPTIONS)
+    assert parsed.write([segment.text for segment in parsed.segments]) == content
