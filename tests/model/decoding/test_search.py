@@ -10,24 +10,13 @@ from model.network.transformer import Transformer
 from tests.model.network.reference import (
     EOS,
     best_by_enumeration,
-    greedy,
     log_probs_after,
     penalty,
     run_to_end,
     tiny_model,
     tiny_runner,
 )
-
-SOURCES = [[5, 7, 9, EOS], [4, EOS], [10, 11, 12, 4, 6, 8, EOS], [6, 6, EOS], [12, 5, 8, 9, EOS]]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_beam_of_one_is_greedy_search(seed: int) -> None:
-    model = tiny_model(seed=seed)
-    options = DecodingOptions(beam_size=1, max_length=20)
-    results = run_to_end(tiny_runner(model), [SourceSentence(src, options) for src in SOURCES])
-    found = [result.hypotheses[0].ids for result in results]
-    assert found == [greedy(model, src, 20) for src in SOURCES]
+from tests.model.test_runner import SOURCES
 
 
 @pytest.mark.parametrize("normalization", ["wu", "average"])
@@ -99,47 +88,3 @@ def _plain_beam(
         finished = [(total / penalty(limit, options), tokens) for total, tokens in best]
     finished.sort(reverse=True)
     return [tokens for _, tokens in finished[: options.n_best]]
-
-
-def test_scores_and_log_probs_are_those_of_the_teacher_forced_model() -> None:
-    model = tiny_model(seed=3)
-    options = DecodingOptions(beam_size=4, n_best=4, length_penalty=0.7, normalization="wu")
-    for hypothesis in run_to_end(tiny_runner(model), [SourceSentence(SOURCES[0], options)])[
-        0
-    ].hypotheses:
-        tokens = [*hypothesis.ids, EOS] if hypothesis.finish_reason == "stop" else hypothesis.ids
-        expected = [
-            float(log_probs_after(model, SOURCES[0], tokens[:i])[token])
-            for i, token in enumerate(tokens)
-        ]
-        assert hypothesis.log_probs == pytest.approx(expected, abs=1e-4)
-        score = sum(expected) / penalty(len(tokens), options)
-        assert hypothesis.score == pytest.approx(score, abs=1e-4)
-
-
-def test_a_translation_over_its_limit_says_so_and_keeps_its_tokens() -> None:
-    model = tiny_model(seed=1)
-    model.output.bias.data[EOS] = -50.0
-    options = DecodingOptions(beam_size=3, max_length=6)
-    hypothesis = run_to_end(tiny_runner(model), [SourceSentence(SOURCES[0], options)])[0].hypotheses
-    assert [h.finish_reason for h in hypothesis] == ["length"]
-    assert len(hypothesis[0].ids) == 6
-
-
-def test_a_sentence_whose_scores_are_not_finite_fails_alone() -> None:
-    """Its neighbours, one with a wider beam, translate as if it were not there."""
-    model = tiny_model(seed=2, shared_embeddings="none")
-    healthy = [
-        SourceSentence([5, 7, 9, EOS], DecodingOptions(beam_size=4)),
-        SourceSentence([10, 11, 12, 6, 8, EOS], DecodingOptions(beam_size=1)),
-    ]
-    alone = [run_to_end(tiny_runner(model), [s])[0].hypotheses[0].ids for s in healthy]
-    model.src_embedding.tokens.weight.data[4] = float("nan")
-    poisoned = [SourceSentence([4, EOS], DecodingOptions(beam_size=b)) for b in (1, 2)]
-    runner = tiny_runner(model)
-    results = run_to_end(runner, [poisoned[0], healthy[0], poisoned[1], healthy[1]])
-    for failed in (results[0], results[2]):
-        assert failed.hypotheses == []
-        assert "finite" in str(failed.error)
-    assert [results[1].hypotheses[0].ids, results[3].hypotheses[0].ids] == alone
-    assert (runner.num_free_slots, runner.num_free_rows) == (16, 64)
