@@ -247,7 +247,7 @@ def any_sentence(rng: random.Random) -> SourceSentence:
     beam_size = 1 if is_sampling else rng.choice([1, 2, 4, 16, 20])
     options = DecodingOptions(
         beam_size=beam_size,
-        n_best=rng.randint(1, beam_size),
+        n_best=rng.randint(1, min(beam_size, 4)),
         length_penalty=rng.choice([0.0, 1.0, 10.0]),
         normalization=rng.choice(["wu", "average"]),
         lookahead=rng.choice([None, 0, 3, 100_000]),

@@ -1,12 +1,15 @@
-"""What containers leave of memory and CPUs, read from trees of files such as Linux shows."""
+"""What containers leave of memory and CPUs, read from trees of files such as Linux shows; and how
+many cores a process computes with."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from model.backends.control_groups import cpu_quotas, free_in_control_groups
+from model.backends.cores import num_cores
 
 
 class Machine:
@@ -129,3 +132,22 @@ def test_groups_bound_the_share_of_the_cpus(machine: Machine) -> None:
 
 def test_what_this_machine_shows_can_be_read() -> None:
     assert all(free > 0 for free in free_in_control_groups())
+
+
+def test_the_environment_says_how_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
+    assert num_cores() == 5
+
+
+@pytest.mark.parametrize("value", ["", "0", "many"])
+def test_else_there_are_as_many_as_the_process_may_run_on(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert 1 <= num_cores() <= len(os.sched_getaffinity(0))
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert num_cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)

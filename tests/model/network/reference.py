@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -147,22 +146,6 @@ def are_tied(
     logits = model(torch.tensor([src]), prefix)[0, -1]
     tokens = [[*ids, config.eos_id][parted] for ids in (one, other)]
     return bool((logits[tokens[0]] - logits[tokens[1]]).abs() < 1e-3)
-
-
-def best_by_enumeration(
-    model: Transformer, src: Sequence[int], options: DecodingOptions, limit: int
-) -> list[tuple[float, list[int]]]:
-    """Every sequence that ends within `limit` tokens, with its score, best first."""
-    vocabulary = [t for t in range(model.config.tgt_vocab_size) if t not in (*CONTROL_IDS, EOS)]
-    scored = []
-    for length in range(limit):
-        for tokens in itertools.product(vocabulary, repeat=length):
-            total = sum(
-                float(log_probs_after(model, src, tokens[:i])[token])
-                for i, token in enumerate((*tokens, EOS))
-            )
-            scored.append((total / penalty(length + 1, options), list(tokens)))
-    return sorted(scored, reverse=True)
 
 
 def penalty(length: int, options: DecodingOptions) -> float:

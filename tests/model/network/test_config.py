@@ -11,16 +11,6 @@ from model.network.config import ConfigError, ModelConfig
 SIZES = {"src_vocab_size": 100, "tgt_vocab_size": 100}
 
 
-def test_the_defaults_are_the_papers_base_model() -> None:
-    config = ModelConfig(37_000, 37_000)
-    sizes = (config.d_model, config.n_heads, config.d_ff, config.head_dim)
-    layers = (config.n_encoder_layers, config.n_decoder_layers)
-    assert (sizes, layers, config.dropout) == ((512, 8, 2048, 64), (6, 6), 0.1)
-    assert (config.norm, config.positions, config.activation) == ("post", "sinusoidal", "relu")
-    assert config.shared_embeddings == "all"
-    assert config.scale_embeddings
-
-
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
@@ -51,9 +41,3 @@ def test_the_defaults_are_the_papers_base_model() -> None:
 def test_a_bad_value_is_named_with_what_is_allowed(bad: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         ModelConfig.from_dict({**SIZES, **bad})
-
-
-@pytest.mark.parametrize("wrong", [None, ["src_vocab_size"]])
-def test_an_architecture_that_is_no_table_is_refused(wrong: Any) -> None:
-    with pytest.raises(ConfigError, match="an architecture must be a table"):
-        ModelConfig.from_dict(wrong)

@@ -10,14 +10,10 @@ import torch
 from safetensors.torch import save_file
 
 from model.checking import check_checkpoint
-from model.training.loop import Trainer
-from model.training.recipe import Recipe
 from model.training.saving import TrainingError
 from tests.conftest import FullDisk
-from tests.model.training.runs import files_of, kill_after, weights_of
+from tests.model.training.runs import MakeTrainer, files_of, kill_after, weights_of
 
-MakeRecipe = Callable[..., Recipe]
-MakeTrainer = Callable[..., Trainer]
 CPU = torch.device("cpu")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +11,11 @@ import torch
 from model.checkpoint.reference import load_checkpoint
 from model.text.tokenizer import Tokenizer
 from model.training.loop import Trainer
-from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError
+from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.setup import train_tokenizer
 from tests.conftest import FullDisk
-from tests.model.training.runs import kill_after
+from tests.model.training.runs import MakeRecipe, MakeTrainer, StartRun, kill_after
 
-MakeRecipe = Callable[..., Recipe]
-MakeTrainer = Callable[..., Trainer]
-StartRun = Callable[..., Trainer]
 CPU = torch.device("cpu")
 
 
