@@ -128,29 +128,6 @@ def test_the_instruction_set_is_the_one_asked_for_or_else_the_environments(
         PackedModel(tiny_model(), CONTROL_IDS, False)
 
 
-@pytest.mark.parametrize("kernels", kernel_names())
-@pytest.mark.parametrize("is_quantised", [False, True])
-@torch.inference_mode()
-def test_a_row_scores_the_same_among_any_number_of_others(is_quantised: bool, kernels: str) -> None:
-    """Whichever block of rows it falls into."""
-    model = tiny_model(d_model=64, vocab_size=100)
-    capacity = ROOM._replace(max_rows=40)
-    alone = _first_logits(native(model, capacity, is_quantised, kernels), 1)
-    for num_rows in (*range(2, 14), 33):
-        network = native(model, capacity, is_quantised, kernels)
-        found = _first_logits(network, num_rows)
-        torch.testing.assert_close(found, alone.expand_as(found), atol=0, rtol=0)
-
-
-def _first_logits(network: EagerNetwork | SteppedNetwork, num_rows: int = 2) -> Tensor:
-    """Of hypotheses that are all the same."""
-    rows, one = torch.arange(num_rows), torch.zeros(1, dtype=torch.int64)
-    table = RowTable(rows[None], slots=rows * 0, beams=rows, members=one, rows=rows, drawn=one[:0])
-    encode(network, [0], SOURCES[:1])
-    network.step(torch.full((num_rows,), BOS), rows * 0, table, StepShape(1, 40))
-    return network.logits().clone()
-
-
 def test_precision_is_chosen_by_the_device_and_refused_where_it_cannot_be_had() -> None:
     assert resolve_precision("auto", "cpu") == ("int8" if has_fast_int8() else "float32")
     assert resolve_precision("auto", "cuda") == "float16"

@@ -51,18 +51,6 @@ def results(finished: list[Finished]) -> list[list[list[int]] | str]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("place", ["encoder", "decoder"])
-def test_the_sentence_after_one_that_overflowed_is_translated(place: str, backend: Backend) -> None:
-    model = overflowing_model(place)
-    good = [SourceSentence([5, 7, 9, EOS], DecodingOptions(beam_size=b)) for b in (1, 4)]
-    alone = [run_to_end(tiny_runner(model, backend=backend), [sentence]) for sentence in good]
-    runner = tiny_runner(model, max_slots=1, max_rows=4, backend=backend)
-    assert run_to_end(runner, [bad_sentence(place)])[0].error
-    after = [run_to_end(runner, [sentence]) for sentence in good]
-    assert list(map(results, after)) == list(map(results, alone))
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("place", ["encoder", "decoder"])
 @pytest.mark.parametrize("seed", range(2))
 def test_sentences_that_overflow_among_others_fail_alone(
     seed: int, place: str, backend: Backend

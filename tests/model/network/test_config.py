@@ -18,7 +18,6 @@ SIZES = {"src_vocab_size": 100, "tgt_vocab_size": 100}
         ({"d_model": 10, "n_heads": 4}, "d_model must be a multiple of n_heads, got 10 and 4"),
         ({"d_model": 9, "n_heads": 3}, "sinusoidal positions need an even d_model, got 9"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
-        ({"dropout": float("nan")}, r"dropout must be in \[0, 1\), got nan"),
         ({"positions": "rotary"}, r"positions must be one of .*'alibi'\], got 'rotary'"),
         ({"position_offset": -1}, "position_offset must be at least 0, got -1"),
         (
@@ -28,8 +27,6 @@ SIZES = {"src_vocab_size": 100, "tgt_vocab_size": 100}
         ({"tgt_vocab_size": 99}, "needs equal vocabularies, got 100 and 99"),
         ({"pad_id": 100}, "pad_id must be a target token, 0 to 99, got 100"),
         ({"d_model": 10**9}, "d_model must be at most 16384, got 1000000000"),
-        ({"n_encoder_layers": 10**9}, "n_encoder_layers must be at most 256"),
-        ({"tgt_vocab_size": 10**20}, "tgt_vocab_size must be at most 2097152, got 1000000"),
         ({"pad_id": 16**10_000}, "pad_id must be a target token, .* got a number of 40001 bits"),
         (
             {"max_positions": 65536, "d_model": 2048},
