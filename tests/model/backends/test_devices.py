@@ -1,4 +1,4 @@
-"""Which devices a name means, with stand-ins for the cards; and which GPU is lost."""
+"""Which devices a name means, with stand-ins for the cards; what a GPU is set to, and when it is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from model.backends import devices
 from model.backends.devices import resolve_devices
-from model.backends.pytorch.devices import require_alive
+from model.backends.pytorch.devices import configure_cuda, require_alive
 from model.device_lost import DeviceLost
 
 
@@ -73,3 +73,15 @@ def test_an_error_after_which_the_device_answers_is_not_a_lost_device() -> None:
         require_alive(gpu, failure, broken)
     with pytest.raises(DeviceLost, match="cuda:1"):
         require_alive(gpu, DeviceLost("cuda:1"), lambda device: None)
+
+
+def test_cudnn_attention_tensorfloat_and_short_sums_are_off() -> None:
+    matmul = torch.backends.cuda.matmul
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    matmul.allow_fp16_reduced_precision_reduction = True
+    matmul.allow_bf16_reduced_precision_reduction = True
+    configure_cuda()
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+    assert not matmul.allow_tf32
+    assert not matmul.allow_fp16_reduced_precision_reduction
+    assert not matmul.allow_bf16_reduced_precision_reduction
