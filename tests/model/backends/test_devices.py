@@ -1,4 +1,4 @@
-"""Which devices a name means, with stand-ins for the cards; what a GPU is set to, and when it is lost."""
+"""Which devices a name means, with stand-ins for the cards; how a GPU is set, and when lost."""
 
 from __future__ import annotations
 
