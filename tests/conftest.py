@@ -42,16 +42,6 @@ TINY_CONFIG = ModelConfig(
 FullDisk = Callable[[int], AbstractContextManager[None]]
 
 
-def train_tiny_tokenizer(path: Path) -> None:
-    """Train a sentencepiece model of TINY_VOCAB_SIZE pieces, as `dragoman train` would."""
-    from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
-    from model.training.setup import train_tokenizer
-
-    data = DataTable(languages=("zh", "en"), corpora=(CorpusTable("tiny", TINY_PAIRS),))
-    table = TokenizerTable(vocab_size=TINY_VOCAB_SIZE)
-    train_tokenizer(Recipe("tiny", {}, data, table, TrainingTable(max_steps=1)), path)
-
-
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """What runs the tests that are coroutines."""
@@ -66,8 +56,20 @@ def tiny_pairs() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_tokenizer_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("tokenizer") / "tiny.model"
-    train_tiny_tokenizer(path)
+    """A sentencepiece model of TINY_VOCAB_SIZE pieces, trained as `dragoman train` would."""
+    return train_tiny_tokenizer(tmp_path_factory.mktemp("tokenizer") / "tiny.model")
+
+
+def train_tiny_tokenizer(
+    path: Path, vocab_size: int = TINY_VOCAB_SIZE, reserved_pieces: int = 0
+) -> Path:
+    """Train a sentencepiece model of the tiny pairs."""
+    from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
+    from model.training.setup import train_tokenizer
+
+    data = DataTable(languages=("zh", "en"), corpora=(CorpusTable("tiny", TINY_PAIRS),))
+    table = TokenizerTable(vocab_size=vocab_size, reserved_pieces=reserved_pieces)
+    train_tokenizer(Recipe("tiny", {}, data, table, TrainingTable(max_steps=1)), path)
     return path
 
 

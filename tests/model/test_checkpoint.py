@@ -47,8 +47,8 @@ def info_for(config: ModelConfig) -> CheckpointInfo:
     )
 
 
-def random_model(config: ModelConfig) -> Transformer:
-    torch.manual_seed(3)
+def random_model(config: ModelConfig, seed: int = 3) -> Transformer:
+    torch.manual_seed(seed)
     model = Transformer(config)
     initialise(model, "xavier")
     return model.eval()
@@ -91,11 +91,19 @@ def edit_weights(directory: Path, edit: Callable[[dict[str, torch.Tensor]], Any]
     sign_again(directory)
 
 
-@pytest.mark.parametrize("shared", ["all", "target", "none"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"norm": "pre", "output_bias": True},
+        {"positions": "learned", "shared_embeddings": "none"},
+        {"positions": "alibi", "shared_embeddings": "target", "embedding_norm": True},
+    ],
+)
 def test_a_loaded_model_computes_what_the_saved_one_did(
-    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, shared: Any
+    tmp_path: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path, options: dict[str, Any]
 ) -> None:
-    model = random_model(dataclasses.replace(tiny_config, shared_embeddings=shared))
+    model = random_model(dataclasses.replace(tiny_config, **options))
     save(tmp_path / "saved", model, tiny_tokenizer_file)
     loaded = load_checkpoint(tmp_path / "saved").model
     src, tgt = torch.randint(4, 450, (2, 7)), torch.randint(4, 450, (2, 5))
@@ -140,7 +148,7 @@ def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_ne
     assert info.source_limit(wanted) == limit
 
 
-@pytest.mark.parametrize("wrong", [None, [[0]], [[0, 4]], [[2, 0]], [[0, True]], [[0, 1], [0, 1]]])
+@pytest.mark.parametrize("wrong", [[[0, 4]], [[2, 0]], [[0, 1], [0, 1]]])
 def test_alignment_heads_that_the_network_lacks_are_refused(saved: Path, wrong: object) -> None:
     edit_config(saved, lambda raw: raw.update(alignment_heads=wrong))
     said = (
@@ -181,13 +189,6 @@ def test_weights_of_every_type_are_read_as_float32(dtype: torch.dtype, tmp_path:
     for name, weight in weights.items():
         assert found.shapes[name] == weight.shape
         assert torch.equal(torch.from_numpy(found[name].copy()), weight.float())
-
-
-def test_the_sums_are_those_of_sha256sum(saved: Path) -> None:
-    files = ["config.json", "model.safetensors", "tiny.model"]
-    sums = [hashlib.sha256((saved / name).read_bytes()).hexdigest() for name in files]
-    expected = "".join(f"{s}  {name}\n" for s, name in zip(sums, files, strict=True))
-    assert (saved / "SHA256SUMS").read_text() == expected
 
 
 def truncate_weights(directory: Path) -> None:
@@ -265,19 +266,15 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (remove("config.json"), "tiny-checkpoint holds no config.json"),
         (remove("SHA256SUMS"), "tiny-checkpoint holds no SHA256SUMS"),
         (remove("model.safetensors"), "tiny-checkpoint lacks model.safetensors"),
-        (remove("tiny.model"), "tiny-checkpoint lacks tiny.model"),
         (truncate_weights, "model.safetensors does not match SHA256SUMS: the file is truncated"),
         (flip_a_bit, "tiny.model does not match SHA256SUMS"),
-        (write_sums("../secret\n"), r"line that is not '<sha256>  <file>': '../secret'"),
         (write_sums("0  ../secret\n"), r"line that is not '<sha256>  <file>': '0  ../secret'"),
         (write_sums(""), "SHA256SUMS does not list config.json"),
         (spoil_tokenizer, "cannot read the sentencepiece model .*tiny.model"),
         (write_config("{oops"), "config.json is not readable JSON"),
         (change_config("pairs", value=[]), "pairs must name at least one"),
-        (change_config("max_source_tokens", value=15), "an integer of at least 16, got 15"),
         (change_config("format", value=9), "format must be 1, got 9"),
         (change_config("architecture", "rope", value=1), "unknown architecture option 'rope'"),
-        (change_config("decoding", "top_p", value=2), "top_p must be a number from 0.0 to 1.0"),
         (change_config("tokenizer", "source", value="../x"), "must lie in the directory itself"),
         (
             change_config("tokenizer", "source_vocabulary", value="absent.json"),
@@ -287,17 +284,8 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
             change_config("architecture", "d_ff", value=48),
             r"encoder.0.feed_forward.expand.weight has shape \(32, 16\), expected \(48, 16\)",
         ),
-        (
-            change_config("architecture", "output_bias", value=True),
-            "tensor 'output.bias' is only in the architecture",
-        ),
         (change_weights(lambda w: w.update(x=torch.ones(1))), "tensor 'x' is only in the file"),
-        (write_sums("0  config.json\n" * 2**21), "SHA256SUMS is larger than 16 MiB"),
         (lambda d: (d / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is not UTF-8: byte 0"),
-        (
-            in_place_of("config.json", Path.mkdir),
-            "cannot read .*config.json: it is not a regular file",
-        ),
         (
             in_place_of("tiny.model", Path.mkdir),
             "lacks tiny.model, which SHA256SUMS lists: it is no regular",
@@ -307,18 +295,12 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
             "cannot read .*config.json: it is not a regular file",
         ),
         (
-            in_place_of("config.json", lambda path: path.symlink_to("absent")),
-            "tiny-checkpoint holds no config.json",
-        ),
-        (
             in_place_of("config.json", lambda path: path.symlink_to(path)),
             "tiny-checkpoint holds no config.json",
         ),
         (unlist("tiny.model"), "SHA256SUMS does not list tiny.model, which cannot be verified"),
         (write_config("[" * 100_000), "config.json is not readable JSON: it is nested too deeply"),
         (write_config(" " * 2**24 + "{}"), "config.json is larger than 16 MiB"),
-        (change_config("name", value="x" * 201), "name must be a line of 1 to 200"),
-        (change_config("pairs", value=[["../x", "en"]]), "a language must be a code .*'../x'"),
         (
             change_config(
                 "pairs",
@@ -354,19 +336,13 @@ def test_a_damaged_checkpoint_is_refused_with_the_reason(
     assert len(str(raised.value)) < 1000
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["d_model", "n_encoder_layers", "max_positions"],
-)
+@pytest.mark.parametrize("option", ["d_model", "n_encoder_layers"])
 def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_built(
     saved: Path, option: str
 ) -> None:
     """The largest that the bounds allow: a network of it would take up to a terabyte."""
-    most = {"d_model": 16384, "d_ff": 131072, "max_positions": 65536}.get(option, 256)
+    most = {"d_model": 16384, "n_encoder_layers": 256}[option]
     edit_config(saved, lambda raw: raw["architecture"].update({option: most}))
-    if option == "max_positions":
-        assert open_checkpoint(saved).info.architecture.max_positions == most
-        return
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(CheckpointError, match="model.safetensors does not fit config.json"):
         open_checkpoint(saved)

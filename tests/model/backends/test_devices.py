@@ -1,4 +1,4 @@
-"""Which devices a name means, with stand-ins for the cards."""
+"""Which devices a name means, with stand-ins for the cards; how a GPU is set, and when lost."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import torch
 
 from model.backends import devices
 from model.backends.devices import resolve_devices
+from model.backends.pytorch.devices import configure_cuda, require_alive
+from model.device_lost import DeviceLost
 
 
 def install_cards(
@@ -57,3 +59,29 @@ def test_what_cannot_be_had_is_refused(
     install_cards(monkeypatch, (9, 0), (8, 0))
     with pytest.raises(ValueError, match=message):
         resolve_devices(name)
+
+
+def test_an_error_after_which_the_device_answers_is_not_a_lost_device() -> None:
+    gpu, failure = torch.device("cuda", 0), RuntimeError("CUBLAS_STATUS_EXECUTION_FAILED")
+    require_alive(gpu, failure, lambda device: None)
+
+    def broken(device: torch.device) -> None:
+        raise torch.AcceleratorError("CUDA error: an illegal memory access was encountered\nx")
+
+    told = "^cuda:0 does not compute any more: CUDA error: an illegal memory access"
+    with pytest.raises(DeviceLost, match=told):
+        require_alive(gpu, failure, broken)
+    with pytest.raises(DeviceLost, match="cuda:1"):
+        require_alive(gpu, DeviceLost("cuda:1"), lambda device: None)
+
+
+def test_cudnn_attention_tensorfloat_and_short_sums_are_off() -> None:
+    matmul = torch.backends.cuda.matmul
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    matmul.allow_fp16_reduced_precision_reduction = True
+    matmul.allow_bf16_reduced_precision_reduction = True
+    configure_cuda()
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+    assert not matmul.allow_tf32
+    assert not matmul.allow_fp16_reduced_precision_reduction
+    assert not matmul.allow_bf16_reduced_precision_reduction

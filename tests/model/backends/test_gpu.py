@@ -15,7 +15,7 @@ from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
 from tests.model.backends.test_overflow import bad_sentence, overflowing_model
-from tests.model.network.reference import run_to_end, tiny_model, tiny_runner
+from tests.model.network.reference import run_at_random, run_to_end, tiny_model, tiny_runner
 from tests.model.test_runner import mixed_sentences, texts
 
 pytestmark = [
@@ -47,20 +47,10 @@ def test_whoever_joins_leaves_or_overflows_recorded_steps_changes_nobody_else() 
     runner = tiny_runner(overflowing_model("encoder").to("cuda"), max_slots=6, max_rows=20)
     runner.warm_up([DecodingOptions(beam_size=1), DecodingOptions(beam_size=4)])
     assert runner.is_recorded
-    waiting, running = list(range(len(sentences))), dict[int, int]()
-    while waiting or running:
-        while waiting and runner.num_free_slots and rng.random() < 0.6:
-            if runner.num_free_rows < sentences[waiting[0]].options.beam_size:
-                break
-            (handle,) = runner.admit([sentences[waiting[0]]])
-            running[handle] = waiting.pop(0)
-        for finished in runner.step().finished:
-            expected = alone[running.pop(finished.handle)]
-            assert finished.error == expected.error
-            assert texts([finished]) == texts([expected])
-        if running and rng.random() < 0.1:
-            runner.release(handle := rng.choice(sorted(running)))
-            del running[handle]
+    run = run_at_random(runner, sentences, rng, abandoned=0.1)
+    for index, finished in run.results.items():
+        assert finished.error == alone[index].error
+        assert texts([finished]) == texts([alone[index]])
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,12 @@ from torch.utils._pytree import tree_flatten
 
 from model.backends.memory import full_bytes, step_bytes, weight_bytes
 from model.backends.pytorch.eager import EagerNetwork
-from model.backends.pytorch.rows import RowTable
 from model.backends.pytorch.search import Search
 from model.backends.pytorch.step import Step
 from model.decoding.decoder import Capacity, StepShape
 from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.network.transformer import Transformer
-from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved
+from tests.model.backends.test_step_on_gpu import DEVICE, KINDS, SHAPES, moved, table_of
 
 _MIB = 2**20
 _MAX_BEAM = 16
@@ -70,19 +69,15 @@ def test_no_runner_on_a_gpu_takes_more_than_its_estimate(shape: str, kind: str) 
     """Nor much less: what is refused would not have fitted."""
     config, (width, features) = SHAPES[shape], KINDS[kind]
     capacity = Capacity(256, 256 * width, 128, min(256, config.max_positions))
-    slots, rows = capacity.max_slots, capacity.max_rows
     with torch.inference_mode(), FakeTensorMode(), LiveTensors() as live:
         model = moved(Transformer(config))
         weights = sum(w.nbytes for w in {id(w): w for w in model.parameters()}.values())
         before = live.now
         network = EagerNetwork(model, [0, 1, 2], capacity, is_recorded=True)
-        sizes = SearchSizes(slots, _MAX_BEAM, capacity.max_target_tokens)
+        sizes = SearchSizes(256, _MAX_BEAM, capacity.max_target_tokens)
         search = Search(sizes, SearchTokens(3, 0), DEVICE)
         held = live.now - before
-        numbers = torch.zeros(slots, width, dtype=torch.int64, device=DEVICE)
-        places = torch.arange(rows, device=DEVICE)
-        drawn = places[: slots if features.has_sampling else 0]
-        table = RowTable(numbers, places, places, places[:slots], places, drawn)
+        table = table_of(256, width, features)
         step, longest = Step(network, search), StepShape(capacity.max_target_tokens, 128)
         stepping = live.most_during(lambda: step.run(table, longest, features))
         sources = torch.zeros(64, 128, dtype=torch.int64, device=DEVICE)

@@ -14,7 +14,7 @@ from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Finished, SourceSentence
 from model.network.transformer import Transformer
-from tests.model.network.reference import EOS, run_to_end, tiny_model, tiny_runner
+from tests.model.network.reference import EOS, run_at_random, run_to_end, tiny_model, tiny_runner
 
 BACKENDS: tuple[Backend, ...] = ("native", "eager", "graphs")
 OVERFLOWING = 12
@@ -51,18 +51,6 @@ def results(finished: list[Finished]) -> list[list[list[int]] | str]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("place", ["encoder", "decoder"])
-def test_the_sentence_after_one_that_overflowed_is_translated(place: str, backend: Backend) -> None:
-    model = overflowing_model(place)
-    good = [SourceSentence([5, 7, 9, EOS], DecodingOptions(beam_size=b)) for b in (1, 4)]
-    alone = [run_to_end(tiny_runner(model, backend=backend), [sentence]) for sentence in good]
-    runner = tiny_runner(model, max_slots=1, max_rows=4, backend=backend)
-    assert run_to_end(runner, [bad_sentence(place)])[0].error
-    after = [run_to_end(runner, [sentence]) for sentence in good]
-    assert list(map(results, after)) == list(map(results, alone))
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("place", ["encoder", "decoder"])
 @pytest.mark.parametrize("seed", range(2))
 def test_sentences_that_overflow_among_others_fail_alone(
     seed: int, place: str, backend: Backend
@@ -77,20 +65,6 @@ def test_sentences_that_overflow_among_others_fail_alone(
     reference = tiny_runner(model, max_slots=1, max_rows=4, backend="native")
     alone = [results(run_to_end(reference, [sentence]))[0] for sentence in sentences]
     runner = tiny_runner(model, max_slots=5, max_rows=14, backend=backend)
-    waiting, running = list(range(len(sentences))), dict[int, int]()
-    while waiting or running:
-        while waiting and rng.random() < 0.6:
-            if not runner.num_free_slots:
-                break
-            if runner.num_free_rows < sentences[waiting[0]].options.beam_size:
-                break
-            place_of = waiting.pop(0)
-            running[runner.admit([sentences[place_of]])[0]] = place_of
-        for finished in runner.step().finished:
-            index = running.pop(finished.handle)
-            assert results([finished])[0] == alone[index]
-        if running and rng.random() < 0.15:
-            handle = rng.choice(sorted(running))
-            runner.release(handle)
-            del running[handle]
+    found = run_at_random(runner, sentences, rng, abandoned=0.15).results
+    assert {i: results([f])[0] for i, f in found.items()} == {i: alone[i] for i in found}
     assert sum(isinstance(result, str) for result in alone) > 1

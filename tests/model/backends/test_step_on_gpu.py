@@ -69,20 +69,24 @@ class Operations(TorchDispatchMode):
 def operations_of(config: ModelConfig, kind: str, is_recorded: bool = True) -> Operations:
     """The operations of a step of eight slots."""
     width, features = KINDS[kind]
-    slots, rows = 8, 8 * width
     capacity = Capacity(64, 256, 128, min(256, config.max_positions))
     with torch.inference_mode(), FakeTensorMode():
         model = moved(Transformer(config))
         network = EagerNetwork(model, [0, 1, 2], capacity, is_recorded)
         sizes = SearchSizes(64, 16, capacity.max_target_tokens)
         search = Search(sizes, SearchTokens(3, 0), DEVICE)
-        numbers = torch.zeros(slots, width, dtype=torch.int64, device=DEVICE)
-        places = torch.arange(rows, device=DEVICE)
-        drawn = places[: slots if features.has_sampling else 0]
-        table = RowTable(numbers, places, places, places[:slots], places, drawn)
+        table = table_of(8, width, features)
         with Operations() as operations:
             Step(network, search).run(table, StepShape(32, 32), features)
     return operations
+
+
+def table_of(slots: int, width: int, features: Features) -> RowTable:
+    """The rows of this many slots of one width."""
+    numbers = torch.zeros(slots, width, dtype=torch.int64, device=DEVICE)
+    places = torch.arange(slots * width, device=DEVICE)
+    drawn = places[: slots if features.has_sampling else 0]
+    return RowTable(numbers, places, places, places[:slots], places, drawn)
 
 
 def moved(model: Transformer) -> Transformer:

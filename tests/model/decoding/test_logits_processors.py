@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 import torch
 
-from model.backends.pytorch.logits_processors import forbid_repeated_ngrams, is_looping
+from model.backends.pytorch.logits_processors import is_looping
+from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from tests.model.network.reference import (
     BOS,
     CONTROL_IDS,
     EOS,
-    PAD,
     greedy,
     run_to_end,
     tiny_model,
     tiny_runner,
 )
+from tests.model.test_runner import BACKENDS
 
 SOURCE = [5, 7, 9, EOS]
 
@@ -30,24 +29,6 @@ def completes_a_repetition(tokens: list[int], token: int, size: int) -> bool:
         return False
     last = [*tokens, token][-size:]
     return any(tokens[i : i + size] == last for i in range(len(tokens) - size + 1))
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_exactly_the_tokens_that_would_complete_an_ngram_again_are_forbidden(seed: int) -> None:
-    rng = random.Random(seed)
-    rows = [[rng.randint(4, 8) for _ in range(rng.randint(1, 12))] for _ in range(6)]
-    sizes = [rng.randint(0, 4) for _ in rows]
-    history = torch.full((6, 12), PAD)
-    for i, row in enumerate(rows):
-        history[i, : len(row)] = torch.tensor(row)
-    lengths = torch.tensor([len(row) for row in rows])
-    logits = torch.zeros(6, 10)
-    logits[:, PAD] = float("-inf")
-    forbidden = forbid_repeated_ngrams(logits, history, lengths, torch.tensor(sizes), 4, PAD)
-    for row, size, scores in zip(rows, sizes, forbidden, strict=True):
-        for token in range(1, 10):
-            is_repeated = completes_a_repetition(row, token, size)
-            assert (scores[token] == float("-inf")) == is_repeated
 
 
 @torch.inference_mode()
@@ -99,14 +80,7 @@ def test_a_translation_begins_with_its_prefix_and_goes_on_as_the_model_would(
     assert results[0][:3] == [11, 4, 8]
     assert results[1] == run_to_end(tiny_runner(model), crowd[1:])[0].hypotheses[0].ids
     if beam_size == 1:
-        tokens = [11, 4, 8]
-        while len(tokens) < 12:
-            logits = model(torch.tensor([SOURCE]), torch.tensor([[BOS, *tokens]]))[0, -1].detach()
-            logits[list(CONTROL_IDS)] = float("-inf")
-            if int(logits.argmax()) == EOS:
-                break
-            tokens.append(int(logits.argmax()))
-        assert results[0] == tokens
+        assert results[0] == greedy(model, SOURCE, 12, prefix=[11, 4, 8])
 
 
 def test_even_a_token_that_is_never_generated_can_be_forced() -> None:
@@ -129,17 +103,17 @@ def test_only_a_tail_that_repeats_a_short_cycle_is_a_loop(period: int) -> None:
     assert is_looping(torch.tensor([loop, broken, longer])).tolist() == [True, False, False]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_model_caught_in_a_loop_is_stopped_and_says_so(beam_size: int) -> None:
+def test_a_model_caught_in_a_loop_is_stopped_and_says_so(beam_size: int, backend: Backend) -> None:
     """Its neighbour, which is not, goes on to its own end."""
     model = tiny_model(seed=2)
     model.output.bias.data[EOS] = -50.0
     model.output.bias.data[7] = 50.0
     options = DecodingOptions(beam_size=beam_size, max_length=44)
     short = DecodingOptions(beam_size=1, max_length=9)
-    results = run_to_end(
-        tiny_runner(model), [SourceSentence(SOURCE, options), SourceSentence(SOURCE, short)]
-    )
+    crowd = [SourceSentence(SOURCE, options), SourceSentence(SOURCE, short)]
+    results = run_to_end(tiny_runner(model, backend=backend), crowd)
     looping, neighbour = (result.hypotheses[0] for result in results)
     assert looping.finish_reason == "repetition"
     assert looping.ids == [7] * 25

@@ -16,14 +16,17 @@ DRAWS = 40_000
 CHI_SQUARE_999 = {1: 10.83, 2: 13.82, 3: 16.27, 4: 18.47, 5: 20.52, 6: 22.46, 7: 24.32}
 
 
-def draw(temperature: float, top_k: int, top_p: float, seed: int = 7) -> torch.Tensor:
-    seeds = torch.full((DRAWS,), seed)
+def draw(temperature: float, top_k: int, top_p: float, *, is_one_seed: bool) -> torch.Tensor:
+    """Many steps of one seed, or one step of many."""
+    seeds, steps = torch.full((DRAWS,), 7), torch.arange(DRAWS)
+    if not is_one_seed:
+        seeds, steps = steps, seeds
     return sample(
         LOGITS.expand(DRAWS, -1),
         torch.full((DRAWS,), temperature),
         torch.full((DRAWS,), top_k),
         torch.full((DRAWS,), top_p),
-        gumbel_at(seeds, torch.arange(DRAWS), len(LOGITS)),
+        gumbel_at(seeds, steps, len(LOGITS)),
     )
 
 
@@ -42,14 +45,16 @@ def truncated(temperature: float, top_k: int, top_p: float) -> dict[int, float]:
     return {token: weights[token] / total for token in kept}
 
 
+@pytest.mark.parametrize("is_one_seed", [True, False])
 @pytest.mark.parametrize(
     ("temperature", "top_k", "top_p"),
     [(1.0, 0, 1.0), (0.5, 0, 1.0), (2.0, 3, 1.0), (1.0, 0, 0.6), (1.3, 6, 0.9), (1.0, 2, 0.99)],
 )
 def test_frequencies_match_the_truncated_distribution(
-    temperature: float, top_k: int, top_p: float
+    temperature: float, top_k: int, top_p: float, is_one_seed: bool
 ) -> None:
-    counts = torch.bincount(draw(temperature, top_k, top_p), minlength=8).tolist()
+    drawn = draw(temperature, top_k, top_p, is_one_seed=is_one_seed)
+    counts = torch.bincount(drawn, minlength=8).tolist()
     expected = truncated(temperature, top_k, top_p)
     assert {token for token, count in enumerate(counts) if count} == set(expected)
     statistic = sum((counts[t] - p * DRAWS) ** 2 / (p * DRAWS) for t, p in expected.items())
@@ -62,19 +67,3 @@ def test_a_nucleus_of_no_mass_is_greedy_search(seed: int) -> None:
     options = DecodingOptions(beam_size=1, sampling=True, top_p=0.0, seed=9, max_length=20)
     result = run_to_end(tiny_runner(model), [SourceSentence([5, 7, 9, EOS], options)])[0]
     assert result.hypotheses[0].ids == greedy(model, [5, 7, 9, EOS], 20)
-
-
-def test_the_same_seed_gives_the_same_text_whatever_else_is_in_the_batch() -> None:
-    model = tiny_model(seed=4)
-    sampled = [
-        SourceSentence(
-            [5, 7, 9, EOS], DecodingOptions(beam_size=1, sampling=True, seed=seed, temperature=1.5)
-        )
-        for seed in range(12)
-    ]
-    alone = [run_to_end(tiny_runner(model), [s])[0].hypotheses[0].ids for s in sampled]
-    beam = SourceSentence([10, 4, 6, 8, EOS], DecodingOptions(beam_size=4))
-    crowd = [beam, *sampled[::-1], beam]
-    together = [r.hypotheses[0].ids for r in run_to_end(tiny_runner(model), crowd)]
-    assert together[-2:0:-1] == alone
-    assert len({tuple(ids) for ids in alone}) > 6

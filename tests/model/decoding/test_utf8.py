@@ -11,12 +11,12 @@ import pytest
 
 from model.backends.selection import Backend
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import Finished, Hypothesis, SourceSentence
+from model.decoding.sentence import Hypothesis, SourceSentence
 from model.decoding.utf8 import OTHER, Utf8Tables
 from model.network.transformer import Transformer
 from model.runner import Runner
-from tests.model.network.reference import CONTROL_IDS, EOS, run_to_end, tiny_model
-from tests.model.test_runner import BACKENDS, texts
+from tests.model.network.reference import EOS, assert_same, run_to_end, tiny_model, tiny_runner
+from tests.model.test_runner import BACKENDS
 
 FIRST = 4
 BYTE_IDS = {FIRST + byte: byte for byte in range(256)}
@@ -50,16 +50,8 @@ def byte_model(seed: int, bytes_bonus: float = 4.0, eos_bonus: float = 13.0) -> 
 def byte_runner(
     model: Transformer, backend: Backend, byte_ids: Mapping[int, int] = BYTE_IDS
 ) -> Runner:
-    return Runner(
-        model,
-        [*CONTROL_IDS, *(i for i in BYTE_IDS if i not in byte_ids)],
-        max_slots=16,
-        max_rows=64,
-        max_source_tokens=32,
-        max_target_tokens=32,
-        backend=backend,
-        byte_ids=byte_ids,
-    )
+    unknown = [token for token in BYTE_IDS if token not in byte_ids]
+    return tiny_runner(model, backend=backend, byte_ids=byte_ids, more_control_ids=unknown)
 
 
 def hostile_sentences(count: int, seed: int) -> list[SourceSentence]:
@@ -101,29 +93,15 @@ def _decodes(data: bytes, end: int) -> bool:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_the_scores_are_only_utf8_is_generated(seed: int, backend: Backend) -> None:
-    model = byte_model(seed)
-    results = run_to_end(byte_runner(model, backend), hostile_sentences(16, seed))
+    """The same by each backend."""
+    model, sentences = byte_model(seed), hostile_sentences(16, seed)
+    results = run_to_end(byte_runner(model, backend), sentences)
     found = [h for result in results for h in result.hypotheses]
     assert [result.error for result in results] == [None] * 16
     assert all(result.hypotheses for result in results)
     assert [spelled(h.ids) for h in found if not is_utf8(h)] == []
     assert any(max(spelled(h.ids), default=0) > 0x7F for h in found if h.finish_reason == "stop")
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_backends_spell_alike_token_for_token(seed: int) -> None:
-    model, sentences = byte_model(seed), hostile_sentences(16, seed)
-    expected = run_to_end(byte_runner(model, "eager"), sentences)
-    for backend in ("native", "graphs"):
-        found = run_to_end(byte_runner(model, backend), sentences)
-        assert texts(found) == texts(expected)
-        _assert_same_scores(found, expected)
-
-
-def _assert_same_scores(found: list[Finished], expected: list[Finished]) -> None:
-    for ours, theirs in zip(found, expected, strict=True):
-        for mine, other in zip(ours.hypotheses, theirs.hypotheses, strict=True):
-            assert mine.log_probs == pytest.approx(other.log_probs, abs=1e-3)
+    assert_same(results, run_to_end(byte_runner(model, "eager"), sentences), 1e-3)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

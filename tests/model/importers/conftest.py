@@ -11,15 +11,7 @@ import pytest
 from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.importers.imported import Wanted
 from model.importers.resolve import import_source
-from tests.model.importers.originals import (
-    Corpus,
-    Original,
-    m2m_100,
-    make_corpus,
-    marian,
-    mbart,
-    nllb,
-)
+from tests.model.importers.originals import Corpus, Original, make_corpus, make_originals
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,16 +34,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, tiny_pairs: Path) -> Corpus
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> dict[str, Original]:
     """Every family's model, by the name that the tests are parametrised with."""
-    root = tmp_path_factory.mktemp("originals")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {
-            "marian": marian(root / "marian", corpus, ()),
-            "tagged marian": marian(root / "tagged", corpus, ("cmn_Hans", "fra")),
-            "m2m_100": m2m_100(root / "m2m_100", corpus),
-            "nllb": nllb(root / "nllb", corpus),
-            "mbart": mbart(root / "mbart", corpus),
-        }
+    return make_originals(tmp_path_factory.mktemp("originals"), corpus)
 
 
 @pytest.fixture(scope="session")
@@ -60,15 +43,7 @@ def random_originals(
 ) -> dict[str, Original]:
     """Models that were not trained, for tests that never translate: a worker that runs no others
     saves twenty seconds."""
-    root = tmp_path_factory.mktemp("untrained")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {
-            "marian": marian(root / "marian", corpus, (), steps=0),
-            "m2m_100": m2m_100(root / "m2m_100", corpus, steps=0),
-            "nllb": nllb(root / "nllb", corpus, steps=0),
-            "mbart": mbart(root / "mbart", corpus, steps=0),
-        }
+    return make_originals(tmp_path_factory.mktemp("untrained"), corpus, steps=0)
 
 
 @pytest.fixture(scope="session")

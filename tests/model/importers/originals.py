@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,7 @@ STEPS = 200
 
 
 def train_briefly(
-    build: Callable[[], Any], pairs: list[tuple[list[int], list[int]]], steps: int = STEPS
+    build: Callable[[], Any], pairs: list[tuple[list[int], list[int]]], steps: int
 ) -> Any:
     """A model that has learned a little: its sentences end, and differ, as random ones do not.
 
@@ -143,7 +144,20 @@ class Original(NamedTuple):
     tokenizer: Any
 
 
-def marian(directory: Path, corpus: Corpus, tags: Sequence[str], steps: int = STEPS) -> Original:
+def make_originals(root: Path, corpus: Corpus, steps: int = STEPS) -> dict[str, Original]:
+    """One of each family, by its name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {
+            "marian": marian(root / "marian", corpus, (), steps),
+            "tagged marian": marian(root / "tagged", corpus, ("cmn_Hans", "fra"), steps),
+            "m2m_100": m2m_100(root / "m2m_100", corpus, steps),
+            "nllb": nllb(root / "nllb", corpus, steps),
+            "mbart": mbart(root / "mbart", corpus, steps + steps // 2),
+        }
+
+
+def marian(directory: Path, corpus: Corpus, tags: Sequence[str], steps: int) -> Original:
     """English to Chinese. With tags the target language is asked for, the first in training."""
     from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
@@ -183,7 +197,7 @@ def write_marian_tokenizer(
     return len(pieces)
 
 
-def m2m_100(directory: Path, corpus: Corpus, steps: int = STEPS) -> Original:
+def m2m_100(directory: Path, corpus: Corpus, steps: int) -> Original:
     """M2M-100's layout: its vocabulary file, a hundred tags and a few pieces to fill up."""
     from transformers import M2M100Tokenizer
 
@@ -197,7 +211,7 @@ def m2m_100(directory: Path, corpus: Corpus, steps: int = STEPS) -> Original:
     return _m2m_model(directory, corpus, tokenizer, len(pieces) + 100 + 8, steps)
 
 
-def nllb(directory: Path, corpus: Corpus, steps: int = STEPS) -> Original:
+def nllb(directory: Path, corpus: Corpus, steps: int) -> Original:
     """NLLB-200's layout: sentencepiece of the BPE kind, language codes after its pieces."""
     from transformers import NllbTokenizer
 
@@ -221,7 +235,7 @@ def write_nllb_tokenizer(directory: Path, corpus: Corpus) -> None:
     write_json(directory / "tokenizer_config.json", settings)
 
 
-def mbart(directory: Path, corpus: Corpus, steps: int = 300) -> Original:
+def mbart(directory: Path, corpus: Corpus, steps: int) -> Original:
     """mBART-50's layout."""
     from transformers import MBart50Tokenizer, MBartConfig, MBartForConditionalGeneration
 

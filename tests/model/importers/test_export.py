@@ -50,27 +50,16 @@ def sentences() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.fixture(scope="module")
-def sources(bundled: Checkpoint, sentences: list[tuple[str, str]]) -> list[list[int]]:
-    return [bundled.tokenizer.encode_source(*sentence) for sentence in sentences]
-
-
-@pytest.fixture(scope="module")
-def expected(bundled: Checkpoint, sources: list[list[int]]) -> list[Hypothesis]:
-    """Our greedy translations."""
-    return greedy(bundled, sources)
-
-
 Translations = list[list[int]]
 AssertAlike = Callable[[Translations], None]
 
 
 @pytest.fixture(scope="module")
-def assert_alike(
-    bundled: Checkpoint, sources: list[list[int]], expected: list[Hypothesis]
-) -> AssertAlike:
-    """Fails unless translations are ours but for ties. Only our search stops when it repeats
+def assert_alike(bundled: Checkpoint, sentences: list[tuple[str, str]]) -> AssertAlike:
+    """Fails unless greedy translations are ours but for ties. Only our search stops when it repeats
     itself."""
+    sources = [bundled.tokenizer.encode_source(*sentence) for sentence in sentences]
+    expected = greedy(bundled, sources)
     assert sum(one.finish_reason == "repetition" for one in expected) <= MOST_LOOPS
 
     def check(theirs: Translations) -> None:

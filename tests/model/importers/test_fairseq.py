@@ -18,6 +18,7 @@ from model.checkpoint.reference import load_checkpoint
 from model.importers.imported import SourceError, Wanted
 from model.importers.resolve import import_source
 from tests.model.importers.originals import Corpus, Original
+from tests.model.test_checkpoint import Bomb
 
 OPTIONS = {
     "arch": "transformer",
@@ -108,16 +109,6 @@ def test_options_that_do_not_fit_are_refused(
     with pytest.raises(SourceError, match=said):
         import_source(str(source), tmp_path / "ours", None, Wanted())
     assert [path.name for path in tmp_path.iterdir()] == ["archive"]
-
-
-class Bomb:
-    """Unpickling it leaves a file behind."""
-
-    def __init__(self, trace: Path) -> None:
-        self.trace = trace
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.trace,)
 
 
 @pytest.mark.parametrize("save", [torch.save, lambda o, p: p.write_bytes(pickle.dumps(o, 2))])

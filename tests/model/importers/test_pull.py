@@ -1,13 +1,20 @@
-"""`dragoman models`: what is pulled is whole, checked and there at once; a failure leaves none."""
+"""Models of the Hub and of archives: only what is needed is fetched, once, checked, and there at
+once; a failure leaves none.
+
+A local server stands in for the Hub, whose own library reads HF_ENDPOINT when it is imported, so
+that commands run in processes of their own.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -19,74 +26,93 @@ from model.checkpoint import read_info
 from service.commands.group import dragoman
 from service.model_pull import Source, pull
 from service.model_store import ModelStore, StoreError
-from tests.model.importers.test_hub import COMMIT, HUB_ID, Hub, _Handler
-from tests.model.importers.test_hub import dragoman as in_process
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+HUB_ID = "someone/opus-mt-en-zh"
 NEW_ID = "someone/opus-mt-en-zh-renamed"
 WEIGHTS = "model.safetensors"
+NOWHERE = "http://127.0.0.1:9"
 
 
-class _Faults(_Handler):
-    """`fault` of the server: gated, renamed, or cut (files end after their first half)."""
+class Hub(ThreadingHTTPServer):
+    """Serves one model's directory.
 
-    server: FaultyHub
+    `requested`: the files that were asked for, with the first byte of each request. `fault`: gated,
+    renamed, or cut (weights end after their first half).
+    """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.directory = directory
+        self.requested: list[tuple[str, int]] = []
+        self.fault = ""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Hub
 
     def do_GET(self) -> None:
-        fault, path = self.server.fault, self.path
+        fault, path = self.server.fault, self.path.split("?")[0]
+        name = path.rsplit("/", 1)[1]
         if fault == "gated":
-            self.send_response(401)
-            self.send_header("X-Error-Code", "GatedRepo")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self._end(401, {"X-Error-Code": "GatedRepo"})
         elif fault == "renamed" and HUB_ID in path and NEW_ID not in path:
-            self.send_response(307)
-            self.send_header("Location", path.replace(HUB_ID, NEW_ID))
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self._end(307, {"Location": self.path.replace(HUB_ID, NEW_ID)})
+        elif path.startswith("/api/models/") and name == "absent":
+            self._end(404, {"X-Error-Code": "RevisionNotFound"})
+        elif path.startswith("/api/models/"):
+            files = [self._described(file) for file in sorted(self.server.directory.iterdir())]
+            body = {"id": HUB_ID, "sha": COMMIT, "siblings": files}
+            self._answer(json.dumps(files if "/tree/" in path else body).encode(), "listing")
+        elif (self.server.directory / name).is_file():
+            content = (self.server.directory / name).read_bytes()
+            self._answer(content, hashlib.sha256(content).hexdigest(), name)
         else:
-            self.path = path.replace(NEW_ID, HUB_ID)
-            super().do_GET()
+            self._end(404, {"X-Error-Code": "EntryNotFound"})
 
     do_HEAD = do_GET
 
-    def _answer(self, body: bytes, etag: str) -> None:
-        if not self.path.split("?")[0].endswith(WEIGHTS) or self.command != "GET":
-            super()._answer(body, etag)
-            return
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+    def _described(self, file: Path) -> dict[str, object]:
+        oid = hashlib.sha256(file.read_bytes()).hexdigest()[:40]
+        size = file.stat().st_size
+        named = {"path": file.name, "rfilename": file.name}
+        return {"type": "file", "size": size, "oid": oid, **named}
+
+    def _answer(self, body: bytes, etag: str, name: str = "") -> None:
         start = int(self.headers.get("Range", "bytes=0-")[len("bytes=") :].split("-")[0])
-        self.server.starts.append(start)
-        end = len(body) // 2 if self.server.fault == "cut" else len(body)
-        self.send_response(206 if start else 200)
-        self.send_header("ETag", f'"{etag}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("Content-Length", str(len(body) - start))
-        self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        length = {"Content-Length": str(len(body) - start)}
+        part = {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
+        self._end(
+            206 if start else 200,
+            {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, **length, **part},
+        )
+        if self.command == "GET":
+            self.server.requested.append((name, start))
+            is_cut = self.server.fault == "cut" and name == WEIGHTS
+            self.wfile.write(body[start : len(body) // 2 if is_cut else len(body)])
+            self.close_connection = True
+
+    def _end(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for header in {"Content-Length": "0", **headers}.items():
+            self.send_header(*header)
         self.end_headers()
-        self.wfile.write(body[start:end])
-        self.close_connection = True
-
-
-class FaultyHub(Hub):
-    """`starts`: the first byte of each request for the weights."""
-
-    def __init__(self, directory: Path) -> None:
-        ThreadingHTTPServer.__init__(self, ("127.0.0.1", 0), _Faults)
-        self.directory = directory
-        self.requested: list[str] = []
-        self.starts: list[int] = []
-        self.fault = ""
 
 
 @pytest.fixture
-def hub(tmp_path: Path, untrained: dict[str, Path]) -> Iterator[FaultyHub]:
+def hub(tmp_path: Path, untrained: dict[str, Path]) -> Iterator[Hub]:
+    """A model with a card, and with a file that no import needs."""
     directory = shutil.copytree(untrained["marian"], tmp_path / "model")
     (directory / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n")
-    with serving(FaultyHub(directory)) as server:
-        yield server
-
-
-@contextmanager
-def serving(server: FaultyHub) -> Iterator[FaultyHub]:
+    (directory / "unneeded.bin").write_bytes(b"x" * 100)
+    server = Hub(directory)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -100,14 +126,26 @@ def store(tmp_path: Path) -> ModelStore:
     return ModelStore(tmp_path / "store")
 
 
-def pulled(
-    store: ModelStore, endpoint: str, *arguments: str, **environment: str
+def in_process(
+    home: Path, endpoint: str, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The Hub's library reads its address when it is imported, so it runs in its own process."""
-    options = ("--models-dir", str(store.directory), "pull")
-    return in_process(
-        store.directory.parent, endpoint, "models", *options, *arguments, **environment
+    """Run the command with caches of its own."""
+    own = {"HF_HOME": str(home / "hub"), "XDG_CACHE_HOME": str(home / "cache")}
+    return subprocess.run(
+        [sys.executable, "-c", "from service.commands import main; main()", *arguments],
+        env={**os.environ, "HF_ENDPOINT": endpoint, **own, **environment},
+        cwd=Path(__file__).parents[3],
+        input="Where is the library?\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
+
+
+def pulled(store: ModelStore, endpoint: str, *more: str) -> subprocess.CompletedProcess[str]:
+    options = ("--models-dir", str(store.directory), "pull", HUB_ID, *more)
+    return in_process(store.directory.parent, endpoint, "models", *options)
 
 
 def run(store: ModelStore, *arguments: str) -> Result:
@@ -116,8 +154,29 @@ def run(store: ModelStore, *arguments: str) -> Result:
     )
 
 
-def test_a_hub_model_is_pulled_listed_and_removed(store: ModelStore, hub: FaultyHub) -> None:
-    result = pulled(store, hub.url, HUB_ID)
+def test_a_hub_model_is_downloaded_once_and_its_commit_kept(tmp_path: Path, hub: Hub) -> None:
+    """The first use imports it into the cache; without a network it goes on being served."""
+    arguments = ("translate", "--from", "en", "--to", "zh", "--model", HUB_ID, "--device", "cpu")
+    first = in_process(tmp_path, hub.url, *arguments)
+    assert (first.returncode, first.stdout.count("\n")) == (0, 1), first.stderr
+    needed = {"config.json", "generation_config.json", WEIGHTS, "source.spm"}
+    needed |= {"target.spm", "tokenizer_config.json", "vocab.json", "README.md"}
+    assert {name for name, _ in hub.requested if name} == needed
+    info = read_info(tmp_path / "cache" / "dragoman" / f"someone--opus-mt-en-zh--{COMMIT}")
+    assert info.name == "opus-mt-en-zh"
+    assert info.origin == {"source": HUB_ID, "revision": COMMIT}
+    offline = in_process(tmp_path, NOWHERE, *arguments, HF_HUB_OFFLINE="1")
+    assert (offline.returncode, offline.stdout) == (0, first.stdout), offline.stderr
+    imported = in_process(tmp_path, hub.url, "import", HUB_ID, str(tmp_path / "ours"))
+    assert imported.returncode == 0, imported.stderr
+    assert read_info(tmp_path / "ours").origin == info.origin
+
+
+@pytest.mark.parametrize("fault", ["", "renamed"])
+def test_a_hub_model_is_pulled_listed_and_removed(store: ModelStore, hub: Hub, fault: str) -> None:
+    """Under its old name too."""
+    hub.fault = fault
+    result = pulled(store, hub.url)
     assert result.returncode == 0, result.stderr
     assert "pulled: opus-mt-en-zh (en to zh)" in result.stdout
     assert "of memory" in result.stdout
@@ -132,109 +191,56 @@ def test_a_hub_model_is_pulled_listed_and_removed(store: ModelStore, hub: Faulty
     assert run(store, "rm", "opus-mt-en-zh").exit_code == 2
 
 
-def test_an_interrupted_download_goes_on_where_it_ended(store: ModelStore, hub: FaultyHub) -> None:
+def test_an_interrupted_download_goes_on_where_it_ended(store: ModelStore, hub: Hub) -> None:
     hub.fault = "cut"
-    failed = pulled(store, hub.url, HUB_ID)
-    assert failed.returncode == 2
-    assert store.models() == []
+    failed = pulled(store, hub.url)
+    assert (failed.returncode, store.models()) == (2, [])
+    assert "the same command goes on" in failed.stderr.splitlines()[-1]
     hub.fault = ""
-    before = len(hub.starts)
-    result = pulled(store, hub.url, HUB_ID)
+    hub.requested.clear()
+    result = pulled(store, hub.url)
     assert result.returncode == 0, result.stderr
-    size = (hub.directory / WEIGHTS).stat().st_size
-    assert hub.starts[before:] == [size // 2]
+    half = (hub.directory / WEIGHTS).stat().st_size // 2
+    assert [start for name, start in hub.requested if name == WEIGHTS] == [half]
 
 
 @pytest.mark.parametrize(
-    ("fault", "environment", "said"),
+    ("fault", "arguments", "said"),
     [
-        ("gated", {}, f"the Hub's model {HUB_ID} asks for its terms to be accepted first"),
-        ("lacks weights", {}, "holds no weights"),
-        ("cut", {}, "the same command goes on"),
-        ("", {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
+        ("gated", (), f"the Hub's model {HUB_ID} asks for its terms to be accepted first"),
+        ("lacks weights", (), "holds no weights"),
+        ("unreachable", (), "the Hub cannot be reached"),
+        ("", ("--revision", "absent"), f"has no model {HUB_ID} at revision absent"),
     ],
 )
 def test_what_cannot_be_pulled_is_one_sentence_and_leaves_no_model(
-    store: ModelStore, hub: FaultyHub, fault: str, environment: dict[str, str], said: str
+    store: ModelStore, hub: Hub, fault: str, arguments: tuple[str, ...], said: str
 ) -> None:
     hub.fault = fault
     if fault == "lacks weights":
         (hub.directory / WEIGHTS).unlink()
-    result = pulled(store, hub.url, HUB_ID, **environment)
+    result = pulled(store, NOWHERE if fault == "unreachable" else hub.url, *arguments)
     assert result.returncode == 2
     assert said in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
     assert store.models() == []
 
 
-def test_a_renamed_hub_model_is_found_under_its_old_name(store: ModelStore, hub: FaultyHub) -> None:
-    hub.fault = "renamed"
-    result = pulled(store, hub.url, HUB_ID)
-    assert result.returncode == 0, result.stderr
-    assert [model.name for model in store.models()] == ["opus-mt-en-zh"]
-
-
-@pytest.fixture
-def archive(tmp_path: Path, untrained: dict[str, Path]) -> Path:
-    name = shutil.make_archive(
-        str(tmp_path / "nllb-small"), "gztar", untrained["nllb"].parent, "nllb"
-    )
-    return Path(name)
-
-
-def sum_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_an_archive_is_taken_only_with_its_sum(store: ModelStore, archive: Path) -> None:
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_an_archive_is_taken_only_with_its_sum(
+    store: ModelStore, hub: Hub, untrained: dict[str, Path], is_remote: bool
+) -> None:
+    base, root = hub.directory / "nllb-small", untrained["nllb"].parent
+    archive = Path(shutil.make_archive(str(base), "gztar", root, "nllb"))
+    address = f"{hub.url}/{archive.name}" if is_remote else archive.as_uri()
     for wrong in (None, "0" * 64):
         with pytest.raises(StoreError, match="SHA-256"):
-            pull(store, Source(archive.as_uri(), wrong))
+            pull(store, Source(address, wrong))
     assert store.models() == []
-    model = pull(store, Source(archive.as_uri(), sum_of(archive)))
-    assert (model.name, model.info.origin["address"]) == ("nllb-small", archive.as_uri())
+    model = pull(store, Source(address, hashlib.sha256(archive.read_bytes()).hexdigest()))
+    assert (model.name, model.info.origin["address"]) == ("nllb-small", address)
     assert archive.exists()
-
-
-class _Files(BaseHTTPRequestHandler):
-    """One file; of a request for all of it only the first half arrives."""
-
-    server: FileServer
-
-    def do_GET(self) -> None:
-        body = self.server.path.read_bytes()
-        start = int(self.headers.get("Range", "bytes=0-")[len("bytes=") :].split("-")[0])
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(body) - start))
-        self.end_headers()
-        self.wfile.write(body[start:] if start else body[: len(body) // 2])
-        self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
-
-
-class FileServer(ThreadingHTTPServer):
-    def __init__(self, path: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _Files)
-        self.path = path
-
-
-def test_an_archive_of_an_address_goes_on_where_it_ended(store: ModelStore, archive: Path) -> None:
-    server = FileServer(archive)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    address = f"http://127.0.0.1:{server.server_port}/{archive.name}"
-    try:
-        with pytest.raises(StoreError, match="the same command goes on"):
-            pull(store, Source(address, sum_of(archive)))
-        assert store.models() == []
-        assert pull(store, Source(address, sum_of(archive))).name == "nllb-small"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    assert not any(store.downloads.iterdir())
+    assert not list(store.downloads.glob("*"))
 
 
 def test_a_new_version_takes_the_name_and_the_old_one_stays_until_it_is_pruned(

@@ -87,8 +87,6 @@ CASES: list[tuple[str, Edit, str]] = [
     ("marian", remove("model.safetensors"), "holds no weights: neither model.safetensors nor"),
     ("marian", overwrite("model.safetensors", b"junk"), "is not a safetensors file"),
     ("marian", change(CONFIG, decoder_layers=3), "lack decoder.layers.2.self_attn.q_proj"),
-    ("marian", change(CONFIG, d_model=64), "embedding.tokens.weight has shape .* expected .*64"),
-    ("marian", change(CONFIG, vocab_size=10**9), "vocab_size must be from 1 to 2097152, got 1000"),
     ("marian", change(CONFIG, eos_token_id=5), "eos_token_id must be .*, the id of '</s>' .*got 5"),
     ("marian", change(GENERATION, decoder_start_token_id=7), "says bos_id 7, which is .*must be"),
     ("marian", cast(torch.int32), "hold 'shared.weight' as int32 of shape .* floating-point num"),
@@ -100,7 +98,6 @@ CASES: list[tuple[str, Edit, str]] = [
         "added_tokens_decoder must map ids to tokens, got",
     ),
     ("marian", change(TOKENIZER, source_lang="roa"), "source_lang is 'roa'; name it with --source"),
-    ("nllb", overwrite("sentencepiece.bpe.model", b"junk"), "cannot read the sentencepiece model"),
     (
         "nllb",
         change(TOKENIZER, additional_special_tokens=[], added_tokens_decoder={}),
@@ -174,31 +171,25 @@ def test_languages_that_are_wanted_are_the_pairs_that_are_left(
     assert pairs == (("en", "zh-Hant"), ("zu", "zh-Hant"), ("zu", "en"))
 
 
-def test_pickled_weights_in_float16_give_the_same_model(
-    tmp_path: Path, untrained: dict[str, Path]
-) -> None:
-    source = Path(shutil.copytree(untrained["marian"], tmp_path / "source"))
-    halves = {k: v.half() for k, v in load_file(source / "model.safetensors").items()}
-    (source / "model.safetensors").unlink()
-    torch.save(halves, source / "pytorch_model.bin")
-    import_source(str(source), tmp_path / "ours", None, Wanted())
-    stored = load_file(tmp_path / "ours" / "model.safetensors")
-    assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
-    assert torch.equal(stored["src_embedding.tokens.weight"], halves["model.shared.weight"])
-
-
-def test_weights_in_several_files_are_put_together(
-    tmp_path: Path, untrained: dict[str, Path]
+@pytest.mark.parametrize("is_pickled", [True, False])
+def test_weights_that_are_pickled_in_float16_or_in_several_files_give_the_same_model(
+    tmp_path: Path, untrained: dict[str, Path], is_pickled: bool
 ) -> None:
     source = Path(shutil.copytree(untrained["marian"], tmp_path / "source"))
     weights = load_file(source / "model.safetensors")
     (source / "model.safetensors").unlink()
-    shards = {name: f"model-0000{i % 2 + 1}-of-00002.safetensors" for i, name in enumerate(weights)}
-    for shard in set(shards.values()):
-        part = {name: tensor for name, tensor in weights.items() if shards[name] == shard}
-        save_file(part, source / shard)
-    index = json.dumps({"weight_map": shards})
-    (source / "model.safetensors.index.json").write_text(index)
+    if is_pickled:
+        weights = {name: weight.half() for name, weight in weights.items()}
+        torch.save(weights, source / "pytorch_model.bin")
+    else:
+        files = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+        for file, part in zip(files, (0, 1), strict=True):
+            names = list(weights)[part::2]
+            save_file({name: weights[name] for name in names}, source / file)
+        shards = {name: files[i % 2] for i, name in enumerate(weights)}
+        index = json.dumps({"weight_map": shards})
+        (source / "model.safetensors.index.json").write_text(index)
     import_source(str(source), tmp_path / "ours", None, Wanted())
     stored = load_file(tmp_path / "ours" / "model.safetensors")
     assert torch.equal(stored["src_embedding.tokens.weight"], weights["model.shared.weight"])
+    assert {tensor.dtype for tensor in stored.values()} == {weights["model.shared.weight"].dtype}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+import pytest
 import torch
 
 from model.backends.native import NativeNetwork, NativeSearch
@@ -16,8 +17,8 @@ from model.backends.selection import Backend
 from model.checkpoint import StoredModel
 from model.decoding.decoder import Precision
 from model.decoding.options import DecodingOptions
-from model.decoding.sentence import Finished, SourceSentence
-from model.network.config import ModelConfig
+from model.decoding.sentence import Finished, Hypothesis, SourceSentence
+from model.network.config import AttentionHead, ModelConfig
 from model.network.transformer import Transformer, initialise
 from model.runner import Runner
 
@@ -52,10 +53,14 @@ def tiny_runner(
     max_rows: int = 64,
     precision: Precision = "float32",
     backend: Backend | None = None,
+    alignment_heads: Sequence[AttentionHead] = (),
+    byte_ids: Mapping[int, int] | None = None,
+    copied_ids: Mapping[int, int | None] | None = None,
+    more_control_ids: Sequence[int] = (),
 ) -> Runner:
     return Runner(
         model,
-        CONTROL_IDS,
+        [*CONTROL_IDS, *more_control_ids],
         max_slots=max_slots,
         max_rows=max_rows,
         max_source_tokens=32,
@@ -63,6 +68,9 @@ def tiny_runner(
         max_beam_size=64,
         precision=precision,
         backend=backend,
+        byte_ids=byte_ids,
+        copied_ids=copied_ids,
+        alignment_heads=alignment_heads,
     )
 
 
@@ -101,15 +109,26 @@ def log_probs_after(model: Transformer, src: Sequence[int], prefix: Sequence[int
     return normalised - normalised.logsumexp(-1)
 
 
-def greedy(model: Transformer, src: Sequence[int], limit: int) -> list[int]:
-    """The likeliest token each time, until eos (left out) or the limit."""
-    tokens: list[int] = []
+def greedy(
+    model: Transformer, src: Sequence[int], limit: int, prefix: Sequence[int] = ()
+) -> list[int]:
+    """The prefix, then the likeliest token each time, until eos (left out) or the limit."""
+    tokens = [*prefix]
     while len(tokens) < limit:
         token = int(log_probs_after(model, src, tokens).argmax())
         if token == EOS:
             break
         tokens.append(token)
     return tokens
+
+
+def teacher_forced(model: Transformer, src: Sequence[int], found: Hypothesis) -> list[float]:
+    """The log-probabilities of a hypothesis without a prefix, eos included if it ends with it."""
+    tokens = [*found.ids, EOS][: len(found.log_probs)]
+    return [
+        float(log_probs_after(model, src, tokens[:place])[token])
+        for place, token in enumerate(tokens)
+    ]
 
 
 @torch.inference_mode()
@@ -129,22 +148,6 @@ def are_tied(
     return bool((logits[tokens[0]] - logits[tokens[1]]).abs() < 1e-3)
 
 
-def best_by_enumeration(
-    model: Transformer, src: Sequence[int], options: DecodingOptions, limit: int
-) -> list[tuple[float, list[int]]]:
-    """Every sequence that ends within `limit` tokens, with its score, best first."""
-    vocabulary = [t for t in range(model.config.tgt_vocab_size) if t not in (*CONTROL_IDS, EOS)]
-    scored = []
-    for length in range(limit):
-        for tokens in itertools.product(vocabulary, repeat=length):
-            total = sum(
-                float(log_probs_after(model, src, tokens[:i])[token])
-                for i, token in enumerate((*tokens, EOS))
-            )
-            scored.append((total / penalty(length + 1, options), list(tokens)))
-    return sorted(scored, reverse=True)
-
-
 def penalty(length: int, options: DecodingOptions) -> float:
     """Wu et al. 2016, eq. 14, or the plain power of the length."""
     base = (5 + length) / 6 if options.normalization == "wu" else length
@@ -160,14 +163,28 @@ def run_to_end(runner: Runner, sentences: Sequence[SourceSentence]) -> list[Fini
     return [results[handle] for handle in handles]
 
 
-def run_joining_at_random(
-    runner: Runner, sentences: Sequence[SourceSentence], rng: random.Random, share: float = 1.0
-) -> list[Finished]:
-    """Admit sentences at random steps while slots and rows last -> in the order given. With a
-    `share` below 1 each sentence takes part in that share of the steps, if the runner allows it."""
-    waiting = list(range(len(sentences)))
-    index_of: dict[int, int] = {}
-    results: dict[int, Finished] = {}
+class RandomRun(NamedTuple):
+    """What came of sentences, by their index; the tokens that each step streamed of each."""
+
+    results: dict[int, Finished]
+    streamed: dict[int, list[list[int]]]
+
+
+def run_at_random(
+    runner: Runner,
+    sentences: Sequence[SourceSentence],
+    rng: random.Random,
+    share: float = 1.0,
+    streamed: float = 0.0,
+    abandoned: float = 0.0,
+) -> RandomRun:
+    """Admit sentences at random steps, while slots and rows last, until all have ended.
+
+    A sentence takes part in this `share` of the steps, if the runner allows it. In a step a stream
+    of a sentence begins with the probability `streamed`, and one is given up with `abandoned`.
+    """
+    waiting, index_of = list(range(len(sentences))), dict[int, int]()
+    run = RandomRun({}, {index: [] for index in waiting})
     while waiting or index_of:
         while waiting and rng.random() < 0.6:
             needed = sentences[waiting[0]].options.beam_size
@@ -175,8 +192,29 @@ def run_joining_at_random(
                 break
             index = waiting.pop(0)
             index_of[runner.admit([sentences[index]])[0]] = index
+        if index_of and rng.random() < streamed:
+            runner.stream(rng.choice(list(index_of)))
         is_partial = share < 1 and runner.can_step_subset
         some = [h for h in index_of if rng.random() < share] if is_partial else None
-        for finished in runner.step(some or None).finished:
-            results[index_of.pop(finished.handle)] = finished
-    return [results[index] for index in range(len(sentences))]
+        result = runner.step(some or None)
+        for handle, ids in result.streamed.items():
+            run.streamed[index_of[handle]].append(list(ids))
+        run.results.update((index_of.pop(f.handle), f) for f in result.finished)
+        if index_of and rng.random() < abandoned:
+            runner.release(handle := rng.choice(list(index_of)))
+            del index_of[handle]
+    return run
+
+
+def assert_same(
+    found: Sequence[Finished], expected: Sequence[Finished], tolerance: float = 1e-4
+) -> None:
+    """The same hypotheses or errors, with scores that differ by no more than the tolerance, and as
+    floats do if they are large."""
+    relative = tolerance / 10
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.error == theirs.error
+        assert [h.ids for h in mine.hypotheses] == [h.ids for h in theirs.hypotheses]
+        for a, b in zip(mine.hypotheses, theirs.hypotheses, strict=True):
+            scores = [b.score, *b.log_probs]
+            assert [a.score, *a.log_probs] == pytest.approx(scores, rel=relative, abs=tolerance)

@@ -11,16 +11,6 @@ from model.network.config import ConfigError, ModelConfig
 SIZES = {"src_vocab_size": 100, "tgt_vocab_size": 100}
 
 
-def test_the_defaults_are_the_papers_base_model() -> None:
-    config = ModelConfig(37_000, 37_000)
-    sizes = (config.d_model, config.n_heads, config.d_ff, config.head_dim)
-    layers = (config.n_encoder_layers, config.n_decoder_layers)
-    assert (sizes, layers, config.dropout) == ((512, 8, 2048, 64), (6, 6), 0.1)
-    assert (config.norm, config.positions, config.activation) == ("post", "sinusoidal", "relu")
-    assert config.shared_embeddings == "all"
-    assert config.scale_embeddings
-
-
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
@@ -28,7 +18,6 @@ def test_the_defaults_are_the_papers_base_model() -> None:
         ({"d_model": 10, "n_heads": 4}, "d_model must be a multiple of n_heads, got 10 and 4"),
         ({"d_model": 9, "n_heads": 3}, "sinusoidal positions need an even d_model, got 9"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
-        ({"dropout": float("nan")}, r"dropout must be in \[0, 1\), got nan"),
         ({"positions": "rotary"}, r"positions must be one of .*'alibi'\], got 'rotary'"),
         ({"position_offset": -1}, "position_offset must be at least 0, got -1"),
         (
@@ -38,8 +27,6 @@ def test_the_defaults_are_the_papers_base_model() -> None:
         ({"tgt_vocab_size": 99}, "needs equal vocabularies, got 100 and 99"),
         ({"pad_id": 100}, "pad_id must be a target token, 0 to 99, got 100"),
         ({"d_model": 10**9}, "d_model must be at most 16384, got 1000000000"),
-        ({"n_encoder_layers": 10**9}, "n_encoder_layers must be at most 256"),
-        ({"tgt_vocab_size": 10**20}, "tgt_vocab_size must be at most 2097152, got 1000000"),
         ({"pad_id": 16**10_000}, "pad_id must be a target token, .* got a number of 40001 bits"),
         (
             {"max_positions": 65536, "d_model": 2048},
@@ -51,9 +38,3 @@ def test_the_defaults_are_the_papers_base_model() -> None:
 def test_a_bad_value_is_named_with_what_is_allowed(bad: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         ModelConfig.from_dict({**SIZES, **bad})
-
-
-@pytest.mark.parametrize("wrong", [None, ["src_vocab_size"]])
-def test_an_architecture_that_is_no_table_is_refused(wrong: Any) -> None:
-    with pytest.raises(ConfigError, match="an architecture must be a table"):
-        ModelConfig.from_dict(wrong)

@@ -1,17 +1,23 @@
-"""The network against torch.nn.Transformer, and what must hold for every variant of it."""
+"""The network against torch.nn.Transformer, the plain one and the papers' formulas, and what must
+hold for every variant of it."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from model.network import attention_maps, plain
 from model.network.config import ModelConfig
 from model.network.layers import Attention, FeedForward, Residual
+from model.network.parameters import alibi_slopes, sinusoids
 from model.network.transformer import Transformer, initialise
+from tests.model.network.reference import BOS, EOS, tiny_model
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -122,3 +128,68 @@ def test_later_target_tokens_do_not_change_earlier_logits(
     before, after = model(src, tgt), model(src, changed)
     torch.testing.assert_close(after[:, :5], before[:, :5])
     assert not torch.allclose(after[:, 5], before[:, 5])
+
+
+@pytest.mark.parametrize("d_model", [4, 6, 16])
+def test_sinusoids_follow_section_3_5(d_model: int) -> None:
+    """Those of tensor2tensor, the sines first, reach the wavelength of 10,000."""
+    table, other, half = (
+        sinusoids(50, d_model),
+        sinusoids(50, d_model, "tensor2tensor"),
+        d_model // 2,
+    )
+    for position in (0, 1, 7, 49):
+        for i in range(half):
+            angle = position / 10_000 ** (2 * i / d_model)
+            found = table[position, 2 * i : 2 * i + 2].tolist()
+            assert found == pytest.approx([math.sin(angle), math.cos(angle)], abs=1e-6)
+            angle = position / 10_000 ** (i / (half - 1))
+            found = other[position, [i, half + i]].tolist()
+            assert found == pytest.approx([math.sin(angle), math.cos(angle)], abs=1e-6)
+
+
+def press_slopes(n_heads: int) -> list[float]:
+    """The slopes as the code of Press et al. 2022 gives them, recursion included."""
+    if math.log2(n_heads).is_integer():
+        start = 2 ** (-(2 ** -(math.log2(n_heads) - 3)))
+        return [start * start**i for i in range(n_heads)]
+    closest = 2 ** math.floor(math.log2(n_heads))
+    return press_slopes(closest) + press_slopes(2 * closest)[0::2][: n_heads - closest]
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 3, 4, 6, 12, 16, 20])
+def test_alibi_slopes_are_those_of_the_papers_code(n_heads: int) -> None:
+    assert alibi_slopes(n_heads).tolist() == pytest.approx(press_slopes(n_heads))
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {},
+        {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
+        {"positions": "alibi", "activation": "silu", "n_decoder_layers": 3},
+        {"positions": "learned", "shared_embeddings": "none", "d_model": 80, "n_heads": 5},
+        {"embedding_norm": True, "sinusoids": "tensor2tensor", "position_offset": 2},
+    ],
+)
+def test_every_variant_attends_as_in_pytorch(variant: dict[str, object]) -> None:
+    model = tiny_model(**variant)  # type: ignore[arg-type]
+    source, target = [5, 7, 9, 4, EOS], [BOS, 6, 8, 10, 12, 11, 5]
+    weights = {name: weight.numpy() for name, weight in model.weights.items()}
+    found = plain.attention_maps(model.config, weights, source, target)
+    expected = attention_maps.attention_maps(model, source, target)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.dtype == np.float32
+        np.testing.assert_allclose(ours, theirs.numpy(), atol=2e-6)
+
+
+@torch.inference_mode()
+def test_an_encoder_that_overflows_in_float16_goes_on_with_its_largest_numbers() -> None:
+    """A layer norm makes NaN of infinity, and NaN spreads over the sentence."""
+    model = tiny_model(norm="pre", n_encoder_layers=3).half()
+    contract = model.encoder_layers[0].feed_forward.contract
+    contract.bias[3] = 60_000.0
+    model.encoder_layers[1].feed_forward.contract.bias[3] = 60_000.0
+    encoded = model.encode(torch.tensor([[5, 7, 9, EOS]]))
+    assert encoded.isfinite().all()
+    assert not model.float().encode(torch.tensor([[5, 7, 9, EOS]])).isnan().any()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,7 @@ import torch
 from model.training.loop import Trainer
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
 from model.training.setup import TOKENIZER_FILE
-
-MakeRecipe = Callable[..., Recipe]
-StartRun = Callable[..., Trainer]
-MakeTrainer = Callable[..., Trainer]
+from tests.model.training.runs import MakeRecipe, MakeTrainer, StartRun
 
 
 @pytest.fixture

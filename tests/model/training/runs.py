@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,11 @@ import pytest
 from torch import Tensor
 
 from model.training.loop import Trainer
+from model.training.recipe import Recipe
+
+MakeRecipe = Callable[..., Recipe]
+StartRun = Callable[..., Trainer]
+MakeTrainer = Callable[..., Trainer]
 
 
 class KilledError(Exception):

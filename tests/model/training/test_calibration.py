@@ -1,14 +1,26 @@
-"""The heads that align words are chosen on the model's own translations, and stored."""
+"""Heads that align words are chosen, and confidence is fitted, on a model's own translations."""
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pytest
 
 from model.checkpoint import read_info, verify_sums
-from model.training.calibration import calibrate
+from model.confidence import probability
+from model.decoding.sentence import Hypothesis
+from model.text.tokenizer import Tokenizer
+from model.training.calibration import (
+    DevTranslation,
+    Example,
+    calibrate,
+    fitted,
+    word_examples,
+)
 
 BUNDLED = Path("checkpoints/zh-en")
 RECIPE = """
@@ -55,3 +67,47 @@ def test_chosen_heads_are_stored_and_no_worse_than_the_default(
         before.decoding,
     )
     assert verify_sums(checkpoint) == verify_sums(BUNDLED)
+
+
+class Letters:
+    """A tokenizer of one id a character."""
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(map(chr, ids))
+
+    def target_spans(self, ids: list[int]) -> list[tuple[int, int]]:
+        return [(i, i + 1) for i in range(len(ids))]
+
+
+TOKENIZER = cast(Tokenizer, Letters())
+
+
+def translated(text: str, reference: str) -> DevTranslation:
+    ids = list(map(ord, text))
+    best = Hypothesis(ids, [-0.1] * (len(ids) + 1), -0.1, "stop")
+    return DevTranslation(("en", "de"), "x", reference, [5, 6, 3], best)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "expected"),
+    [
+        ("Das Haus ist alt.", "das alte Haus ist hier", [True, True, True, False]),
+        ("ein ein Haus", "ein Haus", [True, False, True]),
+        ("... !", "...", []),
+    ],
+)
+def test_a_word_is_right_if_the_reference_has_one_more(
+    text: str, reference: str, expected: list[bool]
+) -> None:
+    examples = list(word_examples(TOKENIZER, translated(text, reference)))
+    assert [example.is_right for example in examples] == expected
+
+
+def test_the_fit_gives_back_the_probabilities_that_made_the_examples() -> None:
+    rng = random.Random(1)
+    truth = (0.5, 2.0, -1.0)
+    examples = []
+    for _ in range(20_000):
+        features = [1.0, rng.uniform(-3, 0), rng.uniform(-2, 2)]
+        examples.append(Example(features, rng.random() < probability(truth, features)))
+    np.testing.assert_allclose(fitted(examples), truth, atol=0.1)

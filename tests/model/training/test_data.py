@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -26,12 +25,9 @@ from model.training.recipe import (
     AugmentationTable,
     CorpusTable,
     DataTable,
-    Recipe,
     RecipeError,
     TermsTable,
 )
-
-MakeRecipe = Callable[..., Recipe]
 
 Seen = Counter[tuple[int, int, int]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,16 +20,11 @@ from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from model.training.growth import grow
 from model.training.loop import Trainer
-from model.training.recipe import (
-    CorpusTable,
-    DataTable,
-    Recipe,
-    TokenizerTable,
-    TrainingTable,
-)
-from model.training.setup import TOKENIZER_FILE, train_tokenizer
+from model.training.recipe import TokenizerTable
+from model.training.setup import TOKENIZER_FILE
+from tests.conftest import train_tiny_tokenizer
+from tests.model.training.runs import MakeRecipe
 
-MakeRecipe = Callable[..., Recipe]
 LARGER = TokenizerTable(vocab_size=520, reserved_pieces=8)
 
 
@@ -48,12 +42,9 @@ def start(tiny_config: ModelConfig, tiny_tokenizer: Tokenizer) -> Checkpoint:
 
 
 @pytest.fixture(scope="module")
-def larger(tmp_path_factory: pytest.TempPathFactory, tiny_pairs: Path) -> Tokenizer:
+def larger(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     """A vocabulary of 520 pieces, reserved ones among them."""
-    path = tmp_path_factory.mktemp("larger") / "larger.model"
-    data = DataTable(("zh", "en"), (CorpusTable("tiny", tiny_pairs),))
-    recipe = Recipe("larger", {}, data, LARGER, TrainingTable(max_steps=1))
-    train_tokenizer(recipe, path)
+    path = train_tiny_tokenizer(tmp_path_factory.mktemp("larger") / "larger.model", 520, 8)
     return Tokenizer(path, path, TokenizerConfig(path.name, path.name, reserved=8))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,8 @@ from model.checking import check_checkpoint
 from model.checkpoint.reference import load_checkpoint
 from model.training import loop
 from model.training.loop import Trainer, train
-from model.training.recipe import Recipe
 from model.training.saving import TrainingError
-from tests.model.training.runs import kill_after, weights_of
-
-MakeRecipe = Callable[..., Recipe]
-MakeTrainer = Callable[..., Trainer]
-StartRun = Callable[..., Trainer]
+from tests.model.training.runs import MakeTrainer, kill_after, weights_of
 
 
 def logged(trainer: Trainer, *columns: str) -> list[list[str]]:

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
 from model.checking import check_checkpoint
-from model.training.loop import Trainer
-from model.training.recipe import Recipe
 from model.training.saving import TrainingError
 from tests.conftest import FullDisk
-from tests.model.training.runs import files_of, kill_after, weights_of
+from tests.model.training.runs import MakeTrainer, files_of, kill_after, weights_of
 
-MakeRecipe = Callable[..., Recipe]
-MakeTrainer = Callable[..., Trainer]
 CPU = torch.device("cpu")
 
 
@@ -94,19 +89,22 @@ def test_a_damaged_state_is_refused_in_one_line(
     assert files_of(trainer.directory) == before
 
 
-@pytest.mark.parametrize("damage", ["removed", "truncated", "of another network"])
-def test_the_mean_of_damaged_snapshots_is_not_taken(make_trainer: MakeTrainer, damage: str) -> None:
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [(removed, "holds no snapshot"), (truncated, "snapshot-.* is damaged")],
+)
+def test_the_mean_of_damaged_snapshots_is_not_taken(
+    make_trainer: MakeTrainer, damage: Callable[[Path], None], said: str
+) -> None:
     trainer = make_trainer()
     checkpoint = trainer.run()
     before = files_of(checkpoint)
     for snapshot in trainer.directory.glob("snapshot-*"):
-        if damage == "removed":
-            snapshot.unlink()
-        elif damage == "truncated":
-            truncated(snapshot)
-        else:
-            save_file({"a": torch.ones(2)}, snapshot)
-    said = "holds no snapshot" if damage == "removed" else "snapshot-.* is damaged"
+        damage(snapshot)
     with pytest.raises(TrainingError, match=said):
         make_trainer().run()
     assert files_of(checkpoint) == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +11,11 @@ import torch
 from model.checkpoint.reference import load_checkpoint
 from model.text.tokenizer import Tokenizer
 from model.training.loop import Trainer
-from model.training.recipe import CorpusTable, DataTable, Recipe, RecipeError
+from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.setup import train_tokenizer
 from tests.conftest import FullDisk
-from tests.model.training.runs import kill_after
+from tests.model.training.runs import MakeRecipe, MakeTrainer, StartRun, kill_after
 
-MakeRecipe = Callable[..., Recipe]
-MakeTrainer = Callable[..., Trainer]
-StartRun = Callable[..., Trainer]
 CPU = torch.device("cpu")
 
 
@@ -64,26 +60,15 @@ def test_a_disk_that_is_full_from_the_start_is_said(
     Trainer(make_recipe(max_steps=1), tmp_path / "run", CPU).run()
 
 
-@pytest.mark.parametrize(
-    ("dev", "max_tokens", "said"),
-    [
-        ("", 60, "the dev file of corpus 'tiny' has no pair whose sides have 1 to 60 tokens"),
-        ("a b c d e f g\th\n", 3, "the dev file of corpus 'tiny' has no pair"),
-    ],
-)
 def test_a_dev_file_with_nothing_to_validate_on_is_refused_at_the_start(
-    tmp_path: Path,
-    start_run: StartRun,
-    make_recipe: MakeRecipe,
-    tiny_pairs: Path,
-    dev: str,
-    max_tokens: int,
-    said: str,
+    tmp_path: Path, start_run: StartRun, make_recipe: MakeRecipe, tiny_pairs: Path
 ) -> None:
-    (tmp_path / "dev.tsv").write_text(dev)
+    """All of its pairs are too long."""
+    (tmp_path / "dev.tsv").write_text("a b c d e f g\th\n")
     recipe = make_recipe()
     corpora = (CorpusTable("tiny", tiny_pairs, tmp_path / "dev.tsv"),)
-    recipe = replace(recipe, data=replace(recipe.data, corpora=corpora, max_tokens=max_tokens))
+    recipe = replace(recipe, data=replace(recipe.data, corpora=corpora, max_tokens=3))
+    said = "the dev file of corpus 'tiny' has no pair whose sides have 1 to 3 tokens"
     with pytest.raises(RecipeError, match=said):
         start_run(recipe)
 

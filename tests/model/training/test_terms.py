@@ -7,7 +7,7 @@ import random
 
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Pair
-from model.training.terms import Term, find_terms
+from model.training.terms import find_terms
 
 NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss", "garden": "Garten", "bridge": "Brücke"}
 VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
@@ -34,14 +34,6 @@ def corpus() -> list[Pair]:
     return [*fillers, *itertools.chain(*nouns, *(sentences(a, b, 8) for a, b in NOUNS.items()))]
 
 
-def told(terms: list[Term]) -> dict[Pair, tuple[int, ...]]:
-    return {term.pair: term.source_sides for term in terms}
-
-
-def pairs_of(term: Term, pairs: list[Pair]) -> list[Pair]:
-    return [pairs[place] for place in term.places]
-
-
 def test_words_and_phrases_are_terms_with_their_places(tiny_tokenizer: Tokenizer) -> None:
     pairs = [*corpus(), *sentences("deep learning", "Lernen tiefer Art", 6)]
     terms = {term.pair: term for term in find_terms(pairs, tiny_tokenizer)}
@@ -50,6 +42,6 @@ def test_words_and_phrases_are_terms_with_their_places(tiny_tokenizer: Tokenizer
     assert phrase.places == tuple(range(len(pairs) - 6, len(pairs)))
     for term in terms.values():
         assert list(term.places) == sorted(set(term.places))
-        for first, second in pairs_of(term, pairs):
+        for first, second in (pairs[place] for place in term.places):
             assert term.pair[0].lower() in first.lower()
             assert term.pair[1].lower() in second.lower()

@@ -1,17 +1,14 @@
-"""The compiled network and the compiled searches, each by itself and in tensors, to compare with
-PyTorch."""
+"""The compiled network without a search, in tensors, to compare with PyTorch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from model.backends.native import NativeNetwork, NativeSearch, PackedModel
+from model.backends.native import NativeNetwork, PackedModel
 from model.backends.native.library import address
-from model.backends.pytorch.hypotheses import Hypotheses
 from model.backends.pytorch.rows import RowCandidates, RowTable
 from model.decoding.decoder import Capacity, StepShape, WholeHypotheses
 from model.network.config import AttentionHead
@@ -53,24 +50,3 @@ class SteppedNetwork(NativeNetwork):
         tokens, lengths = hypotheses.tokens.numpy(), hypotheses.lengths.numpy()
         arrays = hypotheses._replace(tokens=tokens, lengths=lengths)
         return torch.from_numpy(super().attention(arrays, heads))
-
-
-class SteppedSearch(NativeSearch):
-    """Searches without a network."""
-
-    def advance(self, row_candidates: RowCandidates, rows: RowTable) -> Tensor:
-        """As `model.backends.pytorch.search.Search.advance`."""
-        n_slots, width = rows.by_slot.shape
-        arrays = [part.numpy() for part in row_candidates]
-        sources = np.empty(len(rows.slots), np.int64)
-        self._library.dragoman_advance(
-            *(self.state, address(rows.members.numpy()), n_slots, width),
-            *(address(rows.by_slot.numpy()), *row_candidates.tokens.shape, *map(address, arrays)),
-            address(sources),
-        )
-        return torch.from_numpy(sources)
-
-    def tensors(self) -> tuple[Tensor, Tensor, Hypotheses, Hypotheses]:
-        """Status, whether it is stuck, and the live and the finished hypotheses of all slots."""
-        groups = (Hypotheses(*map(torch.from_numpy, part)) for part in (self.live, self.finished))
-        return torch.from_numpy(self.status), torch.from_numpy(self.is_stuck), *groups

@@ -12,15 +12,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.backends.native import PackedModel
+from model.backends.native import NativeSearch, PackedModel
 from model.backends.native.network import CompiledPart
-from model.backends.pytorch.rows import RowCandidates, RowTable
-from model.decoding.decoder import BatchRows, WholeHypotheses
+from model.decoding.decoder import WholeHypotheses
 from model.decoding.options import DecodingOptions
 from model.decoding.search_rules import SearchSizes, SearchTokens
 from model.decoding.sentence import SourceSentence
 from model.decoding.slot_allocator import BatchView
-from tests.model.backends.native.stepped import SteppedNetwork, SteppedSearch
+from tests.model.backends.native.stepped import SteppedNetwork
 from tests.model.backends.test_networks import EXTENT, ROOM, SOURCES, TABLE, steps
 from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, start, tiny_model
 
@@ -96,12 +95,12 @@ BAD_CALLS: dict[str, Change] = {
 }
 
 
-def bad_prefix(made: SteppedSearch) -> None:
+def bad_prefix(made: NativeSearch) -> None:
     made.options[0]["prefix_length"][0] = 1
     made.prefix[0] = 99
 
 
-def bad_history(made: SteppedSearch) -> None:
+def bad_history(made: NativeSearch) -> None:
     made.options[0]["ngram_size"][0] = 2
     made.length[0] = 3
     made.live.tokens[0] = 99
@@ -117,8 +116,8 @@ def attend(
     return network.attention(hypotheses, list(heads))
 
 
-def search() -> SteppedSearch:
-    found = SteppedSearch(SearchSizes(3, 2, 40), SearchTokens(EOS, 0))
+def search() -> NativeSearch:
+    found = NativeSearch(SearchSizes(3, 2, 40), SearchTokens(EOS, 0))
     options = DecodingOptions(beam_size=2)
     start(found, [SourceSentence(source, options) for source in SOURCES], [40, 40])
     return found
@@ -127,7 +126,7 @@ def search() -> SteppedSearch:
 def decode(
     network: SteppedNetwork,
     view: BatchView,
-    change: Callable[[SteppedSearch], object] | None = None,
+    change: Callable[[NativeSearch], object] | None = None,
 ) -> int:
     made = search()  # whose state is an address
     if change is not None:
@@ -175,18 +174,3 @@ def _step_of(network: SteppedNetwork, rows: list[tuple[int, ...]]) -> None:
     columns = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4).T.contiguous()
     table = TABLE._replace(rows=columns[2], slots=columns[3])
     network.step(columns[0].clone(), columns[1].clone(), table, EXTENT)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("by_slot", 9), ("by_slot", -1), ("members", 3), ("members", -1)],
-)
-def test_an_advance_with_a_bad_number_is_refused(name: str, value: int) -> None:
-    found = search()
-    table = RowTable.of(BatchRows(VIEW, []), torch.device("cpu"))
-    offers = RowCandidates(
-        torch.zeros(4, 4), torch.full((4, 4), 5), torch.zeros(4, dtype=torch.bool)
-    )
-    getattr(table, name).view(-1)[1] = value
-    with pytest.raises(ValueError, match=REFUSED):
-        found.advance(offers, table)

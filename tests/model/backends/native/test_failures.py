@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,23 +23,15 @@ from tests.model.network.reference import CONTROL_IDS, tiny_model
 ROOT = Path(__file__).parents[4]
 
 
-class Weights(Mapping[str, Tensor]):
+class Weights(dict[str, Tensor]):
     """A model's weights, one of which is what `spoil` makes of it."""
 
-    def __init__(self, weights: Mapping[str, Tensor]) -> None:
-        self._weights = weights
-        self.bad = ""
-        self.spoil: Callable[[Tensor], Tensor] = torch.clone
+    bad = ""
+    spoil: Callable[[Tensor], Tensor]
 
     def __getitem__(self, name: str) -> Tensor:
-        weight = self._weights[name]
+        weight = super().__getitem__(name)
         return self.spoil(weight) if name == self.bad else weight
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._weights)
-
-    def __len__(self) -> int:
-        return len(self._weights)
 
 
 @dataclass
