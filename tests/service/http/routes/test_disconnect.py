@@ -4,114 +4,78 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import sys
 from typing import Any
 
 import pytest
 from fastapi import Request
 
 from service.app import create_app
-from service.errors import ClientGone
 from service.http.translations import until_disconnected
+from service.observability.logs import configure_logs
 from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FakeRunner, eventually, fake_model
+from tests.service.http.clients import FIELDS
 
 
-def test_a_client_that_hangs_up_frees_its_slot() -> None:
-    async def scenario() -> None:
-        runner = FakeRunner()
-        runner.gate.clear()
-        app = create_app(Settings(), [fake_model(runner)])
-        body = json.dumps({"q": "x" * 30, "source": "en", "target": "de"}).encode()
-        messages: list[dict[str, Any]] = [{"type": "http.request", "body": body}]
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/translate",
-            "query_string": b"",
-            "headers": [(b"content-type", b"application/json")],
-        }
-
-        async def receive() -> dict[str, Any]:
-            if messages:
-                return messages.pop()
-            while not runner.is_stepping.is_set():
-                await asyncio.sleep(0.001)
-            return {"type": "http.disconnect"}
-
-        async def send(_: Any) -> None:
-            pass
-
-        async with app.router.lifespan_context(app):
-            await asyncio.wait_for(app(scope, receive, send), timeout=60)
-            runner.gate.set()
-            while runner.num_free_slots < runner.max_slots:
-                await asyncio.sleep(0.001)
-            assert runner.num_steps <= 2
-        exported = app.state.server.metrics.render().decode()
-        assert 'endpoint="/translate",outcome="cancelled"} 1.0' in exported
-        assert 'finish_reason="cancelled",model="fake"} 1.0' in exported
-
-    asyncio.run(scenario())
-
-
-def request_that(receive: Callable[[], Awaitable[dict[str, Any]]]) -> Request:
-    return Request({"type": "http"}, receive)
-
-
-async def hang_up() -> dict[str, Any]:
-    return {"type": "http.disconnect"}
-
-
-async def break_down() -> dict[str, Any]:
-    raise RuntimeError("the connection is broken")
-
-
-async def stay() -> dict[str, Any]:
-    await asyncio.Event().wait()
-    raise AssertionError
-
-
-async def num_other_tasks() -> int:
-    """Once every task that was cancelled has ended."""
-    await asyncio.sleep(0)
-    return len(asyncio.all_tasks()) - 1
-
-
-@pytest.mark.parametrize("leave", [hang_up, break_down])
-def test_work_ends_with_the_client_and_the_task_goes_on(
-    leave: Callable[[], Awaitable[dict[str, Any]]],
+@pytest.mark.usefixtures("restored_logging")
+@pytest.mark.parametrize("accept", [b"*/*", b"text/event-stream"])
+@pytest.mark.parametrize("is_broken", [False, True])
+async def test_a_client_that_leaves_frees_its_slot_and_leaves_no_task_behind(
+    accept: bytes, is_broken: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def scenario() -> None:
-        with pytest.raises(ClientGone):
-            await until_disconnected(request_that(leave), asyncio.Event().wait())
-        async with asyncio.timeout(60):
-            assert await num_other_tasks() == 0
-        task = asyncio.current_task()
-        assert task is not None
-        assert task.cancelling() == 0
+    """Whether that is noticed by a message or by an error."""
+    configure_logs("info", "json", sys.stderr)
+    runner = FakeRunner()
+    runner.gate.clear()
+    app = create_app(Settings(), [fake_model(runner)])
+    body = json.dumps({**FIELDS, "q": "x" * 30}).encode()
+    messages: list[dict[str, Any]] = [{"type": "http.request", "body": body}]
+    headers = [(b"content-type", b"application/json"), (b"accept", accept)]
+    scope = {"type": "http", "method": "POST", "path": "/translate", "query_string": b""}
 
-    asyncio.run(scenario())
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await eventually(runner.is_stepping.is_set)
+        if is_broken:
+            raise RuntimeError("the connection is broken")
+        return {"type": "http.disconnect"}
+
+    async def send(_: Any) -> None:
+        pass
+
+    async with app.router.lifespan_context(app):
+        before = asyncio.all_tasks()
+        async with asyncio.timeout(60):
+            await app({**scope, "headers": headers}, receive, send)
+        assert asyncio.all_tasks() == before
+        runner.gate.set()
+        await eventually(lambda: runner.num_free_slots == runner.max_slots)
+        assert runner.num_steps <= 2
+    exported = app.state.server.metrics.render().decode()
+    assert 'endpoint="/translate",outcome="cancelled"} 1.0' in exported
+    assert 'finish_reason="cancelled",model="fake"} 1.0' in exported
+    assert '"status":499' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("is_client_gone_too", [False, True])
-def test_a_cancellation_from_outside_stays_one(is_client_gone_too: bool) -> None:
-    async def scenario() -> None:
-        leaving = asyncio.Event()
+async def test_a_cancellation_from_outside_stays_one(is_client_gone_too: bool) -> None:
+    leaving = asyncio.Event()
 
-        async def receive() -> dict[str, Any]:
-            await leaving.wait()
-            return await hang_up()
+    async def receive() -> dict[str, Any]:
+        await leaving.wait()
+        return {"type": "http.disconnect"}
 
-        request = request_that(receive)
-        task = asyncio.ensure_future(until_disconnected(request, asyncio.Event().wait()))
-        await asyncio.sleep(0.001)
-        if is_client_gone_too:
-            leaving.set()
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await num_other_tasks() == 0
-
-    asyncio.run(scenario())
+    before = asyncio.all_tasks()
+    request = Request({"type": "http"}, receive)
+    task = asyncio.ensure_future(until_disconnected(request, asyncio.Event().wait()))
+    await asyncio.sleep(0)
+    if is_client_gone_too:
+        leaving.set()
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
