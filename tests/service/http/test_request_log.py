@@ -13,10 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.testclient import WebSocketDenialResponse
 
-from service.app import create_app
 from service.observability.logs import configure_logs
-from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FakeRunner
 from tests.service.http.clients import EVENTS, FIELDS, STREAM, last_message
 
 pytestmark = pytest.mark.usefixtures("restored_logging")
@@ -120,18 +118,16 @@ def test_a_stream_that_fails_is_logged_as_failed(
 
 
 def test_an_unforeseen_error_is_logged_with_its_place_but_no_values(
+    client: TestClient,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    app = create_app(Settings(), [fake_model(FakeRunner())])
-
     async def broken(_: Request) -> Response:
         text = SECRET
         raise RuntimeError(f"{len(text)} characters")
 
-    app.add_route("/broken", broken)
+    client.app.add_route("/broken", broken)  # type: ignore[attr-defined]
     configure_logs("info", "json", sys.stderr)
-    with TestClient(app) as client:
-        answer = client.get("/broken", headers={"X-Request-ID": "r"})
+    answer = client.get("/broken", headers={"X-Request-ID": "r"})
     assert answer.status_code == 500
     (failure,) = [line for line in lines(capsys) if line["event"] == "request failed"]
     assert (failure["request_id"], failure["level"]) == ("r", "error")
