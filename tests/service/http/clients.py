@@ -55,7 +55,9 @@ def last_message(socket: WebSocketTestSession) -> dict[str, Any]:
 
 
 def by_json(client: TestClient, **fields: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = client.post("/translate", json={**FIELDS, **fields}).json()
+    response = client.post("/translate", json={**FIELDS, **fields})
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
     return answer
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
-from starlette.routing import BaseRoute
 
 from service.app import create_app
 from service.settings import Settings, read_settings
 from tests.service.fakes import FakeRunner, fake_model
+from tests.service.http.clients import FIELDS, STREAM, client_of, routes_of
 from tests.service.served import served
 
-FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
+METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
 HEADERS = (
     "X-Content-Type-Options",
     "Referrer-Policy",
@@ -51,86 +49,36 @@ def test_an_answer_of_the_protocol_itself_tells_them_too() -> None:
     assert all(f"\n{name.lower()}: " in answer for name in HEADERS)
 
 
-def test_the_documentation_can_be_switched_off() -> None:
-    with TestClient(create_app(Settings(api_docs=False), [fake_model(FakeRunner())])) as client:
-        for path in ("/docs", "/docs/start.js", "/openapi.json", "/spec"):
-            assert client.get(path).status_code == 404
-        refused = client.put("/languages")
-        assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
-
-
-@pytest.mark.parametrize(
-    ("path", "methods"),
-    [
-        ("/translate", "POST"),
-        ("/glossaries", "GET, HEAD, POST"),
-        ("/glossaries/mine", "DELETE, GET, HEAD, PUT"),
-        ("/v2/glossaries", "GET, HEAD, POST"),
-        ("/v2/glossaries/mine", "DELETE, GET, HEAD"),
-        ("/v2/glossaries/mine/entries", "GET, HEAD"),
-        ("/language/translate/v2", "GET, HEAD, POST"),
-        ("/language/translate/v2/languages", "GET, HEAD, POST"),
-        ("/download_file/mine.txt", "GET, HEAD"),
-    ],
-)
-def test_a_refused_method_is_told_all_that_the_path_has(path: str, methods: str) -> None:
-    with TestClient(create_app(Settings(), [fake_model(FakeRunner())])) as client:
-        refused = client.patch(path)
-    assert (refused.status_code, refused.headers["Allow"]) == (405, methods)
-
-
-def paths_of(routes: Iterable[BaseRoute], method: str) -> set[str]:
-    """The paths that have the method, with "mine" for each of their parameters."""
-    return {
-        re.sub(r"{\w+}", "mine", route.path)
-        for route in iter_route_contexts(routes)
-        if route.path is not None and method in (route.methods or ())
-    }
-
-
-def test_head_is_answered_wherever_get_is(tmp_path: Path) -> None:
-    app = create_app(Settings(database=tmp_path / "server.db"), [fake_model(FakeRunner())])
-    paths = paths_of(app.routes, "GET")
-    assert {"/glossaries", "/glossaries/mine", "/v2/usage", "/docs", "/"} <= paths
-    with TestClient(app) as client:
+def test_every_path_takes_its_methods_tells_them_to_others_and_answers_head_as_get(
+    tmp_path: Path,
+) -> None:
+    with client_of(database=tmp_path / "server.db") as client:
         terms = [{"source": "a", "target": "b"}]
         glossary = {"source": "en", "target": "de", "entries": terms}
         assert client.put("/glossaries/mine", json=glossary).status_code == 201
-        for path in sorted(paths):
-            asked, probed = client.get(path), client.head(path)
-            assert (path, probed.status_code) == (path, asked.status_code)
-            for name in ("Content-Type", "ETag", "Allow"):
-                assert (path, probed.headers.get(name)) == (path, asked.headers.get(name))
-
-
-def test_a_page_may_ask_with_a_key_where_its_origin_is_allowed() -> None:
-    origin = "https://app.example"
-    settings = Settings(cors_origins=(origin,), requests_per_minute=1)
-    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
-        asked = {
-            "Origin": origin,
-            "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": "authorization,content-type",
-        }
-        for _ in range(3):  # no key and no limit holds for the question
-            answer = client.options("/translate", headers=asked)
-            assert answer.status_code == 200
-            assert "authorization" in answer.headers["Access-Control-Allow-Headers"]
-        other = client.options("/translate", headers={**asked, "Origin": "https://evil.example"})
-        assert (other.status_code, "Access-Control-Allow-Origin" in other.headers) == (400, False)
-        answers = [
-            client.post("/translate", json=FIELDS, headers={"Origin": origin}) for _ in range(2)
-        ]
-        assert [answer.status_code for answer in answers] == [200, 429]
-        assert answers[1].headers["Access-Control-Allow-Origin"] == origin
-        assert "Retry-After" in answers[1].headers["Access-Control-Expose-Headers"]
+        methods: dict[str, set[str]] = {}
+        for method, path in routes_of(client.app):  # type: ignore[arg-type]
+            methods.setdefault(re.sub(r"{\w+}", "mine", path), set()).add(method)
+        del methods[STREAM]
+        assert methods["/glossaries/mine"] == {"GET", "HEAD", "PUT", "DELETE"}
+        for path, taken in methods.items():
+            assert ("GET" in taken) == ("HEAD" in taken), path
+            for method in METHODS - taken:
+                refused = client.request(method, path)
+                allowed = refused.headers["Allow"].split(", ")
+                assert (path, refused.status_code, allowed) == (path, 405, sorted(taken))
+            if "GET" in taken:
+                asked, probed = client.get(path), client.head(path)
+                assert (path, probed.status_code) == (path, asked.status_code)
+                assert probed.content == b""
+                for name in ("Content-Type", "ETag"):
+                    assert (path, probed.headers.get(name)) == (path, asked.headers.get(name))
 
 
 def test_metrics_can_have_a_port_of_their_own() -> None:
     """The app tells the ports apart by the address that a request was sent to."""
-    app = create_app(Settings(metrics_port=9), [fake_model(FakeRunner())])
-    with TestClient(app) as client:
-        inner = TestClient(app, base_url="http://testserver:9")
+    with client_of(metrics_port=9) as client:
+        inner = TestClient(client.app, base_url="http://testserver:9")
         assert client.get("/metrics").status_code == 404
         assert client.post("/translate", json=FIELDS).status_code == 200
         assert client.get("/health").status_code == 200

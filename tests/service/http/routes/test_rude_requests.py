@@ -11,28 +11,19 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.app import create_app
-from service.http.route_table import PATHS
-from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.http.clients import FIELDS, JSON, client_of
 from tests.service.served import Served, served
 
 GOOGLE = "/language/translate/v2"
-FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
 DEEPL = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
-IMMERSIVE = {"text_list": ["Hi."], "source_lang": "en", "target_lang": "de"}
 WORK: dict[str, dict[str, Any]] = {
     "/translate": FIELDS,
     "/v2/translate": DEEPL,
     "/v1/translate": {**DEEPL, "text": "Hi."},
     GOOGLE: FIELDS,
-    "/immersive": IMMERSIVE,
+    "/immersive": {"text_list": ["Hi."], "source_lang": "en", "target_lang": "de"},
 }
 """By path: what is translated to HI."""
-JSON = {"Content-Type": "application/json"}
-METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
-OURS = ("/glossaries", "/docs", "/openapi.json", "/metrics", "/", "/translate/stream")
-"""Not of other programs, or of FastAPI."""
 
 
 def error_of(answer: Any) -> str:
@@ -40,20 +31,6 @@ def error_of(answer: Any) -> str:
     body = answer.json()
     error = body.get("message") or body["error"]
     return str(error["message"] if isinstance(error, dict) else error)
-
-
-@pytest.mark.parametrize("path", sorted(PATHS.named - set(OURS)))
-def test_a_method_that_is_not_allowed_gets_those_that_are(client: TestClient, path: str) -> None:
-    answers = {method: client.request(method, path) for method in METHODS}
-    taken = {method for method, answer in answers.items() if answer.status_code != 405}
-    assert ("GET" in taken) == ("HEAD" in taken)
-    assert answers["HEAD"].content == b""
-    for method in set(METHODS) - taken:
-        allowed = answers[method].headers["Allow"].split(", ")
-        assert allowed == sorted(taken), (method, path)
-    if "GET" in taken:
-        length = answers["GET"].headers["Content-Length"]
-        assert answers["HEAD"].headers["Content-Length"] == length
 
 
 @pytest.mark.parametrize("path", WORK)
@@ -105,24 +82,6 @@ def test_a_repeated_field_is_a_list_and_refused_where_one_is_wanted(
     assert f"{name} must be" in error_of(answer)
 
 
-def multipart(**parts: Any) -> dict[str, Any]:
-    return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
-
-
-@pytest.mark.parametrize("path", ["/translate", GOOGLE])
-def test_a_file_where_none_is_read_is_named(client: TestClient, path: str) -> None:
-    parts = multipart(**FIELDS, letter=("a.txt", b"Hi."))
-    answer = client.post(path, files=parts)
-    assert "HI." in answer.text
-    assert answer.headers["X-Ignored-Fields"] == "letter"
-    strict = client.post(path, files=parts, headers={"Prefer": "handling=strict"})
-    assert "unknown field 'letter'" in error_of(strict)
-    parts = multipart(**{**FIELDS, "q": ("q.txt", b"Hi.")})
-    answer = client.post(path, files=parts)
-    assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (400, "q")
-    assert "missing q" in error_of(answer)
-
-
 UPLOADS = {
     "/translate_file": {"source": "en", "target": "de"},
     "/v2/document": {"source_lang": "EN", "target_lang": "DE"},
@@ -130,22 +89,18 @@ UPLOADS = {
 
 
 @pytest.mark.parametrize("path", UPLOADS)
-def test_a_second_file_is_not_dropped(client: TestClient, path: str) -> None:
+def test_a_second_file_is_not_dropped_and_an_empty_one_is_translated(
+    client: TestClient, path: str
+) -> None:
     twice = [("file", ("a.txt", b"Hi.")), ("file", ("b.txt", b"Ho."))]
     answer = client.post(path, data=UPLOADS[path], files=twice)
     assert (answer.status_code, error_of(answer)) == (400, "the form has two files named 'file'")
     other = [("file", ("a.txt", b"Hi.")), ("letter", ("b.txt", b"Ho."))]
     answer = client.post(path, data=UPLOADS[path], files=other)
     assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (200, "letter")
-
-
-@pytest.mark.parametrize("path", UPLOADS)
-def test_an_empty_file_is_translated_to_an_empty_one(client: TestClient, path: str) -> None:
     answer = client.post(path, data=UPLOADS[path], files={"file": ("a.txt", b"")})
     assert answer.status_code == 200
     assert "X-Ignored-Fields" not in answer.headers
-    if path == "/translate_file":
-        assert client.get(answer.json()["translatedFileUrl"]).content == b""
 
 
 @pytest.mark.parametrize(
@@ -170,7 +125,7 @@ def test_a_rude_name_of_a_file_is_no_header_and_no_path(client: TestClient, name
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served(create_app(Settings(max_characters=1000), [fake_model(FakeRunner())])) as server:
+    with served(client_of(max_characters=1000).app) as server:  # type: ignore[arg-type]
         yield server
 
 
