@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,8 +15,8 @@ from starlette.testclient import WebSocketTestSession
 from service.app import create_app, drain
 from service.settings import Settings
 from tests.service.fakes import EOS, TAG, FakeRunner, fake_model, until
+from tests.service.http.clients import EVENTS, STREAM, events_of, last_message
 
-STREAM = "/translate/stream"
 ZH_EN, EN_DE = (("zh", "en"), ("en", "zh")), (("en", "de"), ("de", "en"))
 Runners = dict[str, FakeRunner]
 
@@ -100,28 +99,15 @@ def test_wishes_hold_for_the_translation_and_the_beam_for_the_whole_way(
     assert [s.options.sampling for s in seen["first"] + seen["second"]] == [False] * 3 + [True]
 
 
-@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        (
-            {"target_prefix": "xxxx", "max_length": 4},
-            "target_prefix must have less than max_length (4) tokens, got 4",
-        ),
-        (
-            {"target_prefix": ["x", "x" * 256]},
-            "target_prefix must have less than 256 tokens, got 256 for sentence 2",
-        ),
-    ],
-)
+@pytest.mark.parametrize("headers", [{}, EVENTS])
 def test_a_prefix_that_never_fits_is_refused_before_the_way_begins(
-    client: TestClient, runners: Runners, fields: dict[str, Any], message: str, accept: str
+    client: TestClient, runners: Runners, headers: dict[str, str]
 ) -> None:
-    body = {"q": "a b", "source": "zh", "target": "de", **fields}
-    response = client.post("/translate", json=body, headers={"Accept": accept})
+    body = {"q": "a b", "source": "zh", "target": "de", "target_prefix": ["x", "x" * 256]}
+    response = client.post("/translate", json=body, headers=headers)
     answer = response.json()
     assert (response.status_code, answer["code"]) == (422, "invalid_field")
-    assert answer["error"] == message
+    assert answer["error"] == "target_prefix must have less than 256 tokens, got 256 for sentence 2"
     assert users(runners) == []
 
 
@@ -132,8 +118,7 @@ def test_a_prefix_too_long_for_what_the_text_becomes_on_its_way_is_refused(
     body = {"q": "a b", "source": "zh", "target": "de", "target_prefix": "x" * 26}
     response = client.post("/translate", json=body)
     assert (response.status_code, response.json()["code"]) == (422, "invalid_field")
-    streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
-    (event,) = [json.loads(x[6:]) for x in streamed.text.splitlines() if x[:5] == "data:"]
+    ((_, event),) = events_of(client.post("/translate", json=body, headers=EVENTS).text)
     assert (event["type"], event["code"]) == ("error", "invalid_field")
     assert event["error"] == response.json()["error"]
     assert "less than 26 tokens for so short a sentence" in event["error"]
@@ -158,13 +143,11 @@ def test_streamed_pieces_join_to_the_translation_however_many_models_it_takes(
 ) -> None:
     texts = ["图书馆在哪里？我想借一本书。", "我们明天一起去吧。"]
     body = {"q": texts, "source": source, "target": "de", "beam_size": 1}
-    streamed = client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
-    events = [json.loads(line[6:]) for line in streamed.text.splitlines() if line[:5] == "data:"]
-    assert events[-1]["type"] == "final"
+    *tokens, (_, final) = events_of(client.post("/translate", json=body, headers=EVENTS).text)
     expected = [text.replace("？", "？ ") for text in texts]  # as English and German join
-    assert events[-1]["translatedText"] == expected
+    assert final["translatedText"] == expected
     for index, text in enumerate(expected):
-        pieces = [e["text"] for e in events if e["type"] == "token" and e["index"] == index]
+        pieces = [token["text"] for _, token in tokens if token["index"] == index]
         assert "".join(pieces) == text
         assert len(pieces) > 3
 
@@ -203,12 +186,10 @@ def test_the_second_half_is_never_refused_for_want_of_room(
         engines["second"].admission.num_sentences = 3
         refused = ask(client, source="en", target="de", model="second")
         runners["first"].gate.set()
-        messages = [socket.receive_json()]
-        while messages[-1]["type"] == "token":
-            messages.append(socket.receive_json())
+        message = last_message(socket)
     engines["second"].admission.num_sentences = 0
     assert refused["code"] == "overloaded"
-    assert messages[-1]["translatedText"] == "A B"
+    assert message["translatedText"] == "A B"
 
 
 def test_a_deadline_counts_from_the_start_of_the_whole_way(
@@ -227,11 +208,9 @@ def test_a_deadline_counts_from_the_start_of_the_whole_way(
         runners["second"].is_stepping.wait()
         time.sleep(max(0.0, started + 0.7 - time.monotonic()))
         runners["second"].gate.set()  # the engine looks at its messages after the step
-        messages = [socket.receive_json()]
-        while messages[-1]["type"] == "token":
-            messages.append(socket.receive_json())
-    assert messages[-1].get("code") == "deadline"
-    assert "600 ms" in messages[-1]["error"]
+        message = last_message(socket)
+    assert message.get("code") == "deadline"
+    assert "600 ms" in message["error"]
 
 
 def test_cancelling_on_the_way_frees_the_first_model_and_spares_the_second(
@@ -290,13 +269,6 @@ def draining_between_hops(
         until(lambda: not app.state.server.engines["second"].is_ready)
         yield socket
     draining.result(timeout=60)
-
-
-def last_message(socket: WebSocketTestSession) -> dict[str, Any]:
-    while (message := socket.receive_json())["type"] == "token":
-        pass
-    last: dict[str, Any] = message
-    return last
 
 
 def test_draining_lets_both_halves_come_to_their_end(client: TestClient, runners: Runners) -> None:
