@@ -14,13 +14,11 @@ ASKED = {"q": "Hi there.", "source": "en", "target": "de"}
     "fields",
     [
         {},
-        {"prefix": ""},
         {"prefix": None, "k": 1},
         {"prefix": "HI ", "k": 10},
         {"prefix": "☃ never"},
         {"q": "", "prefix": "HI"},
         {"q": "🙂", "prefix": ""},
-        {"source": "zh", "q": "你好。"},
         {"source": "auto", "q": "Where is the library?"},
         {"q": "One. Two. Three.", "prefix": "ONE. TW"},
         {"q": "Keep {name} here.", "prefix": "KEEP {name}"},
