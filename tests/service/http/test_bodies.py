@@ -105,9 +105,7 @@ def test_an_empty_form_has_no_fields_whether_it_ends_or_not() -> None:
     [
         (b"garbage", "cannot be parsed"),
         (part("q", b"a"), "ends before its last boundary"),
-        (part("q", b"a")[:30], "ends before its last boundary"),
         (b"--B\r\n\r\na\r\n" + END, "Field name not found"),
-        (b"--B\r\nContent-Disposition: form-data\r\n\r\na\r\n" + END, "Field name not found"),
         (b"--B\r\nbad header\xff: x\r\n\r\na\r\n" + END, "cannot be parsed"),
         (b"--B\r\n" + b"X-Y: z\r\n" * 9 + b"\r\na\r\n" + END, "cannot be parsed"),
         (b"--B\r\nX-Y: " + b"z" * 2000 + b"\r\n\r\na\r\n" + END, "cannot be parsed"),
@@ -120,18 +118,10 @@ def test_what_is_no_form_is_refused_with_the_reason(body: bytes, message: str) -
         read(body)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        b"multipart/form-data",
-        b"multipart/form-data; boundary=",
-        b'multipart/form-data; boundary=""',
-        b"multipart/form-data; boundary=" + b"b" * 5000,
-    ],
-)
-def test_a_form_without_a_sane_boundary_is_refused(kind: bytes) -> None:
+@pytest.mark.parametrize("boundary", [b"", b"; boundary=", b"; boundary=" + b"b" * 5000])
+def test_a_form_without_a_sane_boundary_is_refused(boundary: bytes) -> None:
     with pytest.raises(InvalidText):
-        read(b"--B\r\n", kind=kind)
+        read(b"--B\r\n", kind=b"multipart/form-data" + boundary)
 
 
 def test_bytes_and_fields_are_bounded() -> None:

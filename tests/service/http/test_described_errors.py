@@ -72,17 +72,16 @@ def serve(tmp_path: Path, runner: FakeRunner) -> Iterator[Serve]:
         runner.gate.set()
 
 
-def test_without_a_key_where_one_is_required(serve: Serve) -> None:
-    client = serve(api_keys="required")
+@pytest.mark.parametrize(
+    ("mode", "headers", "status"),
+    [("required", {}, 401), ("optional", {"Authorization": f"Bearer {WRONG}"}, 403)],
+)
+def test_without_a_key_where_one_is_required_and_with_a_wrong_one(
+    serve: Serve, mode: str, headers: dict[str, str], status: int
+) -> None:
+    client = serve(api_keys=mode)
     for operation in operations(client):
-        assert (operation.ask(client).status_code == 401) != operation.is_open
-
-
-def test_with_a_wrong_key(serve: Serve) -> None:
-    client = serve(api_keys="optional")
-    for operation in operations(client):
-        answer = operation.ask(client, Authorization=f"Bearer {WRONG}")
-        assert (answer.status_code == 403) != operation.is_open
+        assert (operation.ask(client, **headers).status_code == status) != operation.is_open
 
 
 def test_over_a_limit(serve: Serve) -> None:

@@ -90,17 +90,10 @@ def test_sentences_are_split_by_deepls_values(
 
 
 def test_latency_is_optimized_by_greedy_search(client: TestClient, runner: FakeRunner) -> None:
-    sizes: list[int] = []
-    admit = runner.admit
-
-    def watch(sentences: Any) -> list[int]:
-        sizes.extend(sentence.options.beam_size for sentence in sentences)
-        return admit(sentences)
-
-    runner.admit = watch  # type: ignore[method-assign]
     for kind in ("latency_optimized", "quality_optimized"):
         assert ask(client, model_type=kind).status_code == 200
-    assert sizes[0] == 1 < sizes[-1]
+    greedy, best = (sentence.options.beam_size for sentence in runner.sentences)
+    assert greedy == 1 < best
 
 
 @pytest.mark.parametrize(
@@ -158,9 +151,9 @@ def test_what_is_refused(
     assert message in refused(ask(client, **{name: value}), status)
 
 
-@pytest.mark.parametrize("names", ["a b", "<x>", "x" * 65, ["1"], ["x"] * 101, "x," * 101])
-def test_tags_to_ignore_are_names_of_elements(client: TestClient, names: str | list[str]) -> None:
-    assert "ignore_tags" in refused(ask(client, tag_handling="xml", ignore_tags=names), 400)
+def test_tags_to_ignore_are_names_of_elements(client: TestClient) -> None:
+    for names in ("a b", "<x>", "x" * 65, ["1"], ["x"] * 101, "x," * 101):
+        assert "ignore_tags" in refused(ask(client, tag_handling="xml", ignore_tags=names), 400)
 
 
 def test_other_content_types_paths_and_methods(client: TestClient) -> None:
@@ -194,7 +187,8 @@ def test_glossaries_are_not_stored_without_a_database(client: TestClient) -> Non
     given = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
     answer = client.post("/v2/glossaries", json={**given, "entries_format": "tsv"})
     assert "setting database" in refused(answer, 404)
-    refused(client.get("/v2/glossaries/x/entries"), 404)
+    for path in ("/v2/glossaries/x", "/v2/glossaries/x/entries"):
+        refused(client.get(path), 404)
 
 
 def test_languages_of_version_3_say_what_they_can_be_used_as(client: TestClient) -> None:
@@ -257,12 +251,10 @@ def test_a_document_needs_its_key(client: TestClient, key: dict[str, str]) -> No
 @pytest.mark.parametrize(
     ("name", "content", "data", "status"),
     [
-        ("a.docx", b"a", {}, 400),
         ("a.txt", b"a", {"filename": "a.pdf"}, 400),
         ("a.txt", b"a", {"formality": "more"}, 400),
         ("a.txt", b"a", {"glossary_id": "x"}, 404),
         ("a.txt", b"a", {"output_format": "pdf"}, 400),
-        ("a.txt", b"a" * 2001, {}, 413),
         ("a.txt", b"a" * 2_000_000, {}, 413),
     ],
 )

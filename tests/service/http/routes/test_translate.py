@@ -1,4 +1,4 @@
-"""POST /translate: every form of a request, and each field of its answer."""
+"""POST /translate: every form of a request, and each field of its answer; POST /translate/next."""
 
 from __future__ import annotations
 
@@ -73,23 +73,15 @@ def test_details_tell_each_sentence(client: TestClient) -> None:
     assert first["finish_reason"] == "stop"
 
 
-def test_details_tell_which_words_translate_each_other(client: TestClient) -> None:
-    details = by_json(client, q="Hi, Tom.", details=True)["details"]
-    alignment = details[0]["sentences"][0]["alignment"]
-    assert [link[:4] for link in alignment] == [
-        [0, 2, 0, 2],
-        [2, 3, 2, 3],
-        [4, 7, 4, 7],
-        [7, 8, 7, 8],
-    ]
-    assert all(0 < link[4] <= 1 for link in alignment)
-
-
-def test_details_tell_how_sure_the_model_is(client: TestClient, runner: FakeRunner) -> None:
+def test_details_tell_which_words_translate_each_other_and_how_sure_the_model_is(
+    client: TestClient,
+) -> None:
     """The fake calibration is the mean log-probability, -0.5, once for words, twice for the whole;
     punctuation is not rated, and a pair that was not measured has no confidence."""
-    details = by_json(client, q="Hi, Tom.", details=True)["details"]
-    (sentence,) = details[0]["sentences"]
+    (sentence,) = by_json(client, q="Hi, Tom.", details=True)["details"][0]["sentences"]
+    links = [[0, 2, 0, 2], [2, 3, 2, 3], [4, 7, 4, 7], [7, 8, 7, 8]]
+    assert [link[:4] for link in sentence["alignment"]] == links
+    assert all(0 < link[4] <= 1 for link in sentence["alignment"])
     assert sentence["confidence"] == pytest.approx(1 / (1 + math.exp(1)), abs=5e-4)
     word = pytest.approx(1 / (1 + math.exp(0.5)), abs=5e-4)
     assert sentence["words"] == [[0, 2, word], [4, 7, word]]
@@ -140,48 +132,44 @@ def test_plain_text_is_answered_with_plain_text_and_a_byte_order_mark_is_dropped
         (400, "unsupported_language", {"target": "auto"}, "supported: zh, en, de"),
         (400, "unsupported_language", {"source": "auto", "q": "¿Dónde está el libro?"}, "in es"),
         (400, "unsupported_language", {"source": "de", "target": "en"}, "en to de"),
-        (422, "invalid_field", {"format": "pdf"}, "format"),
-        (422, "invalid_field", {"keep": 5}, "keep must be a string or a list of at most 100"),
-        (422, "invalid_field", {"keep": [" "]}, "at most 200 characters and not only spaces"),
-        (422, "invalid_field", {"keep": ["a" * 201]}, "at most 200 characters and not only spaces"),
-        (422, "invalid_field", {"keep": ["a"] * 101}, "at most 100 strings"),
-        (422, "invalid_field", {"q": 5}, "q must be a string or a list of strings, got 5"),
-        (422, "invalid_field", {"beam_size": True}, "a whole number from 1 to 64, got true"),
-        (422, "invalid_field", {"beam_size": 17}, "at most 16"),
-        (422, "invalid_field", {"alternatives": 4, "beam_size": 4}, "less than beam_size"),
-        (422, "invalid_field", {"top_p": 1.5}, "top_p must be a number from 0 to 1, got 1.5"),
-        (422, "invalid_field", {"top_p": 0.5, "beam_size": 2}, "top_p"),
-        (422, "invalid_field", {"seed": 1, "alternatives": 1}, "seed"),
-        (
-            *(422, "invalid_field", {"target_prefix": "x" * 22}),
-            "target_prefix must have less than 22 tokens for so short a sentence unless max_length "
-            "allows more, got 22",
-        ),
-        (
-            *(422, "invalid_field", {"target_prefix": "x" * 256, "max_length": 1000}),
-            "target_prefix must have less than 256 tokens, got 256",
-        ),
-        (
-            *(422, "invalid_field", {"target_prefix": "xxxx", "max_length": 4, "seed": 1}),
-            "target_prefix must have less than max_length (4) tokens, got 4",
-        ),
-        (
-            422,
-            "invalid_field",
-            {"q": "One. Two. Three.", "target_prefix": ["x", "", "xxxx"], "max_length": 4},
-            "target_prefix must have less than max_length (4) tokens, got 4 for sentence 3",
-        ),
-        (422, "invalid_field", {"target_prefix": ["x", "y"]}, "target_prefix"),
-        (422, "invalid_field", {"q": ["a."], "target_prefix": "x"}, "target_prefix"),
-        (422, "invalid_field", {"q": "", "target_prefix": "x"}, "target_prefix"),
         (413, "text_too_long", {"q": "a" * 1001}, "1001 characters, at most 1000"),
         (413, "too_many_texts", {"q": ["a"] * 6}, "6 texts, at most 5"),
     ],
 )
-def test_bad_fields_are_named(
+def test_what_cannot_be_translated_is_refused(
     client: TestClient, status: int, code: str, fields: dict[str, Any], word: str
 ) -> None:
     assert word in refuse(client, status, code, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"format": "pdf"}, "format"),
+        ({"keep": 5}, "keep must be a string or a list of at most 100"),
+        ({"keep": [" "]}, "at most 200 characters and not only spaces"),
+        ({"keep": ["a"] * 101}, "at most 100 strings"),
+        ({"q": 5}, "q must be a string or a list of strings, got 5"),
+        ({"beam_size": True}, "a whole number from 1 to 64, got true"),
+        ({"beam_size": 17}, "at most 16"),
+        ({"alternatives": 4, "beam_size": 4}, "less than beam_size"),
+        ({"top_p": 1.5}, "top_p must be a number from 0 to 1, got 1.5"),
+        ({"top_p": 0.5, "beam_size": 2}, "top_p"),
+        ({"seed": 1, "alternatives": 1}, "seed"),
+        ({"target_prefix": "x" * 22}, "less than 22 tokens for so short a sentence"),
+        ({"target_prefix": "x" * 256, "max_length": 1000}, "less than 256 tokens, got 256"),
+        ({"target_prefix": "xxxx", "max_length": 4, "seed": 1}, "less than max_length (4) tokens"),
+        (
+            {"q": "One. Two. Three.", "target_prefix": ["x", "", "xxxx"], "max_length": 4},
+            "target_prefix must have less than max_length (4) tokens, got 4 for sentence 3",
+        ),
+        ({"target_prefix": ["x", "y"]}, "target_prefix"),
+        ({"q": ["a."], "target_prefix": "x"}, "target_prefix"),
+        ({"q": "", "target_prefix": "x"}, "target_prefix"),
+    ],
+)
+def test_bad_fields_are_named(client: TestClient, fields: dict[str, Any], word: str) -> None:
+    assert word in refuse(client, 422, "invalid_field", **fields)
 
 
 @pytest.mark.parametrize(
@@ -296,3 +284,43 @@ def test_a_length_bound_must_have_room_for_the_models_language_tag(runner: FakeR
         )
         fitting = by_json(client, q="a", max_length=4, target_prefix="x")
         assert fitting["translatedText"] == chr(TAG) * 2 + "xA"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"prefix": None, "k": 1},
+        {"prefix": "HI ", "k": 10},
+        {"prefix": "☃ never"},
+        {"q": "", "prefix": "HI"},
+        {"q": "🙂", "prefix": ""},
+        {"source": "auto", "q": "Where is the library?"},
+        {"q": "One. Two. Three.", "prefix": "ONE. TW"},
+        {"q": "Keep {name} here.", "prefix": "KEEP {name}"},
+        {"q": "ALL IN CAPITALS HERE", "prefix": "ALL"},
+    ],
+)
+def test_next_words_are_told_whatever_is_asked(client: TestClient, fields: dict[str, Any]) -> None:
+    answer = client.post("/translate/next", json={**FIELDS, **fields})
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    assert set(body) == {"words", "end", "sentence"}
+    prefix = fields.get("prefix") or ""
+    for word in body["words"]:
+        assert set(word) == {"text", "probability", "translation"}
+        assert 0 <= word["probability"] <= 1
+        assert word["translation"].startswith(prefix + word["text"])
+
+
+def test_the_sentence_that_the_prefix_of_next_words_reaches_is_named(client: TestClient) -> None:
+    asked = {**FIELDS, "q": "One. Two. Three."}
+    for prefix, number in (
+        ("", 0),
+        ("On", 0),
+        ("One.", 1),
+        ("One. T", 1),
+        ("Eins. Zwei. Drei. Vier. Und", 2),
+    ):
+        answer = client.post("/translate/next", json={**asked, "prefix": prefix})
+        assert answer.json()["sentence"] == number, prefix

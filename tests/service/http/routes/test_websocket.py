@@ -84,24 +84,6 @@ def test_a_cancelled_request_says_so_and_frees_its_slot(
         assert answer(socket, "a")["translatedText"] == "AGAIN"
 
 
-def test_a_request_cancelled_in_the_same_breath_still_gets_its_answer(client: TestClient) -> None:
-    with client.websocket_connect(STREAM) as socket:
-        ask(socket, "a", "x" * 30)
-        socket.send_json({"id": "a", "cancel": True})
-        assert answer(socket, "a")["code"] == "cancelled"
-
-
-def test_leaving_frees_everything(client: TestClient, runner: FakeRunner) -> None:
-    runner.gate.clear()
-    with client.websocket_connect(STREAM) as socket:
-        for number in range(6):
-            ask(socket, number, "x" * 30)
-        until(runner.is_stepping.is_set)
-    runner.gate.set()
-    until(lambda: runner.num_free_slots == runner.max_slots)
-    assert "dragoman_open_streams 0.0" in client.get("/metrics").text
-
-
 @pytest.mark.parametrize(
     ("message", "code"),
     [

@@ -1,4 +1,4 @@
-"""What every answer says to browsers, what can be switched off, and who may see the metrics."""
+"""What holds for every path and answer; languages, probes, metrics and who may see them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.http.language_names import language_name
 from service.settings import Settings, read_settings
 from tests.service.fakes import FakeRunner, fake_model
 from tests.service.http.clients import FIELDS, STREAM, client_of, routes_of
@@ -99,3 +100,56 @@ def test_what_is_stored_needs_a_database(given: dict[str, str]) -> None:
 def test_a_trusted_proxy_is_an_address_or_a_network(proxy: str) -> None:
     with pytest.raises(ValueError, match="setting trusted_proxies: .* an address or a network"):
         read_settings(Settings, {"trusted_proxies": proxy})
+
+
+def test_languages_have_names_and_targets(client: TestClient) -> None:
+    assert client.get("/languages").json() == [
+        {"code": "zh", "name": "Chinese", "targets": ["en", "de"]},
+        {"code": "en", "name": "English", "targets": ["zh", "de"]},
+        {"code": "de", "name": "German", "targets": []},
+    ]
+
+
+def test_a_language_without_a_name_is_called_by_its_code() -> None:
+    assert language_name("pt-BR") == "Portuguese (Brazil)"
+    assert language_name("xx") == "xx"
+    assert language_name("not a code") == "not a code"
+
+
+def test_a_dead_engine_is_alive_but_not_ready(client: TestClient) -> None:
+    paths = ["/health", "/health/live", "/health/ready"]
+    assert [client.get(path).json() for path in paths] == [{"status": "ok"}] * 3
+    client.app.state.server.engines["fake"].stop()
+    assert [client.get(path).status_code for path in paths] == [503, 200, 503]
+    assert client.get("/health/ready").json()["code"] == "not_ready"
+    assert "dragoman_ready{" in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("given", "is_kept"), [("abc-1", True), ("a b", False), ("x" * 200, False)]
+)
+def test_a_sane_request_id_is_kept(client: TestClient, given: str, is_kept: bool) -> None:
+    answered = client.get("/health/live", headers={"X-Request-ID": given}).headers["X-Request-ID"]
+    assert (answered == given) is is_kept
+    assert answered
+
+
+def test_metrics_count_outcomes_and_never_name_unknown_paths(client: TestClient) -> None:
+    client.post("/translate", json=FIELDS)
+    client.post("/translate", json={**FIELDS, "q": "x" * 1001})
+    client.get("/private/words")
+    text = client.get("/metrics").text
+    for line in (
+        'dragoman_requests_total{endpoint="/translate",outcome="ok"} 1.0',
+        'dragoman_requests_total{endpoint="/translate",outcome="rejected"} 1.0',
+        'dragoman_requests_total{endpoint="other",outcome="client_error"} 1.0',
+        'dragoman_rejected_total{reason="text_too_long"} 1.0',
+        'dragoman_finished_total{finish_reason="stop",model="fake"} 1.0',
+        'dragoman_source_tokens_total{model="fake"} 5.0',
+        'dragoman_target_tokens_total{model="fake"} 4.0',
+        'dragoman_ready{model="fake"} 1.0',
+    ):
+        assert line in text
+    assert "private" not in text
+    for name in ("queue_wait", "decode_step", "request", "model_load"):
+        assert f"dragoman_{name}_seconds" in text
