@@ -130,6 +130,11 @@ def test_bytes_and_fields_are_bounded() -> None:
     with pytest.raises(BodyTooLarge, match="1500 fields"):
         read(part("q", b"") * 1501, END)
     assert len(read(part("q", b"") * 1500, END).fields["q"]) == 1500
+    with pytest.raises(BodyTooLarge, match="1501 fields, at most 1500"):
+        parse_form(b"q=" + b"&q=" * 1500, LIMITS)
+    assert len(parse_form(b"q=" + b"&q=" * 1499, LIMITS)["q"]) == 1500
+    with pytest.raises(BodyTooLarge, match="1000000 bytes spelled with %"):
+        parse_form(b"%" * 1_000_000, LIMITS)
 
 
 async def test_a_client_that_leaves_in_the_middle_is_gone() -> None:

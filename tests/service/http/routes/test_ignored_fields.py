@@ -103,9 +103,6 @@ def test_null_is_as_if_the_field_were_absent(client: TestClient) -> None:
     answer = client.post("/translate", json={**FIELDS, **optional})
     assert answer.json() == {"translatedText": "HI."}
     assert HEADER not in answer.headers
-    for name in FIELDS:
-        error = client.post("/translate", json={**FIELDS, name: None}).json()["error"]
-        assert error == f"Invalid request: missing {name} parameter"
 
 
 @KINDS

@@ -46,6 +46,7 @@ def test_alternatives_may_be_a_string_in_json(client: TestClient) -> None:
     [
         ({"q": None}, "Invalid request: missing q parameter"),
         ({"source": None}, "Invalid request: missing source parameter"),
+        ({"target": None}, "Invalid request: missing target parameter"),
         ({"target": "zz"}, "zz is not supported"),
     ],
 )

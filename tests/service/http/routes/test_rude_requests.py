@@ -105,6 +105,8 @@ def test_a_second_file_is_not_dropped_and_an_empty_one_is_translated(
     answer = client.post(path, data=UPLOADS[path], files={"file": ("a.txt", b"")})
     assert answer.status_code == 200
     assert "X-Ignored-Fields" not in answer.headers
+    if path == "/translate_file":
+        assert client.get(answer.json()["translatedFileUrl"]).content == b""
 
 
 @pytest.mark.parametrize(
