@@ -40,7 +40,9 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
             && rm -rf include test bin/protoc* bin/test_* bin/*Test ;; \
         *) echo "TORCH must be none, cpu or cuda, got ${TORCH}" && exit 1 ;; \
     esac \
-    && find /opt/venv -type d -name tests -prune -exec rm -r {} +
+    && find /opt/venv -type d -name tests -prune -exec rm -r {} + \
+    && cd /opt/venv/lib/python3*/site-packages \
+    && strip --strip-unneeded uvloop/*.so hf_xet/*.so yaml/*.so regex/*.so httptools/*/*.so sentencex/*.so
 
 WORKDIR /src
 COPY LICENSE README.md pyproject.toml setup.py dragoman.py ./

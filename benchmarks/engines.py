@@ -8,7 +8,9 @@ the sizes of opus-mt and NLLB-200-distilled-600M, whose translations are made 30
 `bundled` is checkpoints/zh-en, whose translations end as they like: ours as it is served (with
 `--engines dragoman-exact:int8` without lookahead), CTranslate2 when beam_size hypotheses have
 ended, Transformers by its own rule. With a --corpus they are scored too. Marian is measured where
-`pymarian` is installed, and only in the shape `opus`.
+`pymarian` is installed, and only in the shape `opus`. As a CPU without AVX-512 computes, also in
+oneDNN, which CTranslate2 multiplies with: DRAGOMAN_INSTRUCTION_SET=avx2 CT2_FORCE_CPU_ISA=AVX2
+ONEDNN_MAX_CPU_ISA=AVX2.
 
     python -m benchmarks.engines --shape opus
     python -m benchmarks.engines --shape bundled --corpus data/tatoeba-zh-en/test.zh-en.tsv.gz
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -100,7 +103,10 @@ class Worker:
 
 
 def work(engine: str, prepared: Path, split: Split, device: str) -> None:
-    """The worker's side: translate all sentences as each line asks, until there are no more."""
+    """The worker's side: translate all sentences as each line asks, until there are no more. It
+    gets as many cores as its split has threads: not every engine is told a number."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, cores[: split.translators * split.threads])
     shape = Shape.load(prepared)
     translator = make(engine, shape, split, device)
     print("{}", flush=True)
