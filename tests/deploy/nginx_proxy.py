@@ -6,17 +6,18 @@ import contextlib
 import json
 import socket
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
 import pytest
 from websockets.sync.client import connect
 
+from model.decoding.sentence import StepResult
 from service.app import create_app
 from service.settings import Settings
-from tests.service.fakes import fake_model, until
-from tests.service.http.server_process import SlowRunner
+from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.served import Served, served
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
@@ -24,10 +25,16 @@ STEP_SECONDS = 0.02
 FIELDS = {"q": "Hello there.", "source": "en", "target": "de"}
 
 
+class SlowRunner(FakeRunner):
+    def step(self, handles: Sequence[int] | None = None) -> StepResult:
+        time.sleep(STEP_SECONDS)
+        return super().step(handles)
+
+
 @pytest.fixture
 def server() -> Iterator[Served]:
     settings = Settings(requests_per_minute=10, trusted_proxies=("127.0.0.1",))
-    app = create_app(settings, [fake_model(SlowRunner(STEP_SECONDS))])
+    app = create_app(settings, [fake_model(SlowRunner())])
     with served(app, settings.trusted_proxies) as server:
         yield server
 

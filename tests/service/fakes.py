@@ -142,6 +142,7 @@ class FakeRunner:
         self.max_source_tokens, self.max_target_tokens = max_source_tokens, 256
         self.running: dict[int, _Running] = {}
         self.admitted: list[list[int]] = []
+        self.sentences: list[SourceSentence] = []
         self.steps: list[list[int]] = []
         self.sharers: list[int] = []
         self.garbled: dict[str, str] = {}
@@ -173,6 +174,7 @@ class FakeRunner:
         handles = list(range(self.num_admitted, self.num_admitted + len(sentences)))
         self.num_admitted += len(sentences)
         self.admitted += [list(sentence.ids) for sentence in sentences]
+        self.sentences += sentences
         self.running |= {h: _Running(s) for h, s in zip(handles, sentences, strict=True)}
         assert self.num_free_slots >= 0
         assert self.num_free_rows >= 0

@@ -1,6 +1,6 @@
 """The server with a fake model as a process of its own: its port is its first line.
 
-    python -m tests.service.http.server_process STEP_SECONDS SETTINGS
+    python -m tests.service.http.server_process SETTINGS
 
 SETTINGS are of Settings, as JSON.
 """
@@ -10,10 +10,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
-import time
-from collections.abc import Sequence
 
-from model.decoding.sentence import StepResult
 from service.app import build_document, create_app, drain
 from service.observability.logs import configure_logs
 from service.server import Server, uvicorn_config
@@ -21,19 +18,9 @@ from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
 
 
-class SlowRunner(FakeRunner):
-    def __init__(self, step_seconds: float) -> None:
-        super().__init__()
-        self._step_seconds = step_seconds
-
-    def step(self, handles: Sequence[int] | None = None) -> StepResult:
-        time.sleep(self._step_seconds)
-        return super().step(handles)
-
-
-def main(step_seconds: float, settings: Settings) -> None:
+def main(settings: Settings) -> None:
     configure_logs("debug", "json")
-    app = create_app(settings, [fake_model(SlowRunner(step_seconds))])
+    app = create_app(settings, [fake_model(FakeRunner())])
     build_document(app)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         sys.stdout.write(f"{listener.getsockname()[1]}\n")
@@ -43,4 +30,4 @@ def main(step_seconds: float, settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), Settings(**json.loads(sys.argv[2])))
+    main(Settings(**json.loads(sys.argv[1])))

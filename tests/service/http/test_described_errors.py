@@ -5,6 +5,7 @@ Each test asks every operation of the document; what it answers must be describe
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,14 +14,13 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
-from service.app import create_app
 from service.http.error_answers import ErrorBody
 from service.http.route_table import PATHS
-from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FakeRunner
+from tests.service.http.access.conftest import WRONG
+from tests.service.http.clients import FIELDS, client_of
 
-WRONG = "drg_0123456789ab_" + "0" * 48
-FIELDS = {"q": "Hi.", "s": "Hallo.", "source": "en", "target": "de"}
+SUGGESTED = {**FIELDS, "s": "Hallo."}
 GLOSSARY = {**FIELDS, "name": "mine", "entries": [{"source": "a", "target": "b"}]}
 WORK = {"/translate", "/translate/next"}
 Serve = Callable[..., TestClient]
@@ -38,7 +38,7 @@ class Operation(NamedTuple):
     def ask(self, client: TestClient, **headers: str) -> httpx2.Response:
         """Ask it; the status must be described, and errors have the body that is described."""
         path, is_glossary = self.path.format(name="mine"), self.path.startswith("/glossaries")
-        sent = {"json": GLOSSARY if is_glossary else FIELDS} if self.method in "POST PUT" else {}
+        sent = {"json": GLOSSARY if is_glossary else SUGGESTED} if self.method in "POST PUT" else {}
         answer = client.request(self.method, path, headers=headers, **sent)
         described = self.responses.get(str(answer.status_code))
         assert described, f"{self.method} {path} answers {answer.status_code}, not described"
@@ -61,40 +61,27 @@ def operations(client: TestClient) -> list[Operation]:
 
 
 @pytest.fixture
-def runner() -> Iterator[FakeRunner]:
-    runner = FakeRunner()
-    yield runner
-    runner.gate.set()
-
-
-@pytest.fixture
 def serve(tmp_path: Path, runner: FakeRunner) -> Iterator[Serve]:
-    clients: list[TestClient] = []
+    with contextlib.ExitStack() as clients:
 
-    def start(**settings: Any) -> TestClient:
-        given = Settings(database=tmp_path / "server.db", suggestions=True, **settings)
-        client = TestClient(create_app(given, [fake_model(runner)]))
-        client.__enter__()
-        clients.append(client)
-        return client
+        def start(**settings: Any) -> TestClient:
+            given = {"database": tmp_path / "server.db", "suggestions": True, **settings}
+            return clients.enter_context(client_of(runner, **given))
 
-    yield start
-    runner.gate.set()
-    for client in clients:
-        client.__exit__(None, None, None)
+        yield start
+        runner.gate.set()
 
 
-def test_without_a_key_where_one_is_required(serve: Serve) -> None:
-    client = serve(api_keys="required")
+@pytest.mark.parametrize(
+    ("mode", "headers", "status"),
+    [("required", {}, 401), ("optional", {"Authorization": f"Bearer {WRONG}"}, 403)],
+)
+def test_without_a_key_where_one_is_required_and_with_a_wrong_one(
+    serve: Serve, mode: str, headers: dict[str, str], status: int
+) -> None:
+    client = serve(api_keys=mode)
     for operation in operations(client):
-        assert (operation.ask(client).status_code == 401) != operation.is_open
-
-
-def test_with_a_wrong_key(serve: Serve) -> None:
-    client = serve(api_keys="optional")
-    for operation in operations(client):
-        answer = operation.ask(client, Authorization=f"Bearer {WRONG}")
-        assert (answer.status_code == 403) != operation.is_open
+        assert (operation.ask(client, **headers).status_code == status) != operation.is_open
 
 
 def test_over_a_limit(serve: Serve) -> None:
@@ -145,7 +132,7 @@ def test_what_a_server_does_not_offer_is_not_described(
     serve: Serve, settings: dict[str, Any]
 ) -> None:
     every = {operation.path for operation in operations(serve())}
-    with TestClient(create_app(Settings(**settings), [fake_model(FakeRunner())])) as client:
+    with client_of(**settings) as client:
         offered = {operation.path for operation in operations(client)}
         absent = {"/glossaries", "/glossaries/{name}", "/suggest"}
         assert every - offered == absent | ({"/metrics"} if settings else set())

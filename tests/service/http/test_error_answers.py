@@ -1,26 +1,27 @@
-"""Every error in the shape of each API: its status, its headers and its body.
+"""Every error in the shape of each API: its status, its headers and its body; and what clients are
+told when the server's machine fails it.
 
 The errors find themselves: all subclasses of ServiceError.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import pytest
 
 from service.errors import LimitExceeded, Loading, ServiceError, UnsupportedLanguage, printable
 from service.http.answers import ErrorMessage
-from service.http.error_answers import error_response
+from service.http.error_answers import error_of, error_response
+from tests.service.http.clients import FIELDS, client_of
 
 MESSAGE = 'q has "<b>\ud83d" \x00\u2028 图 and 7\n characters, at most 5 are allowed'
 ID, SECONDS = "id-1", 7
-
-
 ERRORS = sorted(set(ServiceError.kinds()), key=lambda error: error.__name__)
-EACH = pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
 
 
 def made(error: type[ServiceError]) -> ServiceError:
@@ -82,7 +83,7 @@ CHECKS: dict[str, Callable[[Any, int, ServiceError], None]] = {
 }
 
 
-@EACH
+@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("path", CHECKS)
 def test_an_error_has_the_shape_of_its_api(path: str, kind: type[ServiceError]) -> None:
     error = made(kind)
@@ -99,3 +100,37 @@ def test_an_error_has_the_shape_of_its_api(path: str, kind: type[ServiceError]) 
 def test_each_error_has_a_code_of_its_own() -> None:
     codes = [kind.code for kind in ERRORS if kind.__name__ != "ClientGone"]  # never sent
     assert len(set(codes)) == len(codes)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "code"),
+    [
+        (MemoryError(), 503, "exhausted"),
+        (RuntimeError("can't start new thread"), 503, "exhausted"),
+        (BlockingIOError(errno.EAGAIN, "no more processes"), 503, "exhausted"),
+        (OSError(errno.EMFILE, "too many open files"), 503, "exhausted"),
+        (OSError(errno.ENOENT, "secret/path"), 500, "internal_error"),
+        (ValueError("secret"), 500, "internal_error"),
+    ],
+)
+def test_a_failure_of_the_machine_is_told_from_one_of_the_server(
+    failure: Exception, status: int, code: str
+) -> None:
+    error = error_of(failure)
+    assert (error.status, error.code) == (status, code)
+    assert "secret" not in str(error)
+
+
+def test_a_file_that_no_process_can_be_started_for_gets_503(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(_: BaseProcess) -> None:
+        raise EOFError  # the fork server is gone
+
+    monkeypatch.setattr(BaseProcess, "start", start)
+    with client_of() as client:
+        file = {"file": ("a.txt", b"Hello.")}
+        answer = client.post("/translate_file", files=file, data={"source": "en", "target": "de"})
+        assert (answer.status_code, answer.json()["code"]) == (503, "exhausted")
+        assert int(answer.headers["Retry-After"]) > 0
+        assert client.post("/translate", json=FIELDS).status_code == 200

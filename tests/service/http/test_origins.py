@@ -8,23 +8,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
 from service.settings import Settings, read_settings
 from tests.service.fakes import FakeRunner, fake_model
+from tests.service.http.clients import FIELDS, STREAM, client_of, routes_of
 from tests.service.served import served
 
 NAME = "translate.example"
-FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
-STREAM = "/translate/stream"
 OPEN = re.compile(
     r"/(languages|spec|openapi\.json|frontend/settings|health(/live|/ready)?|metrics|"
     r"docs(/.*)?|page/.*|download_file/.*)?"
@@ -86,16 +83,13 @@ def client(app: FastAPI) -> Iterator[TestClient]:
         yield client
 
 
-def routes(app: FastAPI) -> list[tuple[str, str]]:
-    """The methods and paths of every route, "mine" for each parameter; WS for a websocket. One of
-    the page's files, and of the reference's, stands for all."""
-    found = {
-        (method, re.sub(r"(?<=/(page|docs)/).+", "start.js", re.sub(r"{\w+}", "mine", route.path)))
-        for route in iter_route_contexts(app.routes)
-        if route.path is not None
-        for method in route.methods or {"WS"}
+def routes(app: FastAPI) -> set[tuple[str, str]]:
+    """Every route with "mine" for each parameter. One of the page's files, and of the reference's,
+    stands for all."""
+    return {
+        (method, re.sub(r"(?<=/(page|docs)/).+", "start.js", re.sub(r"{\w+}", "mine", path)))
+        for method, path in routes_of(app)
     }
-    return sorted(found)
 
 
 def handshake(client: TestClient, headers: dict[str, str]) -> tuple[int, Any]:
@@ -169,17 +163,53 @@ def test_localhost_and_addresses_always_name_the_server(client: TestClient, host
 
 @pytest.mark.parametrize("hosts", [(), ("*",)])
 def test_without_names_any_name_is_the_servers(hosts: tuple[str, ...]) -> None:
-    settings = Settings(cors_origins=("*",), allowed_hosts=hosts)
-    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+    with client_of(cors_origins=("*",), allowed_hosts=hosts) as client:
         for headers in FOREIGN.values():  # `*` of cors_origins lets every page in
             assert client.post("/translate", json=FIELDS, headers=headers).status_code == 200
             assert handshake(client, headers)[0] == 101
 
 
-@pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "A.example", "*.a.example"])
-def test_a_host_in_the_settings_is_a_plain_name(host: str) -> None:
-    with pytest.raises(ValueError, match="a host must be"):
-        read_settings(Settings, {"allowed_hosts": host})
+def test_hosts_are_plain_names_in_the_settings_and_origins_have_no_path() -> None:
+    for host in ("https://a.example", "a.example:80", "A.example", "*.a.example"):
+        with pytest.raises(ValueError, match="a host must be"):
+            read_settings(Settings, {"allowed_hosts": host})
+    for origin in ("app.example", "https://a.example/", "https://A.example", ""):
+        with pytest.raises(ValueError, match="an origin must be"):
+            Settings(cors_origins=(origin, "x"))
+    several = ("https://app.example:8443", "chrome-extension://abc", "http://[::1]:3000")
+    read = read_settings(Settings, {"cors_origins": ",".join(several)})
+    assert read.cors_origins == several
+
+
+PREFLIGHT = {
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization,content-type",
+}
+
+
+def test_only_an_allowed_page_may_ask_for_permission_and_read_answers_and_refusals() -> None:
+    """No key and no limit holds for the question."""
+    origin = {"Origin": "https://app.example"}
+    with client_of(cors_origins=(origin["Origin"],), requests_per_minute=1) as client:
+        for _ in range(3):
+            asked = client.options("/translate", headers={**origin, **PREFLIGHT})
+            assert asked.status_code == 200
+            for name in ("authorization", "content-type"):
+                assert name in asked.headers["Access-Control-Allow-Headers"]
+        answers = [client.post("/translate", json=FIELDS, headers=origin) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 429]
+        for answer in answers:
+            assert answer.headers["Access-Control-Allow-Origin"] == origin["Origin"]
+            for name in ("X-Ignored-Fields", "Retry-After"):
+                assert name in answer.headers["Access-Control-Expose-Headers"]
+        for other in ("https://other.example", "null"):
+            asked = client.options("/translate", headers={"Origin": other, **PREFLIGHT})
+            answer = client.post("/translate", json=FIELDS, headers={"Origin": other})
+            assert (asked.status_code, answer.status_code) == (400, 403)
+            assert "Access-Control-Allow-Origin" not in asked.headers.keys() | answer.headers.keys()
+    with client_of() as closed:
+        asked = closed.options("/translate", headers={**origin, **PREFLIGHT})
+        assert (asked.status_code, asked.json()["code"]) == (403, "foreign_page")
 
 
 @pytest.mark.parametrize(
@@ -199,9 +229,8 @@ def test_http_1_1_has_one_host(head: str, status: bytes) -> None:
         assert client.recv(65536).split(b" ")[1] == status
 
 
-def test_a_refusal_costs_a_client_nothing_of_its_limits(tmp_path: Path) -> None:
-    settings = Settings(requests_per_minute=1)
-    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
+def test_a_refusal_costs_a_client_nothing_of_its_limits() -> None:
+    with client_of(requests_per_minute=1) as client:
         for headers in FOREIGN.values():
             assert client.post("/translate", json=FIELDS, headers=headers).status_code == 403
         assert client.post("/translate", json=FIELDS).status_code == 200

@@ -18,35 +18,21 @@ import httpx
 import pytest
 
 from service.app import create_app
-from service.errors import Overloaded
 from service.http.middleware import Exchange
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model, until
+from tests.service.http.clients import FIELDS, JSON
 from tests.service.served import Served, served
 
 FIVE_MEGABYTES = 5 * 2**20
-JSON = {"Content-Type": "application/json"}
-BODY = json.dumps({"q": "Hi.", "source": "en", "target": "de"}).encode()
+BODY = json.dumps(FIELDS).encode()
 GONE = 'dragoman_requests_total{endpoint="/translate",outcome="cancelled"}'
-
-
-@pytest.fixture
-def runner() -> FakeRunner:
-    return FakeRunner()
 
 
 @pytest.fixture
 def server(runner: FakeRunner) -> Iterator[Served]:
     with served(create_app(Settings(), [fake_model(runner)])) as server:
         yield server
-
-
-@pytest.fixture
-def full(server: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """A server that refuses work before it reads it."""
-    refuse = lambda *_: Overloaded("full")  # noqa: E731
-    monkeypatch.setattr("service.engine.engine.Engine.refusal", refuse)
-    return server
 
 
 def head(path: str = "/translate", *headers: str) -> bytes:
@@ -77,7 +63,6 @@ def is_ended(client: socket.socket) -> bool:
     [
         ("/translate", "application/json", 413),
         ("/translate", "text/html", 415),
-        ("/translate/", "application/json", 404),
         ("/nowhere", "application/json", 404),
         ("/languages", "application/json", 405),
     ],
@@ -86,6 +71,7 @@ def is_ended(client: socket.socket) -> bool:
 def test_every_client_reads_why_five_megabytes_are_refused(
     server: Served, path: str, content_type: str, status: int, is_chunked: bool
 ) -> None:
+    """Also urllib, which reads nothing before it has sent all."""
     data = b"a" * FIVE_MEGABYTES
     chunks = (data[i : i + 65536] for i in range(0, len(data), 65536)) if is_chunked else None
     request = urllib.request.Request(
@@ -96,21 +82,15 @@ def test_every_client_reads_why_five_megabytes_are_refused(
     with refused.value as answer:
         assert answer.code == status
         assert json.load(answer)["error"]
-    chunks = (data[i : i + 65536] for i in range(0, len(data), 65536)) if is_chunked else None
-    response = httpx.post(
-        server.url + path, content=chunks or data, headers={"Content-Type": content_type}
-    )
-    assert response.status_code == status
-    assert response.json()["error"]
 
 
-def test_a_full_server_refuses_five_megabytes_readably(full: Served) -> None:
-    response = httpx.post(f"{full.url}/translate", content=b"a" * FIVE_MEGABYTES, headers=JSON)
-    assert (response.status_code, response.json()["code"]) == (503, "overloaded")
-
-
-def test_a_small_refused_body_leaves_the_connection_open(full: Served) -> None:
-    with full.connect() as client:
+def test_a_server_that_takes_no_work_refuses_readably_and_small_bodies_close_nothing(
+    server: Served,
+) -> None:
+    server.app.state.server.engines["fake"].refuse_new_work()
+    response = httpx.post(f"{server.url}/translate", content=b"a" * FIVE_MEGABYTES, headers=JSON)
+    assert (response.status_code, response.json()["code"]) == (503, "draining")
+    with server.connect() as client:
         for _ in range(3):
             client.sendall(head("/translate", f"Content-Length: {len(BODY)}") + BODY)
             assert read_answer(client)[0] == 503
@@ -203,21 +183,18 @@ LEAVING = pytest.mark.parametrize("how", ["close", "reset", "half-close"])
 
 @LEAVING
 @pytest.mark.parametrize(
-    "sent",
+    ("size", "sent"),
     [
-        head("/translate", "Content-Type: application/json", "Content-Length: 1000"),
-        head("/translate", "Content-Type: application/json", "Content-Length: 1000") + b'{"q":',
-        head("/translate", "Content-Type: application/json", "Transfer-Encoding: chunked"),
-        head("/translate", "Content-Type: application/json", "Transfer-Encoding: chunked")
-        + b'5\r\n{"q":\r\n',
-        head("/translate", "Content-Type: text/plain", "Content-Length: 9", "Expect: 100-continue"),
+        ("Content-Length: 1000", b""),
+        ("Content-Length: 1000", b'{"q":'),
+        ("Transfer-Encoding: chunked", b'5\r\n{"q":\r\n'),
     ],
 )
 def test_leaving_while_sending_the_body_is_no_error(
-    server: Served, caplog: pytest.LogCaptureFixture, how: str, sent: bytes
+    server: Served, caplog: pytest.LogCaptureFixture, how: str, size: str, sent: bytes
 ) -> None:
     client = server.connect()
-    client.sendall(sent)
+    client.sendall(head("/translate", "Content-Type: application/json", size) + sent)
     time.sleep(0.05)
     leave(client, how)
     until(lambda: server.count(GONE) == 1)
@@ -251,30 +228,3 @@ def test_leaving_while_a_refused_body_is_discarded_is_no_error(
     leave(client, how)
     until(lambda: server.count('dragoman_requests_total{endpoint="/translate"') == 1)
     assert_no_error(server, caplog)
-
-
-@pytest.fixture
-def statuses(server: Served, monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
-    """Of every request that has ended."""
-    ended: list[int | None] = []
-    enter = server.app.state.server.request_log.enter
-
-    def watched(record: Any) -> None:
-        enter(record)
-        ended.append(record.status)
-
-    monkeypatch.setattr(server.app.state.server.request_log, "enter", watched)
-    return ended
-
-
-def test_who_leaves_during_an_event_stream_is_logged_with_499(
-    server: Served, runner: FakeRunner, statuses: list[int | None]
-) -> None:
-    runner.gate.clear()
-    announced = (f"Content-Length: {len(BODY)}", "Accept: text/event-stream")
-    with server.connect() as client:
-        client.sendall(head("/translate", "Content-Type: application/json", *announced) + BODY)
-        until(lambda: bool(runner.running))
-    until(lambda: bool(statuses))
-    runner.gate.set()
-    assert statuses == [499]

@@ -28,21 +28,11 @@ TEXT, CONTINUATION, BINARY, CLOSE, PING, PONG = 1, 0, 2, 8, 9, 10
 class ServerProcess:
     """tests.service.http.server_process; what it logs is in the file `log`."""
 
-    def __init__(
-        self,
-        log: Path,
-        step_seconds: float = 0.0,
-        *,
-        is_debugged: bool = False,
-        settings: dict[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, log: Path, *, is_debugged: bool = False, **settings: Any) -> None:
         self.log = log
         with log.open("w") as file:
             self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", _SERVER),
-                    *(str(step_seconds), json.dumps(settings or {})),
-                ],
+                [sys.executable, "-m", _SERVER, json.dumps(settings)],
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
                 stderr=file,
@@ -74,12 +64,10 @@ class ServerProcess:
         if self._process.poll() is None:
             self.terminate()
 
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
-
     def errors(self) -> list[dict[str, Any]]:
         """What was logged that somebody would have to look at."""
-        return [event for event in self.events() if event["level"] in ("warning", "error")]
+        events = map(json.loads, self.log.read_text().splitlines())
+        return [event for event in events if event["level"] in ("warning", "error")]
 
     @contextlib.contextmanager
     def connect(self, receive_buffer_bytes: int | None = None) -> Iterator[socket.socket]:
@@ -121,10 +109,10 @@ def read_to_end(client: socket.socket) -> bytes:
     return received
 
 
-def read_until(client: socket.socket, marker: bytes, count: int = 1) -> bytes:
-    """What is received until the marker has come so often."""
+def read_until(client: socket.socket, marker: bytes) -> bytes:
+    """What is received until the marker has come."""
     received = b""
-    while received.count(marker) < count:
+    while marker not in received:
         data = client.recv(65536)
         assert data, "the connection ended"
         received += data

@@ -13,26 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
-from service.observability.logs import (
-    QueuedStream,
-    configure_logs,
-    num_dropped,
-)
+from service.observability.logs import QueuedStream, configure_logs, num_dropped
 
+pytestmark = pytest.mark.usefixtures("restored_logging")
 SECRET = "sesame"
-
-
-@pytest.fixture(autouse=True)
-def restored_logging() -> Iterator[None]:
-    root, loop_logger = logging.getLogger(), logging.getLogger("asyncio")
-    handlers, levels = list(root.handlers), (root.level, loop_logger.level)
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(levels[0])
-    loop_logger.setLevel(levels[1])
-    structlog.reset_defaults()
 
 
 class Failure(Exception):
@@ -76,6 +61,14 @@ def test_an_exceptions_messages_are_left_out_but_not_its_types_and_places(
     assert fail.__name__ in logged
     inner = {"fail_with_a_cause": "KeyError", "fail_as_a_group": "ValueError"}
     assert inner.get(fail.__name__, "") in logged
+
+
+def test_on_a_terminal_the_log_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("info", "text", sys.stderr)
+    logging.getLogger("x").info("up", extra={"port": 8000})
+    assert "up" in (line := capsys.readouterr().err)
+    assert "port=8000" in line
+    assert not line.startswith("{")
 
 
 @pytest.fixture

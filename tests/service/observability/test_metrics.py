@@ -7,9 +7,9 @@ import re
 from fastapi.testclient import TestClient
 
 from tests.service.fakes import FakeRunner, until
+from tests.service.http.clients import FIELDS, STREAM, last_message
 
 LABEL = re.compile(r'(\w+)="([^"]*)"')
-STREAM = "/translate/stream"
 
 
 def label_values(client: TestClient) -> dict[str, set[str]]:
@@ -25,16 +25,15 @@ def label_values(client: TestClient) -> dict[str, set[str]]:
 
 def test_labels_take_only_known_values_whatever_is_sent(client: TestClient) -> None:
     for i in range(30):
-        body = {"q": f"secret text {i}", "source": "en", "target": "de", "api_key": f"key-{i}"}
+        body = {**FIELDS, "q": f"secret text {i}", "api_key": f"key-{i}"}
         client.post("/translate", json=body, headers={"X-Request-ID": f"request-{i}"})
         client.post("/translate", json={**body, "target": f"x{i}"})
         client.get(f"/nowhere/{i}")
         client.request("BREW", "/translate")
     with client.websocket_connect(STREAM) as socket:
         for i in range(30):
-            socket.send_json({"id": f"id-{i}", "q": f"words {i}", "source": "en", "target": "de"})
-            while socket.receive_json()["type"] == "token":
-                pass
+            socket.send_json({**FIELDS, "id": f"id-{i}", "q": f"words {i}"})
+            last_message(socket)
     values = label_values(client)
     assert values["endpoint"] <= {"/translate", "/metrics", STREAM, "other"}
     assert values["outcome"] <= {"ok", "client_error", "server_error", "rejected", "cancelled"}
@@ -53,10 +52,10 @@ def test_a_sentence_that_is_given_up_counts_by_its_cause(
 ) -> None:
     runner.gate.clear()
     with client.websocket_connect(STREAM) as socket:
-        socket.send_json({"id": 1, "q": "abc", "source": "en", "target": "de"})
+        socket.send_json({"id": 1, **FIELDS})
         until(lambda: bool(runner.running))
         socket.send_json({"id": 1, "cancel": True})
-        socket.send_json({"id": 2, "q": "abc", "source": "en", "target": "de", "deadline_ms": 1})
+        socket.send_json({"id": 2, **FIELDS, "deadline_ms": 1})
         codes = {socket.receive_json()["code"] for _ in range(2)}
         assert codes == {"cancelled", "deadline"}
         runner.gate.set()
@@ -68,13 +67,11 @@ def test_a_sentence_that_is_given_up_counts_by_its_cause(
 def test_gauges_show_how_full_the_batch_is(client: TestClient, runner: FakeRunner) -> None:
     runner.gate.clear()
     with client.websocket_connect(STREAM) as socket:
-        fields = {"q": "abc", "source": "en", "target": "de", "beam_size": 3}
-        socket.send_json({"id": 1, **fields})
+        socket.send_json({"id": 1, **FIELDS, "beam_size": 3})
         until(lambda: bool(runner.running))
         exported = client.get("/metrics").text
         runner.gate.set()
-        while socket.receive_json()["type"] != "final":
-            pass
+        assert last_message(socket)["type"] == "final"
     sizes = {"slots": runner.max_slots, "rows": runner.max_rows}
     expected = {"workers": 1, "running": 1, "rows_used": 3, **sizes}
     for name, value in expected.items():

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from starlette.routing import BaseRoute
 from websockets.sync.client import connect
 
 from service.http.models import RequestModel
@@ -21,26 +20,30 @@ from service.stores.api_key import EVERYBODY, KeyOptions, Owner
 from service.stores.glossaries import GlossaryStore
 from service.stores.keys import KeyStore
 from service.translation.glossary import GlossaryEntry
-from tests.service.http.access.conftest import FIELDS, Serve
+from tests.service.http.access.conftest import (
+    MakeKey,
+    Serve,
+    bearer,
+    last_of,
+    stream_url,
+    translate,
+)
+from tests.service.http.clients import EVENTS, FIELDS, routes_of
 from tests.service.served import Served
 
-MakeKey = Callable[..., str]
 Ask = Callable[[Served, str, str], tuple[int, str]]
 TERMS = [{"source": "dog", "target": "Hund"}]
 PETS = {"name": "pets", "source": "en", "target": "de", "entries": TERMS}
 FILE = {"file": ("a.txt", b"A dog.")}
 DEEPL = {"source_lang": "EN", "target_lang": "DE"}
-OPEN = ("/page/", "/docs/")
+OPEN = ("/page/", "/docs/", "/admin/models/")  # a model is no key's
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 VARYING = re.compile(r'"request_id":"\w+"|"created":"[^"]+"|"creation_time":"[^"]+"')
 
 
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
-
-
 def answer(method: str, url: str, key: str, **sent: Any) -> tuple[int, str]:
-    found = httpx.request(method, url, headers=bearer(key), timeout=60, **sent)
+    headers = {**bearer(key), **sent.pop("headers", {})}
+    found = httpx.request(method, url, headers=headers, timeout=60, **sent)
     return found.status_code, found.text
 
 
@@ -63,42 +66,22 @@ def of_field(path: str, **sent: Any) -> Ask:
     return ask
 
 
-def of_events(server: Served, key: str, name: str) -> tuple[int, str]:
-    headers = {"Accept": "text/event-stream", **bearer(key)}
-    fields = {**FIELDS, "glossary": name}
-    found = httpx.post(f"{server.url}/translate", json=fields, headers=headers, timeout=60)
-    return found.status_code, found.text
-
-
 def of_message(server: Served, key: str, name: str) -> tuple[int, str]:
-    url = server.url.replace("http", "ws") + "/translate/stream"
-    with connect(url, additional_headers=bearer(key)) as socket:
+    with connect(stream_url(server), additional_headers=bearer(key)) as socket:
         socket.send(json.dumps({"id": 1, **FIELDS, "glossary": name}))
-        while (message := json.loads(socket.recv()))["type"] == "token":
-            pass
-    return 0, json.dumps(message)
+        return 0, json.dumps(last_of(socket))
 
 
 BY_FIELD: dict[str, Ask] = {
     "json": of_field("/translate", json={**FIELDS, "glossary": "NAME"}),
     "form": of_field("/translate", data={**FIELDS, "glossary": "NAME"}),
     "query": of_field("/translate", params={**FIELDS, "glossary": "NAME"}),
-    "events": of_events,
+    "events": of_field("/translate", json={**FIELDS, "glossary": "NAME"}, headers=EVENTS),
     "websocket": of_message,
     "deepl": of_field("/v2/translate", json={**DEEPL, "text": "A.", "glossary_id": "NAME"}),
     "deepl document": of_field("/v2/document", data={**DEEPL, "glossary_id": "NAME"}),
     "file": of_field("/translate_file", data={"source": "en", "target": "de", "glossary": "NAME"}),
 }
-
-
-def routes_with_a_name(routes: list[BaseRoute]) -> Iterator[tuple[str, str]]:
-    """Method and path of every route whose path names something."""
-    for route in routes:
-        if router := getattr(route, "original_router", None):
-            yield from routes_with_a_name(router.routes)
-        path = getattr(route, "path", "")
-        if "{" in path and not path.startswith(OPEN):
-            yield from ((method, path) for method in getattr(route, "methods", None) or ())
 
 
 def models(parent: type[RequestModel] = RequestModel) -> Iterator[type[RequestModel]]:
@@ -156,10 +139,9 @@ def test_what_another_key_stored_is_as_if_it_were_not_there(
     server = serve(api_keys="required")
     stored = Stored.of(server, owner)
     tried = {name: (ask, stored.glossary) for name, ask in BY_FIELD.items()}
-    for method, path in routes_with_a_name(server.app.routes):
-        if path.startswith("/admin/models/"):  # names a model, which no key owns
-            continue
-        tried[f"{method} {path}"] = stored.by_route(method, path)
+    for method, path in routes_of(server.app):
+        if "{" in path and not path.startswith(OPEN):
+            tried[f"{method} {path}"] = stored.by_route(method, path)
     missing = {}
     for where, (ask, name) in tried.items():
         key, none = next(keys), str(uuid.uuid4())
@@ -205,16 +187,14 @@ def test_nobodys_glossary_is_used_by_all_and_changed_by_admins(
     stored: GlossaryStore = server.app.state.server.glossaries
     stored.add("pets", "en", "de", [GlossaryEntry("dog", "Köter")], EVERYBODY)
     url = f"{server.url}/glossaries/pets"
-    asked = {**FIELDS, "q": "A dog.", "glossary": "pets"}
 
-    def translation(key: str) -> str:
-        found = httpx.post(f"{server.url}/translate", json=asked, headers=bearer(key), timeout=60)
+    def translation(key: str | None = None) -> str:
+        found = translate(server, key, q="A dog.", glossary="pets")
         return str(found.json()["translatedText"])
 
-    assert httpx.post(f"{server.url}/translate", json=asked, timeout=60).status_code == 200
     assert httpx.put(url, json=PETS).json()["code"] == "key_required"
     assert httpx.delete(url).status_code == answer("DELETE", url, key)[0] == 404
-    assert translation(key) == translation(admin) == "A Köter."
+    assert translation() == translation(key) == translation(admin) == "A Köter."
     assert answer("PUT", url, key, json=PETS)[0] == 201
     assert translation(key) == "A Hund."
     assert translation(admin) == "A Köter."

@@ -17,7 +17,8 @@ import service.stores.suggestions as suggestion_store
 from service.commands.group import dragoman
 from service.stores.suggestions import SuggestionStore
 from tests.service.fakes import until
-from tests.service.http.access.conftest import FIELDS, Serve
+from tests.service.http.access.conftest import Serve, stream_url
+from tests.service.http.clients import FIELDS
 from tests.service.served import Served
 
 SUGGESTED = {**FIELDS, "s": "Servus."}
@@ -69,7 +70,7 @@ def test_a_stream_of_a_suggested_text_adds_up_to_the_suggestion(
     post(server, "/suggest", **SUGGESTED)
     suggestions.approve([1])
     until(lambda: post(server, "/translate", **FIELDS).json()["translatedText"] == "Servus.")
-    with connect(server.url.replace("http", "ws") + "/translate/stream") as socket:
+    with connect(stream_url(server)) as socket:
         socket.send(json.dumps({"id": 1, **FIELDS, "q": ["Ho.", "Hi."]}))
         parts = ["", ""]
         while (message := json.loads(socket.recv()))["type"] == "token":
@@ -97,18 +98,6 @@ def test_where_suggestions_are_off_none_is_taken(serve: Serve) -> None:
 )
 def test_what_cannot_be_used_is_refused(serve: Serve, changed: dict[str, Any], status: int) -> None:
     assert post(serve(suggestions=True), "/suggest", **SUGGESTED | changed).status_code == status
-
-
-def test_the_route_is_described_as_it_is(serve: Serve) -> None:
-    server = serve(suggestions=True)
-    document = httpx.get(f"{server.url}/openapi.json").json()
-    content = document["paths"]["/suggest"]["post"]["requestBody"]["content"]
-    fields = content["application/json"]["schema"]["properties"]
-    assert SUGGESTED["target"] in fields["target"]["enum"]
-    assert "auto" not in fields["source"]["enum"]
-    for written in (*fields["format"]["anyOf"][0]["enum"], None):
-        assert post(server, "/suggest", **SUGGESTED, format=written).status_code == 200, written
-    assert post(server, "/suggest", **SUGGESTED, format="pdf").status_code == 422
 
 
 def test_the_number_of_suggestions_is_bounded(

@@ -14,10 +14,10 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.settings import Settings
 from tests.service.fakes import FakeRunner, fake_model
+from tests.service.http.clients import JSON
 
 GERMAN = "Das ist ein Satz in deutscher Sprache."
 PAIRS = (("de", "en"), ("en", "de"), ("zh", "en"), ("en", "zh"))
-JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PHP = {"Content-Type": "multipart/form-data; boundary=------------------------d74496d66958873e"}
 NO_PARTS = b"--------------------------d74496d66958873e--\r\n"
@@ -115,46 +115,8 @@ def test_traduzir_paginas_web_sends_a_form_and_reads_the_detected_language(
     assert found["detectedLanguage"]["language"] == "de"
 
 
-@pytest.mark.parametrize("target", ["zh-CN", "zh"])
-def test_zotero_sends_a_language_without_its_region(client: TestClient, target: str) -> None:
-    body = {"q": "Hi.", "source": "en", "target": target.split("-")[0], "format": "text"}
-    answer = client.post("/translate", content=json.dumps(body), headers=JSON).json()
-    assert (answer["translatedText"], answer.get("error")) == ("HI.", None)
-
-
-def test_searxng_asks_for_alternatives(client: TestClient) -> None:
-    body = {"q": "Hi.", "source": "en", "target": "de", "alternatives": 3}
-    answer = client.post("/translate", content=json.dumps(body), headers=JSON).json()
-    assert (answer["translatedText"], len(answer["alternatives"])) == ("HI.", 3)
-
-
 def test_calibres_translator_of_books_sends_the_form_of_its_engine(client: TestClient) -> None:
     """docs/clients.md has the engine's description."""
     body = "q=Ein+Absatz%0Ain+zwei+Zeilen.&source=de&target=en&split_sentences=nonewlines"
     answer = client.post("/translate", content=body, headers=FORM)
     assert answer.json() == {"translatedText": "EIN ABSATZ IN ZWEI ZEILEN."}
-
-
-CHINESE = (
-    "zh",
-    "zh-Hans",
-    "zh-CN",
-    "zh_CN",
-    "zh_Hans",
-    "zh-hans",
-    "ZH",
-    "zh-Hans-CN",
-    "zho",
-    "cmn",
-)
-
-
-@pytest.mark.parametrize("code", CHINESE)
-def test_chinese_is_listed_as_zh_and_understood_in_every_spelling(
-    client: TestClient, code: str
-) -> None:
-    sent = {"q": "图书馆在哪里？", "source": code, "target": "en"}
-    assert client.post("/translate", json=sent).json() == {"translatedText": "图书馆在哪里？"}
-    sent = {"q": "Hi.", "source": "en", "target": code}
-    assert client.post("/translate", json=sent).json() == {"translatedText": "HI."}
-    assert client.post("/detect", json={"q": "图书馆在哪里？"}).json()[0]["language"] == "zh"

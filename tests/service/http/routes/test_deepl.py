@@ -11,7 +11,7 @@ from httpx2 import Response
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.http.routes.deepl import IgnoredTags, parse_tags
+from service.http.routes.deepl import IgnoredTags
 from tests.service.fakes import FakeRunner
 from tests.service.translation.documents.samples import pdf
 
@@ -47,107 +47,74 @@ def test_the_source_is_detected_for_each_text(client: TestClient) -> None:
     assert [one["text"] for one in answer] == [text.upper() for text in texts]
 
 
-@pytest.mark.parametrize("target", ["DE", "de", "DE-AT", "EN-GB", "EN-US", "ZH-HANS", "ZH"])
-def test_languages_are_spelled_as_deepl_spells_them(client: TestClient, target: str) -> None:
-    source = "ZH" if target.startswith("EN") else "EN"
-    assert ask(client, source_lang=source, target_lang=target).status_code == 200
+def test_languages_are_spelled_as_deepl_spells_them(client: TestClient) -> None:
+    for target in ("DE", "de", "DE-AT", "EN-GB", "EN-US", "ZH-HANS", "ZH"):
+        source = "ZH" if target.startswith("EN") else "EN"
+        assert ask(client, source_lang=source, target_lang=target).status_code == 200
 
 
-HONOURED: dict[str, list[tuple[Any, dict[str, Any]]]] = {
-    "text": [("Hi.", {})],
-    "target_lang": [("DE", {})],
-    "source_lang": [("EN", {})],
-    "auth_key": [("k", {})],
-    "split_sentences": [*((value, {}) for value in ("1", 1, True, "0", 0, False, "nonewlines"))],
-    "preserve_formatting": [(True, {}), (0, {}), ("1", {}), ("false", {})],
-    "formality": [("default", {}), ("prefer_more", {}), ("prefer_less", {})],
-    "show_billed_characters": [
-        (True, {"billed_characters": 3}),
-        ("1", {"billed_characters": 3}),
-        (0, {}),
+@pytest.mark.parametrize(
+    ("name", "values", "more"),
+    [
+        ("split_sentences", ["1", 1, True, "0", 0, False, "nonewlines"], {}),
+        ("preserve_formatting", [True, 0, "1", "false"], {}),
+        ("formality", ["default", "prefer_more", "prefer_less"], {}),
+        ("show_billed_characters", [True, "1"], {"billed_characters": 3}),
+        ("show_billed_characters", [0], {}),
+        ("model_type", ["latency_optimized"], {"model_type_used": "latency_optimized"}),
+        (
+            "model_type",
+            ["quality_optimized", "prefer_quality_optimized"],
+            {"model_type_used": "quality_optimized"},
+        ),
     ],
-    "model_type": [
-        ("latency_optimized", {"model_type_used": "latency_optimized"}),
-        ("quality_optimized", {"model_type_used": "quality_optimized"}),
-        ("prefer_quality_optimized", {"model_type_used": "quality_optimized"}),
-    ],
-}
-WITHOUT_EFFECT: dict[str, list[Any]] = {
-    "context": ["A letter."],
-    "outline_detection": [False, "0", 1],
-    "splitting_tags": ["", []],
-    "non_splitting_tags": [""],
-}
-REFUSED: dict[str, list[tuple[Any, int, str]]] = {
-    "text": [
-        (None, 400, "Invalid request: missing text parameter"),
-        ([], 400, "Parameter 'text' not specified."),
-        (["a"] * 6, 413, "6 texts, at most 5"),
-        ("x" * 1001, 413, "1001 characters, at most 1000"),
-    ],
-    "target_lang": [
-        ("XX", 400, "Value for 'target_lang' not supported: 'XX'; supported: zh, en, de")
-    ],
-    "split_sentences": [("2", 400, "split_sentences"), ([], 400, "split_sentences")],
-    "preserve_formatting": [("yes", 400, "true or false"), (2, 400, "true or false")],
-    "formality": [("less", 400, "prefer_less is accepted"), ("rude", 400, "formality must be")],
-    "ignore_tags": [("x", 400, "need tag_handling"), (["x"], 400, "need tag_handling")],
-    "splitting_tags": [("p", 400, "need tag_handling")],
-    "non_splitting_tags": [(["b"], 400, "need tag_handling")],
-}
-"""What test_every_field.py does not show."""
-
-
-@pytest.mark.parametrize("name", HONOURED)
-def test_what_is_honoured(client: TestClient, name: str) -> None:
-    for value, more in HONOURED[name]:
+)
+def test_what_is_honoured(
+    client: TestClient, name: str, values: list[Any], more: dict[str, Any]
+) -> None:
+    for value in values:
         answer = ask(client, **{name: value})
         assert answer.json() == {"translations": [{**ANSWER["translations"][0], **more}]}
         assert "X-Ignored-Fields" not in answer.headers
 
 
+@pytest.mark.parametrize(
+    ("split", "number"), [("0", 2), (0, 2), ("1", 5), (None, 5), ("nonewlines", 3)]
+)
+def test_sentences_are_split_by_deepls_values(
+    client: TestClient, runner: FakeRunner, split: str | int | None, number: int
+) -> None:
+    text = "the sea is\nblue. it is\r\ndeep.\n\nbye\n"
+    assert ask(client, text=[text], split_sentences=split).status_code == 200
+    assert len(runner.admitted) == number
+
+
 def test_latency_is_optimized_by_greedy_search(client: TestClient, runner: FakeRunner) -> None:
-    sizes: list[int] = []
-    admit = runner.admit
-
-    def watch(sentences: Any) -> list[int]:
-        sizes.extend(sentence.options.beam_size for sentence in sentences)
-        return admit(sentences)
-
-    runner.admit = watch  # type: ignore[method-assign]
     for kind in ("latency_optimized", "quality_optimized"):
         assert ask(client, model_type=kind).status_code == 200
-    assert sizes[0] == 1 < sizes[-1]
+    greedy, best = (sentence.options.beam_size for sentence in runner.sentences)
+    assert greedy == 1 < best
 
 
-@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("context", ["A letter."]),
+        ("outline_detection", [False, "0", 1]),
+        ("splitting_tags", ["", []]),
+        ("non_splitting_tags", [""]),
+    ],
+)
 def test_what_has_no_effect_is_named_and_refused_to_the_strict(
-    client: TestClient, name: str
+    client: TestClient, name: str, values: list[Any]
 ) -> None:
-    for value in WITHOUT_EFFECT[name]:
+    for value in values:
         answer = ask(client, **{name: value, "mood": "happy"})
         assert answer.json() == ANSWER, answer.text
         assert answer.headers["X-Ignored-Fields"] == f"{name}, mood"
         strict = {**KEY, "Prefer": "handling=strict"}
         answer = client.post("/v2/translate", json={**FIELDS, name: value}, headers=strict)
         assert f"'{name}'" in refused(answer, 400)
-
-
-@pytest.mark.parametrize("names", ["a b", "<x>", "x" * 65, ["1"], ["x"] * 101, "x," * 101])
-def test_tags_to_ignore_are_names_of_elements(client: TestClient, names: str | list[str]) -> None:
-    assert "ignore_tags" in refused(ask(client, tag_handling="xml", ignore_tags=names), 400)
-
-
-@pytest.mark.parametrize("names", ["x, keep", ["x", "keep"], ["x,keep"]])
-def test_ignored_elements_are_marked_and_come_back_as_they_were(names: str | list[str]) -> None:
-    tags = IgnoredTags(parse_tags(names))
-    text = '<x id="1">a</x> <xy> <keep/> <x translate="no">b</x> < x <X> <x'
-    marked = tags.mark(text)
-    assert marked == (
-        '<x translate="no" id="1">a</x> <xy> <keep translate="no"/> '
-        '<x translate="no" translate="no">b</x> < x <X> <x'
-    )
-    assert tags.unmark(marked) == text
 
 
 @given(st.text('<x> /a="no translate', max_size=60))
@@ -157,10 +124,36 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
         assert tags.unmark(tags.mark(text)) == text
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(client: TestClient, name: str) -> None:
-    for value, status, message in REFUSED[name]:
-        assert message in refused(ask(client, **{name: value}), status)
+@pytest.mark.parametrize(
+    ("name", "value", "status", "message"),
+    [
+        ("text", None, 400, "Invalid request: missing text parameter"),
+        ("text", [], 400, "Parameter 'text' not specified."),
+        ("text", ["a"] * 6, 413, "6 texts, at most 5"),
+        ("text", "x" * 1001, 413, "1001 characters, at most 1000"),
+        ("target_lang", "XX", 400, "'target_lang' not supported: 'XX'; supported: zh, en, de"),
+        ("split_sentences", "2", 400, "split_sentences"),
+        ("split_sentences", [], 400, "split_sentences"),
+        ("preserve_formatting", "yes", 400, "true or false"),
+        ("formality", "less", 400, "prefer_less is accepted"),
+        ("formality", "rude", 400, "formality must be"),
+        ("ignore_tags", "x", 400, "need tag_handling"),
+        ("splitting_tags", "p", 400, "need tag_handling"),
+        ("non_splitting_tags", ["b"], 400, "need tag_handling"),
+        ("style_id", ["x"], 400, "style_id"),
+        ("custom_instructions", ["x"], 400, "custom_instructions"),
+        ("glossary_ids", ["x"], 400, "glossary_ids"),
+    ],
+)
+def test_what_is_refused(
+    client: TestClient, name: str, value: Any, status: int, message: str
+) -> None:
+    assert message in refused(ask(client, **{name: value}), status)
+
+
+def test_tags_to_ignore_are_names_of_elements(client: TestClient) -> None:
+    for names in ("a b", "<x>", "x" * 65, ["1"], ["x"] * 101, "x," * 101):
+        assert "ignore_tags" in refused(ask(client, tag_handling="xml", ignore_tags=names), 400)
 
 
 def test_other_content_types_paths_and_methods(client: TestClient) -> None:
@@ -188,7 +181,7 @@ def test_languages_and_usage(client: TestClient) -> None:
     assert usage == {"character_count": 0, "character_limit": 10**12}
 
 
-def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
+def test_glossaries_are_not_stored_without_a_database(client: TestClient) -> None:
     assert client.get("/v2/glossaries").json() == {"glossaries": []}
     assert client.get("/v2/glossary-language-pairs").json() == {"supported_languages": []}
     given = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
@@ -196,7 +189,6 @@ def test_glossaries_are_not_stored_and_it_says_so(client: TestClient) -> None:
     assert "setting database" in refused(answer, 404)
     for path in ("/v2/glossaries/x", "/v2/glossaries/x/entries"):
         refused(client.get(path), 404)
-    refused(client.delete("/v2/glossaries/x"), 404)
 
 
 def test_languages_of_version_3_say_what_they_can_be_used_as(client: TestClient) -> None:
@@ -208,20 +200,10 @@ def test_languages_of_version_3_say_what_they_can_be_used_as(client: TestClient)
     refused(client.get("/v3/languages"), 400)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("POST", "/v2/write/rephrase"), ("GET", "/v3/style_rules"), ("GET", "/v3/voice/x")],
-)
-def test_what_is_not_offered_is_refused_in_words(
-    client: TestClient, method: str, path: str
-) -> None:
-    assert "not offered" in refused(client.request(method, path), 400)
-
-
-@pytest.mark.parametrize("name", ["style_id", "custom_instructions", "glossary_ids"])
-def test_fields_that_would_change_the_answer_are_refused(client: TestClient, name: str) -> None:
-    assert name in refused(ask(client, **{name: ["x"]}), 400)
-    assert ask(client, **{name: []}).json() == ANSWER
+def test_what_is_not_offered_is_refused_in_words(client: TestClient) -> None:
+    paths = {"/v2/write/rephrase": "POST", "/v3/style_rules": "GET", "/v3/voice/x": "GET"}
+    for path, method in paths.items():
+        assert "not offered" in refused(client.request(method, path), 400)
 
 
 def upload(client: TestClient, name: str = "a.txt", content: bytes = b"Hi.", **data: str) -> Any:
@@ -248,14 +230,11 @@ def test_a_pdf_becomes_a_text_only_if_asked_for(client: TestClient) -> None:
     assert client.post(f"{path}/result", json=key).content == b"HI.\n"
 
 
-@pytest.mark.parametrize("source", ["DE", None])
-def test_a_document_in_the_target_language_is_refused(
-    client: TestClient, source: str | None
-) -> None:
-    fields = {"target_lang": "DE"} | ({"source_lang": source} if source else {})
-    files = {"file": ("a.txt", b"Wo ist denn hier die Bibliothek?")}
-    answer = client.post("/v2/document", data=fields, files=files)
-    assert "Source and target language" in refused(answer, 400)
+def test_a_document_in_the_target_language_is_refused(client: TestClient) -> None:
+    for source in ({"source_lang": "DE"}, {}):
+        files = {"file": ("a.txt", b"Wo ist denn hier die Bibliothek?")}
+        answer = client.post("/v2/document", data={"target_lang": "DE", **source}, files=files)
+        assert "Source and target language" in refused(answer, 400)
 
 
 @pytest.mark.parametrize("key", [{}, {"document_key": "x"}, {"document_key": "é\x00"}])
@@ -272,15 +251,10 @@ def test_a_document_needs_its_key(client: TestClient, key: dict[str, str]) -> No
 @pytest.mark.parametrize(
     ("name", "content", "data", "status"),
     [
-        ("a.docx", b"a", {}, 400),
-        ("a.json", b"{", {}, 400),
         ("a.txt", b"a", {"filename": "a.pdf"}, 400),
         ("a.txt", b"a", {"formality": "more"}, 400),
         ("a.txt", b"a", {"glossary_id": "x"}, 404),
         ("a.txt", b"a", {"output_format": "pdf"}, 400),
-        ("a.txt", b"a", {"target_lang": "XX"}, 400),
-        ("a.txt", b"a" * 2001, {}, 413),
-        ("a.pdf", b"%PDF-", {}, 400),
         ("a.txt", b"a" * 2_000_000, {}, 413),
     ],
 )
@@ -315,7 +289,7 @@ def test_deeplx_is_refused_in_its_own_format(client: TestClient, changed: dict[s
 @pytest.mark.parametrize("kind", ["html", "xml"])
 def test_tags_are_kept_and_ignored_elements_are_left_alone(client: TestClient, kind: str) -> None:
     text = "Hi <b>you</b>, <x id='1'>foo</x> &lt; b."
-    answer = ask(client, text=[text], tag_handling=kind, ignore_tags="x").json()
+    answer = ask(client, text=[text], tag_handling=kind, ignore_tags="y, x").json()
     expected = "HI <b>YOU</b>, <x id='1'>foo</x> &lt; B."
     assert answer["translations"][0]["text"] == expected
     sent = {"text": "Hi <b>you</b>.", "target_lang": "DE", "source_lang": "EN"}

@@ -10,25 +10,27 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.app import create_app
-from service.settings import Settings
 from tests.conftest import FullDisk
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.fakes import FakeRunner
+from tests.service.http.clients import FIELDS, by_events, by_websocket, client_of
 
 TERMS = [{"source": "dog", "target": "Hund"}, {"source": "cat", "target": "Katze"}]
-ASKED = {"q": "A dog.", "source": "en", "target": "de"}
+ASKED = {**FIELDS, "q": "A dog."}
 
 
 @pytest.fixture
 def stored(runner: FakeRunner, tmp_path: Path) -> Iterator[TestClient]:
     """A server with a database."""
-    settings = Settings(max_characters=1000, database=tmp_path / "d.sqlite")
-    with TestClient(create_app(settings, [fake_model(runner)])) as client:
+    with client_of(runner, max_characters=1000, database=tmp_path / "d.sqlite") as client:
         yield client
 
 
 def ask(client: TestClient, **fields: Any) -> Any:
     return client.post("/translate", json={**ASKED, **fields})
+
+
+def translated(client: TestClient, **fields: Any) -> Any:
+    return ask(client, **fields).json()["translatedText"]
 
 
 def create(client: TestClient, **fields: Any) -> Any:
@@ -55,26 +57,16 @@ def test_terms_of_a_request_reach_the_sentences_that_have_them(client: TestClien
     given = {"source": "en", "target": "de", "glossary": json.dumps(TERMS)}
     file = client.post("/translate_file", data=given, files={"file": ("a.txt", b"A dog.")}).json()
     assert client.get(file["translatedFileUrl"]).content == b"A Hund."
-
-
-def test_streams_have_terms(client: TestClient) -> None:
-    with client.websocket_connect("/translate/stream") as socket:
-        socket.send_json({"id": 1, **ASKED, "glossary": TERMS})
-        while (message := socket.receive_json())["type"] == "token":
-            pass
-        assert message["translatedText"] == "A Hund."
-    events = client.post(
-        "/translate", json={**ASKED, "glossary": TERMS}, headers={"Accept": "text/event-stream"}
-    )
-    assert "A Hund." in events.text
+    for way in (by_events, by_websocket):
+        assert way(client, **ASKED, glossary=TERMS)["translatedText"] == "A Hund."
 
 
 def test_kept_strings_have_no_terms(client: TestClient) -> None:
-    assert ask(client, keep="dog", glossary=TERMS).json()["translatedText"].count("Hund") == 0
+    assert translated(client, keep="dog", glossary=TERMS).count("Hund") == 0
     page = "<p>A <span translate='no'>dog</span> and a <b>cat</b>.</p>"
-    translated = ask(client, q=page, format="html", glossary=TERMS).json()["translatedText"]
-    assert "Hund" not in translated
-    assert "<b>" in translated
+    found = translated(client, q=page, format="html", glossary=TERMS)
+    assert "Hund" not in found
+    assert "<b>" in found
 
 
 def test_a_term_that_the_translation_lacks_is_among_the_checks(
@@ -95,13 +87,11 @@ def test_a_term_that_the_translation_lacks_is_among_the_checks(
     [
         ([{"source": "", "target": "a"}], "1 to 200 characters"),
         ([{"source": "a", "target": "b" * 201}], "1 to 200 characters"),
-        ([{"source": "a"}], "glossary must be"),
         ([{"source": "a", "target": "b", "case_sensitive": 1}], "glossary must be"),
         ([TERMS[0]] * 1001, "at most 1000 terms"),
         ("[", "valid JSON"),
         ("", "glossary must be"),
         (5, "glossary must be"),
-        ({"source": "a", "target": "b"}, "glossary must be"),
     ],
 )
 def test_a_wrong_glossary_is_refused(client: TestClient, glossary: object, message: str) -> None:
@@ -111,20 +101,15 @@ def test_a_wrong_glossary_is_refused(client: TestClient, glossary: object, messa
 
 
 def test_a_glossary_goes_with_sampling_but_not_with_a_pivot(client: TestClient) -> None:
-    assert ask(client, glossary=TERMS, top_k=3).json()["translatedText"] == "A Hund."
+    assert translated(client, glossary=TERMS, top_k=3) == "A Hund."
     answer = ask(client, q="一只狗。", source="zh", glossary=TERMS)
     assert answer.status_code == 422
     assert "from zh to de, because that goes through en" in answer.json()["error"]
 
 
-def test_a_megabyte_is_refused(client: TestClient) -> None:
-    many = [{"source": f"w{i}", "target": "x" * 20} for i in range(20_000)]
-    assert ask(client, glossary=many).status_code == 413
-
-
 def test_null_and_an_empty_list_are_no_glossary(client: TestClient) -> None:
     for glossary in (None, []):
-        assert ask(client, glossary=glossary).json()["translatedText"] == "A DOG."
+        assert translated(client, glossary=glossary) == "A DOG."
 
 
 def test_without_a_database_the_setting_is_named(client: TestClient) -> None:
@@ -135,20 +120,17 @@ def test_without_a_database_the_setting_is_named(client: TestClient) -> None:
 
 def test_a_stored_glossary_is_used_by_name_and_id(stored: TestClient) -> None:
     made = create(stored)
-    assert made.status_code == 201
-    assert made.json()["entry_count"] == 2
+    assert (made.status_code, made.json()["entry_count"]) == (201, 2)
     for key in ("pets", made.json()["id"]):
-        assert ask(stored, glossary=key).json()["translatedText"] == "A Hund."
-    missing = ask(stored, glossary="none")
+        assert translated(stored, glossary=key) == "A Hund."
+    missing, other = ask(stored, glossary="none"), ask(stored, glossary="pets", target="zh")
     assert (missing.status_code, missing.json()["code"]) == (404, "unknown_glossary")
-    other = ask(stored, glossary="pets", target="zh")
     assert other.status_code == 422
     assert "is for en to de, not for en to zh" in other.json()["error"]
 
 
 def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) -> None:
-    assert create(stored).status_code == 201
-    assert create(stored).status_code == 409
+    assert [create(stored).status_code for _ in range(2)] == [201, 409]
     assert [one["name"] for one in stored.get("/glossaries").json()["glossaries"]] == ["pets"]
     whole = stored.get("/glossaries/pets").json()
     assert whole["entries"] == [{**term, "case_sensitive": False} for term in TERMS]
@@ -160,7 +142,7 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
         headers={"Content-Type": "text/csv"},
     )
     assert (changed.status_code, changed.json()["entry_count"]) == (200, 1)
-    assert ask(stored, glossary="pets").json()["translatedText"] == "A Köter."
+    assert translated(stored, glossary="pets") == "A Köter."
     new = stored.put("/glossaries/new", json={"source": "en", "target": "de", "entries": TERMS})
     assert new.status_code == 201
     assert stored.delete("/glossaries/pets").status_code == 204
@@ -171,11 +153,9 @@ def test_glossaries_are_created_listed_replaced_and_removed(stored: TestClient) 
     ("fields", "status"),
     [
         ({"name": ""}, 400),
-        ({"name": "a\nb"}, 422),
         ({"name": "a" * 1025}, 422),
         ({"source": "xx"}, 400),
         ({"source": "zh"}, 422),
-        ({"entries": []}, 422),
         ({"entries": "dog"}, 422),
         ({"entries": [{"source": "a", "target": ""}]}, 422),
     ],
@@ -262,4 +242,4 @@ def test_a_full_disk_is_said_and_glossaries_are_stored_once_there_is_room(
         assert int(refused.headers["Retry-After"]) > 0
         assert ask(stored).status_code == 200
     assert create(stored).status_code == 201
-    assert ask(stored, glossary="pets").json()["translatedText"] == "A Hund."
+    assert translated(stored, glossary="pets") == "A Hund."

@@ -41,25 +41,21 @@ def test_texts_come_as_json_form_or_query(client: TestClient) -> None:
     assert [one["translatedText"] for one in many["translations"]] == ["HI.", "BYE."]
 
 
-@pytest.mark.parametrize("source", [None, ""])
-def test_a_source_that_is_not_given_is_detected(client: TestClient, source: str | None) -> None:
-    answer = ask(client, q=["Where is the library?"], source=source).json()
-    (one,) = answer["data"]["translations"]
-    assert one == {"translatedText": "WHERE IS THE LIBRARY?", "detectedSourceLanguage": "en"}
+def test_a_source_that_is_not_given_is_detected(client: TestClient) -> None:
+    for source in (None, ""):
+        answer = ask(client, q=["Where is the library?"], source=source).json()
+        (one,) = answer["data"]["translations"]
+        assert one == {"translatedText": "WHERE IS THE LIBRARY?", "detectedSourceLanguage": "en"}
 
 
-@pytest.mark.parametrize("changed", [{"model": "nmt"}, {"cid": ["c"]}, {"cid": "c"}])
-def test_what_has_no_effect_is_named(client: TestClient, changed: dict[str, Any]) -> None:
-    answer = ask(client, **changed)
-    assert answer.json() == ANSWER
-    assert answer.headers["X-Ignored-Fields"] == next(iter(changed))
-
-
-@pytest.mark.parametrize("changed", [{"model": None}, {"cid": []}, {"format": "text"}])
-def test_the_fields_of_googles_own_client_are_accepted(
-    client: TestClient, changed: dict[str, Any]
+def test_what_has_no_effect_is_named_and_what_googles_client_sends_is_accepted(
+    client: TestClient,
 ) -> None:
-    answer = ask(client, **changed)
+    for changed in ({"model": "nmt"}, {"cid": ["c"]}, {"cid": "c"}):
+        answer = ask(client, **changed)
+        assert answer.json() == ANSWER
+        assert answer.headers["X-Ignored-Fields"] == next(iter(changed))
+    answer = ask(client, model=None, cid=[], format="text")
     assert answer.json() == ANSWER
     assert "X-Ignored-Fields" not in answer.headers
 
@@ -68,15 +64,12 @@ def test_the_fields_of_googles_own_client_are_accepted(
     ("changed", "status", "message"),
     [
         ({"q": None}, 400, "missing q"),
-        ({"q": 5}, 400, "q must be"),
         ({"q": ["a"] * 6}, 413, "6 texts"),
         ({"q": "x" * 1001}, 413, "1001 characters"),
         ({"target": None}, 400, "missing target"),
         ({"target": "xx"}, 400, "supported: zh, en, de"),
-        ({"target": 5}, 400, "target must be"),
         ({"source": "x" * 65}, 400, "at most 64"),
         ({"format": "pdf"}, 400, "format must be"),
-        ({"model": 5}, 400, "model must be"),
         ({"cid": 5}, 400, "cid must be"),
     ],
 )

@@ -1,38 +1,33 @@
-"""What each surface answers to requests that are legal HTTP and rude, or nearly legal."""
+"""What each surface answers to requests that are legal HTTP and rude, or nearly legal, and to
+bodies that are slow or large to parse."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import json
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from service.app import create_app
-from service.http.route_table import PATHS
-from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from service.errors import ServiceError
+from tests.service.http.clients import FIELDS, JSON, STREAM, client_of, last_message
 from tests.service.served import Served, served
 
 GOOGLE = "/language/translate/v2"
-FIELDS = {"q": "Hi.", "source": "en", "target": "de"}
 DEEPL = {"text": ["Hi."], "source_lang": "EN", "target_lang": "DE"}
-IMMERSIVE = {"text_list": ["Hi."], "source_lang": "en", "target_lang": "de"}
 WORK: dict[str, dict[str, Any]] = {
     "/translate": FIELDS,
     "/v2/translate": DEEPL,
     "/v1/translate": {**DEEPL, "text": "Hi."},
     GOOGLE: FIELDS,
-    "/immersive": IMMERSIVE,
+    "/immersive": {"text_list": ["Hi."], "source_lang": "en", "target_lang": "de"},
 }
 """By path: what is translated to HI."""
-JSON = {"Content-Type": "application/json"}
-METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
-OURS = ("/glossaries", "/docs", "/openapi.json", "/metrics", "/", "/translate/stream")
-"""Not of other programs, or of FastAPI."""
 
 
 def error_of(answer: Any) -> str:
@@ -40,20 +35,6 @@ def error_of(answer: Any) -> str:
     body = answer.json()
     error = body.get("message") or body["error"]
     return str(error["message"] if isinstance(error, dict) else error)
-
-
-@pytest.mark.parametrize("path", sorted(PATHS.named - set(OURS)))
-def test_a_method_that_is_not_allowed_gets_those_that_are(client: TestClient, path: str) -> None:
-    answers = {method: client.request(method, path) for method in METHODS}
-    taken = {method for method, answer in answers.items() if answer.status_code != 405}
-    assert ("GET" in taken) == ("HEAD" in taken)
-    assert answers["HEAD"].content == b""
-    for method in set(METHODS) - taken:
-        allowed = answers[method].headers["Allow"].split(", ")
-        assert allowed == sorted(taken), (method, path)
-    if "GET" in taken:
-        length = answers["GET"].headers["Content-Length"]
-        assert answers["HEAD"].headers["Content-Length"] == length
 
 
 @pytest.mark.parametrize("path", WORK)
@@ -105,24 +86,6 @@ def test_a_repeated_field_is_a_list_and_refused_where_one_is_wanted(
     assert f"{name} must be" in error_of(answer)
 
 
-def multipart(**parts: Any) -> dict[str, Any]:
-    return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
-
-
-@pytest.mark.parametrize("path", ["/translate", GOOGLE])
-def test_a_file_where_none_is_read_is_named(client: TestClient, path: str) -> None:
-    parts = multipart(**FIELDS, letter=("a.txt", b"Hi."))
-    answer = client.post(path, files=parts)
-    assert "HI." in answer.text
-    assert answer.headers["X-Ignored-Fields"] == "letter"
-    strict = client.post(path, files=parts, headers={"Prefer": "handling=strict"})
-    assert "unknown field 'letter'" in error_of(strict)
-    parts = multipart(**{**FIELDS, "q": ("q.txt", b"Hi.")})
-    answer = client.post(path, files=parts)
-    assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (400, "q")
-    assert "missing q" in error_of(answer)
-
-
 UPLOADS = {
     "/translate_file": {"source": "en", "target": "de"},
     "/v2/document": {"source_lang": "EN", "target_lang": "DE"},
@@ -130,17 +93,15 @@ UPLOADS = {
 
 
 @pytest.mark.parametrize("path", UPLOADS)
-def test_a_second_file_is_not_dropped(client: TestClient, path: str) -> None:
+def test_a_second_file_is_not_dropped_and_an_empty_one_is_translated(
+    client: TestClient, path: str
+) -> None:
     twice = [("file", ("a.txt", b"Hi.")), ("file", ("b.txt", b"Ho."))]
     answer = client.post(path, data=UPLOADS[path], files=twice)
     assert (answer.status_code, error_of(answer)) == (400, "the form has two files named 'file'")
     other = [("file", ("a.txt", b"Hi.")), ("letter", ("b.txt", b"Ho."))]
     answer = client.post(path, data=UPLOADS[path], files=other)
     assert (answer.status_code, answer.headers["X-Ignored-Fields"]) == (200, "letter")
-
-
-@pytest.mark.parametrize("path", UPLOADS)
-def test_an_empty_file_is_translated_to_an_empty_one(client: TestClient, path: str) -> None:
     answer = client.post(path, data=UPLOADS[path], files={"file": ("a.txt", b"")})
     assert answer.status_code == 200
     assert "X-Ignored-Fields" not in answer.headers
@@ -170,7 +131,7 @@ def test_a_rude_name_of_a_file_is_no_header_and_no_path(client: TestClient, name
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served(create_app(Settings(max_characters=1000), [fake_model(FakeRunner())])) as server:
+    with served(client_of(max_characters=1000).app) as server:  # type: ignore[arg-type]
         yield server
 
 
@@ -201,3 +162,95 @@ def test_a_connection_stays_open_after_errors(server: Served, path: str) -> None
             assert answer.status == status
             assert (b"HI." in answer.read()) == (status == 200)
             answer.close()
+
+
+MEGABYTE = 2**20 - 100  # with room for an id
+HEAD = b'{"q":"a","source":"en","target":"de",'
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def filled(unit: bytes, head: bytes, tail: bytes) -> bytes:
+    count = (MEGABYTE - len(head) - len(tail)) // len(unit)
+    return head + (unit * count).rstrip(b",") + tail
+
+
+def numbered(count: int, spelled: str) -> bytes:
+    return ",".join(spelled % i for i in range(count)).encode()
+
+
+JSON_BODIES = {
+    "fields": HEAD + numbered(90_000, '"%x":0') + b"}",
+    "long fields": HEAD + numbered(10_000, '"%090x":0') + b"}",
+    "one field again and again": filled(b'"a":0,', HEAD, b"}"),
+    "objects": filled(b"{},", HEAD + b'"x":[', b"]}"),
+    "zeros": filled(b"0,", HEAD + b'"x":[', b"]}"),
+    "empty strings": filled(b'"",', HEAD + b'"x":[', b"]}"),
+    "empty texts": filled(b'"",', b'{"source":"en","target":"de","q":[', b"]}"),
+    "numbers as texts": filled(b"1,", b'{"source":"en","target":"de","q":[', b"]}"),
+    "depth": HEAD + b'"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "a number of a million digits": filled(b"9", HEAD + b'"seed":', b"}"),
+    "a text of escapes": filled(rb"\u4e00", HEAD + b'"x":"', b'"}'),
+    "a text of escaped quotes": filled(rb"\",", HEAD + b'"x":"', b'"}'),
+    "a text of backslashes": filled(rb"\\", HEAD + b'"x":"', b',"}' + b"," * 20_000),
+}
+FORMS = {
+    "ampersands": b"&" * MEGABYTE,
+    "fields": b"a=&" * (MEGABYTE // 3),
+    "equals": b"=" * MEGABYTE,
+    "as many escapes as are allowed": b"q=" + b"%41" * 130_000,
+    "as many percents as are allowed": b"q=" + b"%" * 130_000,
+    "fields of escapes": b"&".join(b"%E4%B8%AD" * 30 + b"=%41" for _ in range(1400)),
+}
+
+
+@pytest.mark.parametrize("name", JSON_BODIES)
+def test_a_hostile_json_body_is_answered(client: TestClient, name: str) -> None:
+    body = JSON_BODIES[name]
+    assert len(body) <= MEGABYTE + 20_000
+    answer = client.post("/translate", content=body, headers=JSON)
+    assert answer.status_code in (200, 400, 413, 422)
+    assert len(answer.content) < 1000
+    assert len(answer.headers.get("X-Ignored-Fields", "")) <= 256
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_hostile_form_or_query_is_answered(client: TestClient, name: str) -> None:
+    fields = b"q=a&source=en&target=de&x=" + FORMS[name]
+    answer = client.post("/translate", content=fields[:MEGABYTE], headers=FORM)
+    assert answer.status_code in (200, 400, 413, 422)
+    assert len(answer.content) < 1000
+    query = FORMS[name][:20_000].decode()
+    answer = client.post(f"/translate?{query}", content="a", headers={"Content-Type": "text/plain"})
+    assert answer.status_code in (200, 400, 413, 422)
+    assert len(answer.content) < 1000
+
+
+def test_hostile_codes_leave_the_memory_as_it_was(client: TestClient) -> None:
+    """What looking them up caches is bounded, however short they are."""
+    dispatcher = client.app.state.server.dispatcher  # type: ignore[attr-defined]
+
+    def look_up(start: int, count: int) -> None:
+        for i in range(start, start + count):
+            for code in (f"en-x-a{i}", f"en-a{i:07d}", f"q{i % 90 + 10}-x-{i}"):
+                for source, target, model in ((code, "de", None), ("en", code, code)):
+                    with contextlib.suppress(ServiceError):
+                        dispatcher.route(source, target, model)
+
+    look_up(0, 3000)
+    tracemalloc.start()
+    try:
+        look_up(3000, 3000)
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert grown < 2**21
+
+
+def test_hostile_messages_of_a_websocket_are_answered(client: TestClient) -> None:
+    with client.websocket_connect(STREAM) as socket:
+        for name, body in JSON_BODIES.items():
+            socket.send_text((b'{"id":1,' + body[1:]).decode())
+            message = last_message(socket)
+            assert message["type"] == "final" or message["code"] in (
+                *("invalid_json", "invalid_field", "body_too_large", "text_too_long"),
+            ), name

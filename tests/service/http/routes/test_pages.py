@@ -1,4 +1,4 @@
-"""The page's files: what is served, as what, and under which policy."""
+"""The page at / and the reference at /docs: what is served, as what, and under which policy."""
 
 from __future__ import annotations
 
@@ -10,28 +10,21 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from service.app import create_app
-from service.settings import Settings
-from tests.service.fakes import FakeRunner, fake_model
+from tests.service.http.clients import FIELDS, client_of
 
-WEB = Path(__file__).parents[4] / "service" / "web"
+SERVICE = Path(__file__).parents[4] / "service"
+WEB, REFERENCE = SERVICE / "web", SERVICE / "api_reference"
 MOST_BYTES = 100_000
 TYPES = {
     ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    settings = Settings(max_characters=1000, max_beam_size=8)
-    with TestClient(create_app(settings, [fake_model(FakeRunner())])) as client:
-        yield client
-
-
-def sources() -> list[Path]:
-    return sorted(file for file in WEB.rglob("*.*") if file.suffix in (".html", *TYPES))
+def sources(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*.*") if file.suffix in TYPES)
 
 
 def first_loaded() -> set[Path]:
@@ -46,6 +39,12 @@ def first_loaded() -> set[Path]:
     return found | others
 
 
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    with client_of(max_characters=1000, max_beam_size=8) as client:
+        yield client
+
+
 def test_what_a_browser_loads_first_is_small() -> None:
     """With one of the dictionaries, and not counting compression."""
     files = first_loaded()
@@ -57,30 +56,41 @@ def test_what_a_browser_loads_first_is_small() -> None:
     assert sum(file.stat().st_size for file in files) + max(texts) < MOST_BYTES
 
 
-@pytest.mark.parametrize("file", sources(), ids=lambda file: str(file.relative_to(WEB)))
-def test_every_file_has_its_type_and_the_policy(client: TestClient, file: Path) -> None:
-    name = file.relative_to(WEB).as_posix()
-    path = "/" if name == "index.html" else f"/page/{name}"
-    answer = client.get(path)
-    assert answer.status_code == 200
-    assert answer.content == file.read_bytes()
-    assert answer.headers["Content-Type"] == TYPES.get(file.suffix, "text/html; charset=utf-8")
-    policy = answer.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.headers["Referrer-Policy"] == "no-referrer"
-    assert client.head(path).headers["ETag"] == answer.headers["ETag"]
+def test_every_file_has_its_type_and_the_policy(client: TestClient) -> None:
+    served = {f"/page/{file.relative_to(WEB).as_posix()}": file for file in sources(WEB)}
+    served["/"] = served.pop("/page/index.html")
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', client.get("/docs").text)
+    assert {"docs/swagger-ui-bundle.js", "docs/start.js", "docs/style.css"} <= set(loaded)
+    assert {path for path in loaded if not path.startswith("docs/")} == {"openapi.json"}
+    loaded.remove("openapi.json")
+    for path in ("/docs", *served, *(f"/{path}" for path in loaded)):
+        answer = client.get(path)
+        assert (path, answer.status_code) == (path, 200)
+        if path in served:
+            assert answer.content == served[path].read_bytes()
+        kind = TYPES[Path(path).suffix or ".html"]
+        assert (path, answer.headers["Content-Type"]) == (path, kind)
+        policy = answer.headers["Content-Security-Policy"]
+        for rule in ("default-src 'none'", "script-src 'self'", "style-src 'self'"):
+            assert rule in policy
+        assert "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert client.head(path).headers["ETag"] == answer.headers["ETag"]
 
 
-def test_the_page_names_no_other_host_and_holds_no_script_or_style_of_its_own() -> None:
-    for file in sources():
+def test_the_pages_name_no_other_host_and_hold_no_script_or_style_of_their_own(
+    client: TestClient,
+) -> None:
+    for file in (*sources(WEB), *sources(REFERENCE)):
         text = file.read_text(encoding="utf-8")
         hosts = set(re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", text, re.IGNORECASE))
         assert hosts <= {"http://www.w3.org"}, file  # the name of SVG
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(", text), file
-    html = (WEB / "index.html").read_text(encoding="utf-8")
-    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\bsrc=)", html)
+    for path in ("/", "/docs"):
+        html = client.get(path).text
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\bsrc=)", html)
 
 
 def test_a_file_that_the_browser_has_is_not_sent_again(client: TestClient) -> None:
@@ -104,28 +114,15 @@ def test_a_file_is_compressed_only_for_who_takes_it_so(client: TestClient) -> No
 @pytest.mark.parametrize(
     "path",
     [
-        "/page",
-        "/page/",
-        "/page/index.html",
-        "/page/../app.py",
-        "/page/..%2fapp.py",
-        "/page/%2e%2e/app.py",
-        "/page/..%5capp.py",
-        "/page//etc/passwd",
-        "/page/style.css/",
-        "/page/style.css%00.js",
-        "/page/STYLE.CSS",
+        *("/page", "/page/", "/page/index.html", "/page/STYLE.CSS", "/page/style.css/"),
+        *("/page/../app.py", "/page/..%2fapp.py", "/page/%2e%2e/app.py", "/page/..%5capp.py"),
+        *("/page//etc/passwd", "/page/style.css%00.js", "/redoc", "/docs/", "/docs/index.html"),
+        *("/docs/oauth2-redirect", "/docs/redoc.standalone.js"),
     ],
 )
 def test_nothing_else_is_served(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
-
-
-def test_the_page_is_read_only(client: TestClient) -> None:
-    answer = client.post("/", json={})
-    assert answer.status_code == 405
-    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
 
 
 def test_the_page_knows_the_limits_of_the_server(client: TestClient) -> None:
@@ -135,7 +132,7 @@ def test_the_page_knows_the_limits_of_the_server(client: TestClient) -> None:
 
 
 def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> None:
-    client.post("/translate", json={"q": "Secret", "source": "en", "target": "de"})
+    client.post("/translate", json={**FIELDS, "q": "Secret"})
     answer = client.get("/page/engine.txt")
     for name in ("running", "slots", "rows_used", "rows", "waiting", "target_tokens_total"):
         assert f'dragoman_{name}{{model="fake"}} ' in answer.text
@@ -148,7 +145,7 @@ def test_the_engines_numbers_are_few_and_without_texts(client: TestClient) -> No
 
 
 def test_the_batches_are_numbers_of_sentences_that_run_or_ran(client: TestClient) -> None:
-    client.post("/translate", json={"q": "Secret once more", "source": "en", "target": "de"})
+    client.post("/translate", json={**FIELDS, "q": "Secret once more"})
     time.sleep(0.3)  # an answer holds for 0.2 seconds
     answer = client.get("/page/engine.json")
     assert answer.headers["Cache-Control"] == "no-store"
@@ -159,18 +156,25 @@ def test_the_batches_are_numbers_of_sentences_that_run_or_ran(client: TestClient
     assert (num_rows, num_tokens, num_steps) == (4, 18, 18)
     assert shown["now"] >= left >= joined > shown["now"] - 10_000
     assert "ecret" not in answer.text
-    assert client.post("/page/engine.json").status_code == 405
 
 
-def test_the_engines_numbers_can_be_switched_off() -> None:
-    app = create_app(Settings(page_engine=False), [fake_model(FakeRunner())])
-    with TestClient(app) as client:
-        paths = ("/", "/page/engine.txt", "/page/engine.json")
-        assert [client.get(path).status_code for path in paths] == [200, 404, 404]
+@pytest.mark.parametrize(
+    ("setting", "missing", "served"),
+    [
+        ("page_engine", ["/page/engine.txt", "/page/engine.json"], ["/", "/docs"]),
+        ("page", ["/", "/page/style.css"], ["/docs", "/docs/start.js", "/languages"]),
+        ("api_docs", ["/docs", "/docs/start.js", "/openapi.json", "/spec"], ["/", "/languages"]),
+    ],
+)
+def test_a_part_can_be_switched_off(setting: str, missing: list[str], served: list[str]) -> None:
+    with client_of(**{setting: False}) as client:
+        statuses = {path: client.get(path).status_code for path in (*missing, *served)}
+    assert statuses == dict.fromkeys(missing, 404) | dict.fromkeys(served, 200)
 
 
-def test_the_page_can_be_switched_off() -> None:
-    app = create_app(Settings(page=False), [fake_model(FakeRunner())])
-    with TestClient(app) as client:
-        assert [client.get(path).status_code for path in ("/", "/page/style.css")] == [404, 404]
-        assert client.get("/languages").status_code == 200
+def test_metrics_have_one_label_for_the_files(client: TestClient) -> None:
+    client.get("/docs/start.js")
+    client.get("/docs/elsewhere.js")
+    text = client.get("/metrics").text
+    assert 'endpoint="/docs/"' in text
+    assert "start.js" not in text

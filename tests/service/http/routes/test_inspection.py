@@ -1,9 +1,9 @@
-"""details: "attention" gives a student every layer and head of one sentence, within bounds."""
+"""details: "attention" and "search" give a student every layer and head, or every step of the beam
+search, of one sentence, within bounds."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +18,9 @@ from service.settings import Settings
 from service.translation import inspection
 from service.translation.inspection import InspectedModel
 from tests.service.fakes import FAKE_CONFIG, FakeRunner, fake_attention, fake_model, fake_search
+from tests.service.http.clients import EVENTS, FIELDS, by_events, by_json
 
-BODY: dict[str, Any] = {"source": "en", "target": "de", "details": "attention"}
+BODY = {**FIELDS, "q": "Hi", "details": "attention"}
 
 
 def refused(client: TestClient, **fields: Any) -> str:
@@ -29,8 +30,7 @@ def refused(client: TestClient, **fields: Any) -> str:
 
 
 def test_the_attention_of_a_sentence_has_rows_and_columns_with_names(client: TestClient) -> None:
-    answer = client.post("/translate", json={**BODY, "q": "Hi"}).json()
-    (sentence,) = answer["details"][0]["sentences"]
+    (sentence,) = by_json(client, **BODY)["details"][0]["sentences"]
     found = sentence["attention"]
     assert found["source_tokens"] == ["\x01", "H", "i", "\x02"]
     assert found["target_tokens"] == ["H", "I", "\x02"]
@@ -38,25 +38,20 @@ def test_the_attention_of_a_sentence_has_rows_and_columns_with_names(client: Tes
     for name, (rows, columns) in sizes.items():
         assert found[name] == [[[[1.0] + [0.0] * (columns - 1)] * rows]]
     assert sentence["alignment"]
-
-
-def test_a_stream_gives_it_in_its_last_message(client: TestClient) -> None:
-    headers = {"accept": "text/event-stream"}
-    streamed = client.post("/translate", json={**BODY, "q": "Hi"}, headers=headers)
-    final = json.loads(streamed.text.split("data: ")[-1])
-    assert len(final["details"][0]["sentences"][0]["attention"]["memory"][0][0]) == 3
+    streamed = by_events(client, **BODY)["details"][0]["sentences"][0]
+    assert streamed["attention"] == found
 
 
 @pytest.mark.parametrize(
     ("text", "count"), [("Hi. Ho.", 2), ("", 0), ("1234", 0), (["Hi.", "Ho."], 2)]
 )
-@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
 def test_it_is_for_one_sentence(
-    client: TestClient, runner: FakeRunner, text: str | list[str], count: int, accept: str
+    client: TestClient, runner: FakeRunner, text: str | list[str], count: int
 ) -> None:
-    answer = client.post("/translate", json={**BODY, "q": text}, headers={"accept": accept})
     expected = f'details "attention" is for a text of one sentence, got {count}'
-    assert (answer.status_code, answer.json()["error"]) == (422, expected)
+    for headers in ({}, EVENTS):
+        answer = client.post("/translate", json={**BODY, "q": text}, headers=headers)
+        assert (answer.status_code, answer.json()["error"]) == (422, expected)
     assert runner.admitted == []
 
 
@@ -65,9 +60,9 @@ def test_a_sentence_of_too_many_numbers_is_refused(
 ) -> None:
     """16 of the encoder, 9 of the decoder and 12 of the memory."""
     monkeypatch.setattr(inspection, "MAX_ENTRIES", 37)
-    assert client.post("/translate", json={**BODY, "q": "Hi"}).status_code == 200
+    assert client.post("/translate", json=BODY).status_code == 200
     monkeypatch.setattr(inspection, "MAX_ENTRIES", 36)
-    assert refused(client, q="Hi") == (
+    assert refused(client) == (
         'details "attention" gives at most 36 numbers, and a sentence of 4 tokens whose '
         "translation has 3 needs 37"
     )
@@ -75,16 +70,17 @@ def test_a_sentence_of_too_many_numbers_is_refused(
 
 def serve(inspected: InspectedModel) -> Iterator[TestClient]:
     model = dataclasses.replace(fake_model(FakeRunner()), inspected=inspected)
-    with TestClient(create_app(Settings(), [model])) as client:
+    app = create_app(Settings(), [model])
+    with TestClient(app, raise_server_exceptions=False) as client:
         yield client
 
 
 def test_a_model_too_large_to_be_loaded_again_refuses() -> None:
     for client in serve(InspectedModel(FAKE_CONFIG, None, None)):
-        assert refused(client, q="Hi") == (
+        assert refused(client) == (
             'details must be true or false, got "attention", for which this model is too large'
         )
-        assert client.post("/translate", json={**BODY, "q": "Hi", "details": True}).is_success
+        assert client.post("/translate", json={**BODY, "details": True}).is_success
 
 
 def test_many_that_ask_wait_for_each_other_and_the_rest_are_refused() -> None:
@@ -99,15 +95,52 @@ def test_many_that_ask_wait_for_each_other_and_the_rest_are_refused() -> None:
 
     for client in serve(InspectedModel(FAKE_CONFIG, slow, fake_search)):
         with ThreadPoolExecutor(20) as pool:
-            asked = [
-                pool.submit(client.post, "/translate", json={**BODY, "q": "Hi"}) for _ in range(20)
-            ]
+            asked = [pool.submit(client.post, "/translate", json=BODY) for _ in range(20)]
             refusals = 0
             while refusals < 4:
                 refusals = sum(future.done() for future in asked)
-            plain = client.post("/translate", json={**BODY, "q": "Hi", "details": False})
+            plain = client.post("/translate", json={**BODY, "details": False})
             assert plain.status_code == 200
             gate.set()
         statuses = sorted(future.result().status_code for future in asked)
         assert statuses == [200] * 16 + [503] * 4
-        assert client.post("/translate", json={**BODY, "q": "Hi"}).status_code == 200
+        assert client.post("/translate", json=BODY).status_code == 200
+
+
+def test_the_steps_of_a_search_have_the_texts_of_their_tokens(
+    client: TestClient, runner: FakeRunner
+) -> None:
+    (sentence,) = by_json(client, q="Hi", details="search")["details"][0]["sentences"]
+    assert "attention" not in sentence
+    found = sentence["search"]
+    assert (found["beam_size"], found["path"], found["agrees"]) == (4, [0, 0, 0], True)
+    first = {
+        "parent": 0, "token": "H", "log_prob": -0.5, "total": -0.5, "fate": "kept", "place": 0
+    }  # fmt: skip
+    assert found["steps"][0]["candidates"][0] == first
+    assert found["steps"][0]["likeliest"] == [[["H", 0.6], ["*", 0.2]]]
+    assert found["steps"][-1]["candidates"][0]["fate"] == "ended"
+    runner.garbled = {"I": "J"}
+    (sentence,) = by_json(client, q="hI", details="search")["details"][0]["sentences"]
+    assert sentence["search"]["agrees"] is False
+
+
+def test_a_search_of_too_many_steps_is_refused_before_it_is_translated(
+    client: TestClient, runner: FakeRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "MAX_CANDIDATES", 191)
+    assert refused(client, details="search", beam_size=4) == (
+        'details "search" gives at most 191 candidates, and a beam of 4 with up to 24 steps may '
+        "need 192"
+    )
+    assert runner.admitted == []
+
+
+def test_a_search_without_finite_scores_is_an_error_of_that_request_alone() -> None:
+    def failing(source: object, max_target: int) -> Any:
+        raise ValueError("the network gave no finite scores")
+
+    for client in serve(InspectedModel(FAKE_CONFIG, fake_attention, failing)):
+        answer = client.post("/translate", json={**BODY, "details": "search"})
+        assert answer.json()["code"] == "internal_error"
+        assert client.post("/translate", json={**BODY, "details": True}).is_success

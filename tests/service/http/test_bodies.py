@@ -1,0 +1,241 @@
+"""Bodies: multipart forms, JSON and forms within bounds, and a budget that arriving ones share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fastapi import Request
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.errors import BodyTooLarge, ClientGone, InvalidText, Overloaded
+from service.http.bodies import (
+    BodyBudget,
+    MultipartForm,
+    SentFile,
+    parse_form,
+    parse_json,
+    read_multipart,
+)
+from service.http.limits import Limits
+from tests.service.fakes import until
+from tests.service.http.wire_client import ServerProcess, answer_of, read_to_end
+
+LIMITS = Limits(2**20, 20_000, 500, 16, 64, 300.0, None)
+KIND = b"multipart/form-data; boundary=B"
+END = b"--B--\r\n"
+BUDGET_BYTES, BODY_BYTES = 50_000, 20_000
+HEAD = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+BODY = b'{"q": "abc", "source": "en", "target": "zh"}'.ljust(BODY_BYTES)
+SIZED = HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % BODY_BYTES
+CHUNKED = HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def part(name: str, content: bytes, *, file_name: str | None = None) -> bytes:
+    file = "" if file_name is None else f'; filename="{file_name}"'
+    head = f'--B\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'
+    return head.encode() + content + b"\r\n"
+
+
+def request_with(chunks: Sequence[bytes], kind: bytes = KIND) -> Request:
+    messages: Iterator[dict[str, Any]] = iter(
+        [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+        + [{"type": "http.request", "body": b"", "more_body": False}]
+    )
+
+    async def receive() -> dict[str, Any]:
+        return next(messages, {"type": "http.disconnect"})
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind)]}
+    bodies = SimpleNamespace(bodies=BodyBudget(LIMITS.max_body_bytes))
+    app = SimpleNamespace(state=SimpleNamespace(server=bodies))
+    return Request({**scope, "app": app}, receive)
+
+
+def read(*chunks: bytes, kind: bytes = KIND, limits: Limits = LIMITS) -> MultipartForm:
+    return asyncio.run(read_multipart(request_with(chunks, kind), limits, limits.max_body_bytes))
+
+
+def test_fields_are_strings_repeated_ones_lists_and_files_apart() -> None:
+    form = read(
+        part("q", "日本".encode()),
+        part("q", b"b\r\n--"),
+        part("", b""),
+        part("file", b"\xff\x00", file_name="a.txt"),
+        END,
+    )
+    assert form.fields == {"q": ["日本", "b\r\n--"], "": ""}
+    assert form.files == {"file": SentFile("a.txt", b"\xff\x00")}
+
+
+@given(
+    contents=st.lists(st.text("aB-\r\né", max_size=30), max_size=5),
+    cuts=st.lists(st.integers(0, 400), max_size=8),
+)
+def test_a_form_may_be_cut_anywhere(contents: list[str], cuts: list[int]) -> None:
+    whole = b"".join(part(f"f{i}", text.encode()) for i, text in enumerate(contents)) + END
+    edges = [0, *sorted(cuts), len(whole)]
+    chunks = [whole[a:b] for a, b in itertools.pairwise(edges)]
+    try:
+        expected: Any = read(whole).fields
+    except InvalidText:
+        expected = InvalidText
+    if expected is InvalidText:  # the text held a boundary
+        with pytest.raises(InvalidText):
+            read(*chunks)
+    else:
+        assert read(*chunks).fields == expected
+
+
+def test_an_empty_form_has_no_fields_whether_it_ends_or_not() -> None:
+    assert read(END) == read() == MultipartForm()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"garbage", "cannot be parsed"),
+        (part("q", b"a"), "ends before its last boundary"),
+        (b"--B\r\n\r\na\r\n" + END, "Field name not found"),
+        (b"--B\r\nbad header\xff: x\r\n\r\na\r\n" + END, "cannot be parsed"),
+        (b"--B\r\n" + b"X-Y: z\r\n" * 9 + b"\r\na\r\n" + END, "cannot be parsed"),
+        (b"--B\r\nX-Y: " + b"z" * 2000 + b"\r\n\r\na\r\n" + END, "cannot be parsed"),
+        (part("q", b"caf\xe9") + END, "not UTF-8"),
+        (part("q", b"a").replace(b'"q"', b'"caf\xe9"') + END, "not UTF-8"),
+    ],
+)
+def test_what_is_no_form_is_refused_with_the_reason(body: bytes, message: str) -> None:
+    with pytest.raises(InvalidText, match=message):
+        read(body)
+
+
+@pytest.mark.parametrize("boundary", [b"", b"; boundary=", b"; boundary=" + b"b" * 5000])
+def test_a_form_without_a_sane_boundary_is_refused(boundary: bytes) -> None:
+    with pytest.raises(InvalidText):
+        read(b"--B\r\n", kind=b"multipart/form-data" + boundary)
+
+
+def test_bytes_and_fields_are_bounded() -> None:
+    with pytest.raises(BodyTooLarge, match="1048576 bytes"):
+        read(*[part("q", b"a" * 65_000)] * 17)
+    with pytest.raises(BodyTooLarge, match="1500 fields"):
+        read(part("q", b"") * 1501, END)
+    assert len(read(part("q", b"") * 1500, END).fields["q"]) == 1500
+    with pytest.raises(BodyTooLarge, match="1501 fields, at most 1500"):
+        parse_form(b"q=" + b"&q=" * 1500, LIMITS)
+    assert len(parse_form(b"q=" + b"&q=" * 1499, LIMITS)["q"]) == 1500
+    with pytest.raises(BodyTooLarge, match="1000000 bytes spelled with %"):
+        parse_form(b"%" * 1_000_000, LIMITS)
+
+
+async def test_a_client_that_leaves_in_the_middle_is_gone() -> None:
+    async def leave() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    request = Request(request_with([part("q", b"a")]).scope, leave)
+    with pytest.raises(ClientGone):
+        await read_multipart(request, LIMITS, LIMITS.max_body_bytes)
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers(-9, 9) | st.text('a,[{"\\:é', max_size=5),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text('b,"[\\', max_size=3), inner),
+        max_leaves=30,
+    )
+)
+def test_what_is_within_the_bounds_is_parsed_as_ever(value: Any) -> None:
+    """However many separators stand in its strings."""
+    body = json.dumps({"x": value, "commas": ",[{" * 10_000}).encode()
+    assert parse_json(body, LIMITS) == json.loads(body)
+
+
+@settings(max_examples=20)
+@given(count=st.integers(10_501, 12_000), filler=st.sampled_from(["0", '""', '"\\""', "[]", "{}"]))
+def test_what_has_more_values_than_allowed_is_refused(count: int, filler: str) -> None:
+    body = "[" + ",".join([filler] * count) + "]"
+    with pytest.raises(BodyTooLarge, match="JSON values, at most 10500 are allowed"):
+        parse_json(body.encode(), LIMITS)
+
+
+@given(raw=st.text("aq=%+4fFgx\\N{u&中\n", max_size=20))
+def test_a_carelessly_written_form_is_parsed_as_urllib_does(raw: str) -> None:
+    form = raw.encode()
+    try:
+        expected = urllib.parse.parse_qs(raw, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        with pytest.raises(InvalidText, match="not UTF-8"):
+            parse_form(form, LIMITS)
+        return
+    got = parse_form(form, LIMITS)
+    assert {name: v if isinstance(v, list) else [v] for name, v in got.items()} == expected
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    process = ServerProcess(
+        tmp_path / "log", max_bodies_bytes=BUDGET_BYTES, max_body_bytes=BUDGET_BYTES
+    )
+    yield process
+    process.end()
+
+
+def test_the_only_body_has_room_and_what_is_held_is_given_back() -> None:
+    budget = BodyBudget(100)
+    with budget.hold(1000), pytest.raises(Overloaded, match="1000 bytes"), budget.hold(1):
+        pass
+    with contextlib.suppress(KeyError), budget.hold(60):
+        raise KeyError
+    with budget.hold(60), budget.hold(40), budget.hold(0):
+        pass
+
+
+def test_a_body_that_finds_no_room_is_refused_until_another_has_come(server: ServerProcess) -> None:
+    with server.connect() as first, server.connect() as second:
+        for client in (first, second):
+            client.sendall(SIZED + BODY[:-1])
+        refused = until_refused(server)
+        assert refused["code"] == "overloaded"
+        for client in (first, second):
+            client.sendall(BODY[-1:])
+            assert answer_of(read_to_end(client))[0] == 200
+    assert answer_of(server.exchange(SIZED + BODY))[0] == 200
+
+
+def test_a_client_that_leaves_gives_its_room_back(server: ServerProcess) -> None:
+    with server.connect() as first, server.connect() as second:
+        for client in (first, second):
+            client.sendall(SIZED + BODY[:-1])
+        until_refused(server)
+        first.close()
+        until(lambda: answer_of(server.exchange(SIZED + BODY))[0] == 200)
+
+
+def test_a_body_of_unknown_length_counts_as_the_longest(server: ServerProcess) -> None:
+    with server.connect() as client:
+        client.sendall(CHUNKED + b"5\r\n     \r\n")
+        until_refused(server)
+        text = BODY.strip()
+        client.sendall(b"%x\r\n" % len(text) + text + b"\r\n0\r\n\r\n")
+        assert answer_of(read_to_end(client))[0] == 200
+
+
+def until_refused(server: ServerProcess) -> dict[str, object]:
+    """Send bodies until one finds no room -> its error."""
+    answers: list[tuple[int, dict[str, object]]] = []
+
+    def is_refused() -> bool:
+        answers.append(answer_of(server.exchange(SIZED + BODY)))
+        return answers[-1][0] == 503
+
+    until(is_refused)
+    return answers[-1][1]
