@@ -1,6 +1,6 @@
 """Whatever raises, and wherever the loop calls it: every request is answered, and service goes on.
 
-A fault is the nth use of one name of a runner, a schedule or the metrics.
+A fault is the nth use of a name of a runner, a schedule or the metrics.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import Awaitable
+from collections import Counter
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -43,23 +44,23 @@ CONSTRUCTION = ("make_runner", "make_schedule", "metrics.engine_restarts")
 
 @dataclass
 class Fault:
-    """Raises at the nth use of `name`, and at the `repeats` uses after it."""
+    """Raises at the nth use of each of the names, and at the `repeats` uses after it."""
 
-    name: str
-    nth: int
+    names: Sequence[str]
+    nth: int = 1
     repeats: int = 0
     error: Exception | None = None
     is_armed: bool = field(default=False, init=False)
-    has_struck: bool = field(default=False, init=False)
-    num_uses: int = field(default=0, init=False)
+    struck: set[str] = field(default_factory=set, init=False)
+    num_uses: Counter[str] = field(default_factory=Counter, init=False)
 
     def use(self, name: str) -> None:
-        if name != self.name or not self.is_armed:
+        if name not in self.names or not self.is_armed:
             return
-        self.num_uses += 1
-        if self.nth <= self.num_uses <= self.nth + self.repeats:
-            self.has_struck = True
-            raise self.error or RuntimeError(f"use {self.num_uses} of {name} fails")
+        self.num_uses[name] += 1
+        if self.nth <= self.num_uses[name] <= self.nth + self.repeats:
+            self.struck.add(name)
+            raise self.error or RuntimeError(f"use {self.num_uses[name]} of {name} fails")
 
 
 class Watched:
@@ -109,7 +110,7 @@ class Scene:
         engine, calls = self.engine, list[Awaitable[list[SentenceOutcome]]]()
         leaving = asyncio.create_task(engine.translate([sentence("x" * 30), sentence("y" * 30)]))
         left_stream = asyncio.create_task(self._stream("s" * 30))
-        await eventually(lambda: runner.is_stepping.is_set() or self.fault.has_struck)
+        await eventually(lambda: runner.is_stepping.is_set() or bool(self.fault.struck))
         calls.append(engine.translate([sentence(text) for text in ("aa", "☠", "b" * 20)]))
         calls.append(engine.translate([sentence("c" * 40)] * 3, deadline_seconds=0.0))
         calls.append(self._stream("d" * 9))
@@ -177,24 +178,18 @@ async def play(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_fault_anywhere_leaves_no_request_without_an_answer(
     name: str, nth: int, repeats: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = Fault(name, nth, repeats)
+    fault = Fault([name], nth, repeats)
     await play(fault, monkeypatch)
-    assert fault.has_struck or nth > 1
+    assert fault.struck or nth > 1
 
 
 @pytest.mark.parametrize("name", CONSTRUCTION)
 async def test_an_engine_is_rebuilt_though_it_fails_at_first(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault, share_cores = Fault(name, nth=1), FakeRunner.share_cores
-
-    def break_once(runner: FakeRunner, sharers: int) -> None:
-        monkeypatch.setattr(FakeRunner, "share_cores", share_cores)
-        raise RuntimeError("no cores")
-
-    monkeypatch.setattr(FakeRunner, "share_cores", break_once)
+    fault = Fault(["runner.share_cores", name])
     await play(fault, monkeypatch)
-    assert fault.has_struck
+    assert fault.struck == {"runner.share_cores", name}
 
 
 @pytest.mark.parametrize("name", ["runner.admit", "runner.step", "runner.release"])
@@ -203,7 +198,7 @@ async def test_a_lost_device_ends_the_process_with_the_reason_after_all_are_answ
     name: str, nth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From then on every use of it fails."""
-    fault = Fault(name, nth, 10**9, DeviceLost("cuda:0 does not compute any more"))
+    fault = Fault([name], nth, 10**9, DeviceLost("cuda:0 does not compute any more"))
     scene = Scene(fault, monkeypatch)
     scene.engine.start()
     fault.is_armed = True
@@ -246,7 +241,7 @@ from tests.service.engine.test_faults import *
 logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
 
 async def serve():
-    fault = Fault("runner.step", 1, error=DeviceLost("cuda:0 does not compute any more"))
+    fault = Fault(["runner.step"], error=DeviceLost("cuda:0 does not compute any more"))
     runner = Watched(FakeRunner(), "runner", fault)
     engine = Engine([lambda: runner], Metrics().of_model("fake"), LIMITS)
     engine.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import tracemalloc
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,9 +13,9 @@ import pytest
 from model.decoding.options import DecodingOptions
 from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.engine import Engine
-from service.engine.sentence_task import SentenceKey
+from service.engine.sentence_task import SentenceKey, SentenceOutcome
 from service.engine.sharing import SentenceCache, entry_bytes, key_of
-from service.errors import Draining, Overloaded
+from service.errors import DeadlineExceeded, Draining, Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
@@ -28,6 +29,7 @@ from tests.service.fakes import (
 )
 
 CACHED = 10**6
+Call = asyncio.Task[list[SentenceOutcome]]
 
 
 def num_looked_up(metrics: Metrics) -> list[float]:
@@ -123,31 +125,22 @@ async def test_clients_that_leave_leave_the_others_their_result_and_what_none_wa
         assert texts_of(await engine.translate(both)) == ["ABC", "Z" * 30]
 
 
-@pytest.mark.parametrize("is_first", [True, False])
-async def test_a_deadline_of_one_does_not_end_the_others(is_first: bool) -> None:
-    deadlines = [0.02, None] if is_first else [None, 0.02]
+@pytest.mark.parametrize("deadlines", [(0.02, None), (None, 0.02), (0.02, 0.02)])
+async def test_a_deadline_of_one_does_not_end_the_others(deadlines: Sequence[float | None]) -> None:
+    """And if all miss theirs, nothing is cached or joined."""
     async with held_engine(cache_bytes=CACHED) as (runner, engine):
-        calls = []
+        hurried, patient = list[Call](), list[Call]()
         for deadline in deadlines:
-            calls.append(asyncio.create_task(engine.translate([sentence("abc")], deadline)))
+            call = asyncio.create_task(engine.translate([sentence("abc")], deadline))
+            (hurried if deadline else patient).append(call)
             await asyncio.sleep(0)
-        hurried, patient = calls if is_first else calls[::-1]
-        [outcome] = await hurried
-        assert outcome.error is not None
-        assert outcome.error.code == "deadline"
-        runner.gate.set()
-        assert texts_of(await patient) == ["ABC"]
-        assert len(runner.admitted) == 1
-
-
-async def test_after_a_deadline_that_all_missed_nothing_is_cached_or_joined() -> None:
-    async with held_engine(cache_bytes=CACHED) as (runner, engine):
-        hurried = asyncio.create_task(engine.translate([sentence("abc")] * 2, 0.02))
-        assert {o.error.code for o in await hurried if o.error} == {"deadline"}
-        late = asyncio.create_task(engine.translate([sentence("abc")]))
+        for [outcome] in await asyncio.gather(*hurried):
+            assert isinstance(outcome.error, DeadlineExceeded)
+        patient.append(asyncio.create_task(engine.translate([sentence("abc")])))
         await asyncio.sleep(0)
         runner.gate.set()
-        assert texts_of(await late) == ["ABC"]
+        assert {texts_of(outcomes)[0] for outcomes in await asyncio.gather(*patient)} == {"ABC"}
+        assert None not in deadlines or len(runner.admitted) == 1
         await emptied(engine)
 
 
