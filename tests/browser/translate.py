@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -227,27 +224,22 @@ def test_a_connection_that_dies_in_the_middle_is_made_again(page: Page, site: Si
     expect_translation(page, "HALFWAY THERE")
 
 
-def test_a_full_server_is_said_to_be_busy_and_tried_again(page: Page, make_site: MakeSite) -> None:
+def test_a_full_server_is_said_to_be_busy_and_tried_again(
+    page: Page, context: BrowserContext, make_site: MakeSite
+) -> None:
     site = make_site(FakeRunner(max_slots=1, max_rows=4), max_waiting_sentences=1)
+    engine = site.served.app.state.server.engines["fake"]
     visit(page, site)
     site.runner.gate.clear()
-    with _occupied(site):
-        write(page, "hello")
-        expect(page.locator("#status")).to_contain_text("The server is busy")
+    for number in range(2):
+        other = context.new_page()
+        visit(other, site)
+        write(other, f"occupied {number}")
+        until(lambda n=number: engine.num_running + engine.admission.num_sentences > n)
+    write(page, "hello")
+    expect(page.locator("#status")).to_contain_text("The server is busy")
+    site.runner.gate.set()
     expect_translation(page, "HELLO")
-
-
-@contextlib.contextmanager
-def _occupied(site: Site) -> Iterator[None]:
-    """The server's only slot and its whole queue are taken until the end."""
-    engine = site.served.app.state.server.engines["fake"]
-    with ThreadPoolExecutor() as pool:
-        for number in range(2):
-            body = {"source": "en", "target": "de", "q": f"occupied {number}"}
-            pool.submit(httpx.post, f"{site.url}translate", json=body, timeout=60)
-            until(lambda n=number: engine.num_running + engine.admission.num_sentences > n)
-        yield
-        site.runner.gate.set()
 
 
 def test_where_no_websocket_comes_through_the_text_is_posted(page: Page, site: Site) -> None:

@@ -152,7 +152,7 @@ def google_client(url: str, **headers: str) -> Any:
 
     options = {"api_endpoint": url}
     client = translate_v2.Client(credentials=AnonymousCredentials(), client_options=options)
-    client._connection._EXTRA_HEADERS = headers  # type: ignore[attr-defined]
+    client._connection._EXTRA_HEADERS = headers
     return client
 
 

@@ -194,6 +194,26 @@ def test_an_amount_keeps_its_sign(translator: OfflineTranslator) -> None:
     assert "£98765" in found.replace("£98,765", "£98765")
 
 
+STRANGE = (
+    "{0}5€{1} 7%d8 ￼ 3 €",
+    "5€€ 6 €7 is",
+    "1\ufe0f\u20e3 x 2 €\ufe0f\u0301",
+    "PRICE €5 MILLION 𝒳1",
+)
+
+
+def test_links_stay_within_strange_sentences(translator: OfflineTranslator) -> None:
+    texts = [*STRANGE, "The price is $99.99."]
+    wanted = TranslationJob(texts, "en", "zh", is_aligned=True, alternatives=2)
+    results = translator.run_jobs([wanted])[0]
+    for sentence in (sentence for result in results for sentence in result.sentences):
+        for start, end, target_start, target_end, _ in sentence.alignment or ():
+            assert 0 <= start < end <= len(sentence.source)
+            assert 0 <= target_start < target_end <= len(sentence.target)
+    (price,) = results[-1].sentences
+    assert price.confidence is None, "it is translated again"
+
+
 def test_a_stream_says_which_numbers_it_lost(client: TestClient) -> None:
     for source, target in (("zh", "en"), ("en", "zh"), ("en", "de")):
         texts = [t for *pair, t in SENTENCES if pair == [source, target] and "<" not in t]

@@ -117,8 +117,10 @@ async def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None
 async def test_what_is_not_done_when_an_engine_stops_gets_an_error(
     is_draining: bool, error: type[NotReady]
 ) -> None:
-    async with held_engine(max_slots=1) as (runner, engine):
-        taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
+    """Also what joined a sentence of another request."""
+    async with held_engine(max_slots=1, cache_bytes=10**6) as (runner, engine):
+        given = [sentence("a" * 30), sentence("b")]
+        taken = [asyncio.create_task(engine.translate(given)) for _ in range(3)]
         await eventually(runner.is_stepping.is_set)
         if is_draining:
             engine.refuse_new_work()
@@ -126,7 +128,8 @@ async def test_what_is_not_done_when_an_engine_stops_gets_an_error(
             worker.request_stop()
         runner.gate.set()
         await asyncio.to_thread(engine.stop)
-        assert [type(outcome.error) for outcome in await taken] == [error, error]
+        for outcomes in await asyncio.gather(*taken):
+            assert [type(outcome.error) for outcome in outcomes] == [error, error]
 
 
 @pytest.mark.parametrize(("prior_work", "is_overtaken"), [(10_000, True), (0, False)])

@@ -92,6 +92,7 @@ async def test_other_options_are_computed_again() -> None:
 
 
 async def test_equal_sentences_that_run_together_are_computed_once() -> None:
+    """The times of each add up to its own wait."""
     runner, metrics = FakeRunner(), Metrics()
     runner.gate.clear()
     async with engine_of(runner, metrics=metrics, cache_bytes=CACHED) as engine:
@@ -99,8 +100,13 @@ async def test_equal_sentences_that_run_together_are_computed_once() -> None:
         calls.append(asyncio.create_task(engine.translate([sentence("abc")] * 5)))
         await eventually(runner.is_stepping.is_set)
         runner.gate.set()
-        for outcomes in await asyncio.gather(*calls):
-            assert set(texts_of(outcomes)) == {"ABC"}
+        leader, *joined = [one for outcomes in await asyncio.gather(*calls) for one in outcomes]
+        assert set(texts_of([leader, *joined])) == {"ABC"}
+        end = leader.arrived + leader.queue + leader.encode + leader.decode
+        for one in joined:
+            assert one.arrived > leader.arrived
+            assert one.arrived + one.queue + one.encode + one.decode == pytest.approx(end)
+            assert min(one.queue, one.encode, one.decode) >= 0
         assert len(runner.admitted) == 1
         assert num_looked_up(metrics) == [0, 13, 1]
 
@@ -208,31 +214,6 @@ async def test_a_hit_needs_no_room_and_a_miss_does() -> None:
         runner.gate.set()
         await asyncio.gather(running, waiting, joined)
         assert engine.num_waiting == 0
-
-
-async def test_what_draining_ends_gets_an_error_wherever_it_joined() -> None:
-    async with held_engine(max_slots=1, cache_bytes=CACHED) as (runner, engine):
-        calls = [asyncio.create_task(engine.translate([sentence("a" * 30)])) for _ in range(3)]
-        await eventually(runner.is_stepping.is_set)
-        engine.refuse_new_work()
-        runner.gate.set()
-        await asyncio.to_thread(engine.stop)
-        for [outcome] in await asyncio.gather(*calls):
-            assert isinstance(outcome.error, Draining) or texts_of([outcome]) == ["A" * 30]
-
-
-async def test_times_of_one_that_joined_add_up_to_its_own_wait() -> None:
-    async with held_engine(cache_bytes=CACHED) as (runner, engine):
-        first = asyncio.create_task(engine.translate([sentence("abc")]))
-        await eventually(runner.is_stepping.is_set)
-        second = asyncio.create_task(engine.translate([sentence("abc")]))
-        await asyncio.sleep(0)
-        runner.gate.set()
-        [leader], [joined] = await asyncio.gather(first, second)
-        ends = [o.arrived + o.queue + o.encode + o.decode for o in (leader, joined)]
-        assert ends[0] == pytest.approx(ends[1])
-        assert joined.arrived > leader.arrived
-        assert min(joined.queue, joined.encode, joined.decode) >= 0
 
 
 def numbered(number: int, length: int = 3) -> SentenceKey:
