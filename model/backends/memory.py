@@ -6,7 +6,9 @@ recordings and libraries take besides is for the caller to keep free.
 
 from __future__ import annotations
 
+import ctypes
 import math
+import sys
 
 import psutil
 
@@ -51,8 +53,8 @@ def weight_bytes(config: ModelConfig, precision: Precision) -> int:
 
 
 def packed_bytes(config: ModelConfig, precision: Precision) -> int:
-    """Bytes of the weights of the native backend while it packs them: the packed matrices, the
-    tables of embeddings, and the two weights in work."""
+    """Bytes of the weights of the native backend while it packs them, at most: the packed
+    matrices, the tables of embeddings in float32, and the two weights in work."""
     shapes = weight_shapes(config)
     tables = {name: shape for name, shape in shapes.items() if "embedding" in name}
     num_packed = _num_weights(shapes) - _num_weights(tables)
@@ -93,6 +95,12 @@ def free_bytes(device: str, gpu_share: float = 1.0) -> int:
         free, total = free_and_total_bytes(device)
         return min(free, int(gpu_share * total))
     return min([psutil.virtual_memory().available, *free_in_control_groups()])
+
+
+def give_memory_back() -> None:
+    """Give freed memory to the system, which the C library of Linux keeps otherwise."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
 
 
 def _num_weights(shapes: dict[str, tuple[int, ...]]) -> int:

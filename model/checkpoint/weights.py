@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,50 +18,56 @@ from model.checkpoint.files import CheckpointError
 from model.files import reason_of
 from model.values import shown
 
-_DTYPES = ("F64", "F32", "F16", "BF16")
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+"""NumPy's types of the same size."""
 Floats = NDArray[np.float32]
 
 
 class StoredWeights(Mapping[str, Floats]):
     """The weights in a safetensors file. Each is read as float32 on access, so the rest of the
-    file takes no memory."""
+    file takes no memory: none of it is mapped, and it is opened each time."""
 
     def __init__(self, path: Path) -> None:
         """Raises CheckpointError."""
         self._path = path
-        self.shapes: dict[str, tuple[int, ...]] = {}
         try:
-            with safe_open(path, framework="np") as file:
-                for name in file.keys():  # noqa: SIM118 - the file is not iterable
-                    described = file.get_slice(name)
-                    self.shapes[name] = tuple(described.get_shape())
-                    self._check_dtype(name, described.get_dtype())
+            with safe_open(path, framework="np"):  # checks the header
+                pass
+            with path.open("rb") as file:
+                self._version = _version(file)
+                (size,) = struct.unpack("<Q", file.read(8))
+                self._start = 8 + size
+                header: dict[str, Any] = json.loads(file.read(size))
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
                 f"{path} is not a safetensors file: {reason_of(error)}"
             ) from error
-
-    def _check_dtype(self, name: str, dtype: str) -> None:
-        if dtype not in _DTYPES:
-            raise CheckpointError(
-                f"{self._path} holds {shown(name)} as {dtype}; weights must be one of "
-                f"{', '.join(_DTYPES)}"
-            )
+        header.pop("__metadata__", None)
+        self._header = header
+        self.shapes = {name: tuple(described["shape"]) for name, described in header.items()}
+        for name, described in header.items():
+            if described["dtype"] not in _DTYPES:
+                raise CheckpointError(
+                    f"{path} holds {shown(name)} as {described['dtype']}; weights must be one of "
+                    f"{', '.join(_DTYPES)}"
+                )
 
     def __getitem__(self, name: str) -> Floats:
-        expected = self.shapes[name]
+        shape, described = self.shapes[name], self._header[name]
         try:
-            with safe_open(self._path, framework="np") as file:
-                if file.get_slice(name).get_dtype() == "BF16":
-                    weight = _read_bfloat16(self._path, name)
-                else:
-                    weight = np.asarray(file.get_tensor(name), np.float32)
-        except (OSError, SafetensorError) as error:
+            with self._path.open("rb") as file:
+                is_same = _version(file) == self._version
+                file.seek(self._start + described["data_offsets"][0])
+                numbers = np.fromfile(file, _DTYPES[described["dtype"]], math.prod(shape))
+        except OSError as error:
             raise CheckpointError(
                 f"cannot read {name} of {self._path}: {reason_of(error)}"
             ) from error
-        if weight.shape != expected:
+        if not is_same:
             raise CheckpointError(f"{self._path} has changed since it was opened")
+        if described["dtype"] == "BF16":  # the upper halves of float32 numbers
+            numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+        weight = numbers.astype(np.float32, copy=False).reshape(shape)
         if not _is_finite(weight):
             raise CheckpointError(f"{self._path} holds numbers in {name!r} that are not finite")
         return weight
@@ -73,15 +82,10 @@ class StoredWeights(Mapping[str, Floats]):
         return len(self.shapes)
 
 
-def _read_bfloat16(path: Path, name: str) -> Floats:
-    """A weight of a type that NumPy lacks: the upper halves of float32 numbers."""
-    with path.open("rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        described = json.loads(file.read(size))[name]
-        start, end = described["data_offsets"]
-        file.seek(8 + size + start)
-        halves = np.frombuffer(file.read(end - start), "<u2")
-    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(described["shape"])
+def _version(file: BinaryIO) -> tuple[int, int, int]:
+    """What is another after the file was replaced or written."""
+    found = os.fstat(file.fileno())
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _is_finite(weight: Floats) -> bool:

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import math
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from model.backends.memory import give_memory_back
 from service.engine.engine import Engine
 from service.engine.worker import lower_own_priority
 from service.errors import DeadlineExceeded, Draining, Loading, NotReady, ServiceError
@@ -422,7 +421,7 @@ class ModelPool(Generic[_Loaded]):
         await asyncio.to_thread(resident.loaded.engine.stop)
         self._residents.discard(resident)
         del resident.loaded
-        await asyncio.to_thread(_give_memory_back)
+        await asyncio.to_thread(give_memory_back)
         self.num_bytes -= resident.num_bytes
         model.metrics.count_eviction()
         self._freed.set()
@@ -430,12 +429,6 @@ class ModelPool(Generic[_Loaded]):
 
 def _draining() -> Draining:
     return Draining("the server is about to stop and takes no more work")
-
-
-def _give_memory_back() -> None:
-    """Give freed memory to the system, which the C library of Linux keeps otherwise."""
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        trim(0)
 
 
 def _removed(name: str) -> NotReady:

@@ -80,6 +80,7 @@ constexpr Field kFields[] = {
     FIELD(Shape, activation),
     FIELD(Shape, is_quantised),
     FIELD(Shape, max_positions),
+    FIELD(Shape, has_half_tables),
     FIELD(Shape, embedding_scale),
     FIELD(Shape, kernels),
     STRUCT(Tables),

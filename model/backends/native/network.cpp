@@ -9,7 +9,6 @@
 #include <new>
 #include <utility>
 
-
 namespace {
 
 constexpr int kBlockPanels = 32;  // of the vocabulary, ranked while they are in the cache
@@ -39,6 +38,14 @@ float merge(std::vector<Ranking> &blocks, int count, float *log_probs, int64_t *
         if (*winner->logits > kNever) winner->logits++, winner->tokens++;
     }
     return normaliser;
+}
+
+// A finite float16 as float32: its exponent moves to where it counts for 2^112 less.
+float widened(uint16_t half) {
+    uint32_t bits = (half & 0x8000u) << 16 | (half & 0x7fffu) << 13;
+    float number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number * 0x1p112f;
 }
 
 // Room for so many numbers in each dimension.
@@ -134,11 +141,17 @@ void Network::leave(const ActivationView &on, const Norm &norm) {
 void Network::embed(const ActivationView &on, const Embedding &embedding, int i, int64_t id,
                     int64_t position) {
     size_t d = shape_.d_model;
-    const float *token = embedding.tokens + id * d;
     const float *place = embedding.positions ? embedding.positions + position * d : nullptr;
     float *out = on.x + i * d;
+    if (shape_.has_half_tables) {
+        const uint16_t *token = static_cast<const uint16_t *>(embedding.tokens) + id * d;
+        for (size_t j = 0; j < d; j++) out[j] = widened(token[j]);
+    } else {
+        const float *token = static_cast<const float *>(embedding.tokens) + id * d;
+        std::copy(token, token + d, out);
+    }
     for (size_t j = 0; j < d; j++)
-        out[j] = token[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
+        out[j] = out[j] * shape_.embedding_scale + (place ? place[j] : 0.0f);
 }
 
 void Network::feed_forward(const ActivationView &on, const Norm &norm, const Linear &expand,

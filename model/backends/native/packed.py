@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
+import numpy as np
+
+from model.backends.memory import give_memory_back
 from model.backends.native.library import (
     Mirrored,
     NextWeight,
@@ -22,7 +25,7 @@ ACTIVATIONS: dict[Activation, int] = {"relu": 0, "gelu": 1, "silu": 2}
 _INTEGERS = (
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "src_vocab_size"),
     *("tgt_vocab_size", "is_pre_norm", "has_embedding_norm", "activation", "is_quantised"),
-    "max_positions",
+    "max_positions", "has_half_tables",
 )
 
 
@@ -60,15 +63,16 @@ class PackedModel:
         a weight."""
         self.config = model.config
         kernels = kernel_names().index(choose_instruction_set(instruction_set))
-        shape = _shape(model.config, is_quantised, kernels)
         try:
             self._tables = tables_of(model.config, model.weights)
+            shape = _shape(model.config, is_quantised, kernels, self._tables)
             weights = packed_weights(model.config, model.weights, self._tables, control_ids)
             self.handle = _pack(shape, self._tables, WeightSupply(weights))
             """The library's pointer to the packed weights."""
         except MemoryError as error:
             raise MemoryError("the model's weights do not fit into memory") from error
         free_with(self, required_library().dragoman_let_go, self.handle)
+        give_memory_back()
 
 
 def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_p:
@@ -83,7 +87,7 @@ def _pack(shape: _Shape, tables: Tables, supply: WeightSupply) -> ctypes.c_void_
     return packed
 
 
-def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:
+def _shape(config: ModelConfig, is_quantised: bool, kernels: int, tables: Tables) -> _Shape:
     return _Shape(
         d_model=config.d_model,
         n_heads=config.n_heads,
@@ -97,6 +101,7 @@ def _shape(config: ModelConfig, is_quantised: bool, kernels: int) -> _Shape:
         activation=ACTIVATIONS[config.activation],
         is_quantised=is_quantised,
         max_positions=config.max_positions,
+        has_half_tables=tables.source.dtype == np.float16,
         embedding_scale=config.embedding_scale,
         kernels=kernels,
     )

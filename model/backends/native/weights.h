@@ -10,14 +10,18 @@
 struct Shape {
     int32_t d_model, n_heads, d_ff, n_encoder_layers, n_decoder_layers;
     int32_t src_vocab_size, tgt_vocab_size, is_pre_norm, has_embedding_norm;
-    int32_t activation, is_quantised, max_positions;
+    int32_t activation, is_quantised, max_positions, has_half_tables;
     float embedding_scale;
     int32_t kernels;  // which of usable_kernels
 };
 
 // Matrices that are read where they lie, (V, D) and (P, D): null for no such positions or slopes.
+// Those of tokens have float16 numbers if the shape says so, all others float32.
 struct Tables {
-    const float *source, *source_positions, *target, *target_positions, *slopes;
+    const void *source;
+    const float *source_positions;
+    const void *target;
+    const float *target_positions, *slopes;
 };
 
 // The next weight (rows, columns), a vector in one column, in the order that Weights' constructor
@@ -30,7 +34,8 @@ struct Norm {
 };
 
 struct Embedding {
-    const float *tokens, *positions;  // of Tables
+    const void *tokens;  // of Tables
+    const float *positions;
     Norm norm;
 };
 

@@ -21,6 +21,7 @@ _SOURCE_TOKENS, _TARGET_TOKENS = "src_embedding.tokens.weight", "tgt_embedding.t
 Weights = Mapping[str, Any]
 """Arrays, or tensors on the CPU, by name."""
 Floats = NDArray[np.float32]
+Halves = NDArray[np.float16]
 
 
 class WeightError(ValueError):
@@ -30,19 +31,22 @@ class WeightError(ValueError):
 class Tables(NamedTuple):
     """`Tables` of weights.h, read without a copy: tokens (V, D), positions (P, D), slopes (H,)."""
 
-    source: Floats
+    source: Floats | Halves
     source_positions: Floats | None
-    target: Floats
+    target: Floats | Halves
     target_positions: Floats | None
     slopes: Floats | None
 
 
 def tables_of(config: ModelConfig, weights: Weights) -> Tables:
-    """The tables of a model; shared embeddings remain one tensor."""
+    """The tables of a model; shared embeddings remain one tensor. Those of tokens are of float16
+    where that loses nothing."""
     width = config.d_model
-    source = target = _read(weights, _SOURCE_TOKENS, config.src_vocab_size, width)
+    tokens = [_read(weights, _SOURCE_TOKENS, config.src_vocab_size, width)]
     if config.shared_embeddings != "all":
-        target = _read(weights, _TARGET_TOKENS, config.tgt_vocab_size, width)
+        tokens.append(_read(weights, _TARGET_TOKENS, config.tgt_vocab_size, width))
+    narrowed = _narrowed(tokens)
+    source, target = narrowed[0], narrowed[-1]
     positions: tuple[Floats | None, Floats | None] = (None, None)
     if config.positions == "sinusoidal":
         table = sinusoids(config.max_positions, width, config.sinusoids, config.position_offset)
@@ -55,6 +59,13 @@ def tables_of(config: ModelConfig, weights: Weights) -> Tables:
         )
     slopes = alibi_slopes(config.n_heads) if config.positions == "alibi" else None
     return Tables(source, positions[0], target, positions[1], slopes)
+
+
+def _narrowed(tables: Sequence[Floats]) -> Sequence[Floats | Halves]:
+    """The tables in float16, or as they are if that changes a number."""
+    with np.errstate(over="ignore"):
+        halves = [table.astype(np.float16) for table in tables]
+    return halves if all(map(np.array_equal, halves, tables)) else tables
 
 
 class WeightSupply:
@@ -102,7 +113,10 @@ def packed_weights(
         yield from stack.norm("decoder_norm")
     is_own = config.shared_embeddings == "none"
     sizes = (config.tgt_vocab_size, config.d_model)
-    yield _read(weights, "output.weight", *sizes) if is_own else tables.target
+    if is_own:
+        yield _read(weights, "output.weight", *sizes)
+    else:
+        yield np.asarray(tables.target, np.float32)
     yield _output_bias(config, weights, control_ids)
 
 
