@@ -131,7 +131,7 @@ observe-test: ## check and test the rules of Prometheus (needs promtool, of Debi
 	promtool check config deploy/prometheus/prometheus.yml
 	promtool test rules tests/deploy/rules_test.yml
 
-CLIENT_TESTS := generated_clients python_clients keys node_clients libretranslate_tests django_clients
+CLIENT_TESTS := python_clients isolated_clients libretranslate_tests
 clients-test: .venv/with-clients ## try real clients of other APIs (2 minutes; downloads them; npm for some)
 	$(BIN)/pytest --timeout 600 -rs $(CLIENT_TESTS:%=tests/clients/%.py)
 
@@ -144,7 +144,7 @@ redis-test: $(TESTING) ## count limits in a real Redis (half a minute; needs red
 	$(BIN)/pytest tests/deploy/redis_limits.py
 
 proxy-test: $(TESTING) ## try deploy/nginx.conf and dragoman.service (half a minute; needs nginx and systemd)
-	$(BIN)/pytest tests/deploy/nginx_proxy.py tests/deploy/systemd_unit.py
+	$(BIN)/pytest tests/deploy/nginx_proxy.py
 
 LOCKED := deploy/requirements.txt
 
@@ -175,13 +175,13 @@ ray-test: $(RAY) $(TESTING) ## run the server on a real Ray cluster on this mach
 browser-test: .venv/with-browser ## check the page's types, and drive it in Chromium (3 minutes; chromium, node)
 	npx --yes --package typescript@5 tsc --project tests/browser
 	$(BIN)/pytest tests/browser/translate.py tests/browser/more.py tests/browser/parts.py tests/browser/appearance.py \
-		tests/browser/access.py tests/browser/rude.py tests/browser/reference.py
+		tests/browser/access.py tests/browser/rude.py
 
 page-images: .venv/with-browser ## make the page's pictures in docs/images from a server at HOST:PORT (chromium)
 	$(BIN)/python -m tests.browser.images http://$(HOST):$(PORT)/
 
 # In a mount namespace of its own: crun refuses a machine that has both versions of cgroups.
-container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman, debootstrap)
+container-test: $(TESTING) ## build the image, run it, compose it (5 minutes; root, podman)
 	unshare --mount sh -c 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec $(BIN)/pytest --timeout 1200 tests/deploy/container.py'
 
 bench: $(TESTING) ## measure batching policies, the server under load, and short sentences among long ones (half an hour)
@@ -192,7 +192,7 @@ bench: $(TESTING) ## measure batching policies, the server under load, and short
 bench-loop: $(TESTING) ## measure how long the largest requests keep the event loop busy; over 50 ms fails (10 minutes)
 	$(BIN)/python -m benchmarks.event_loop
 
-soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong? (build/soak.png)
+soak: $(TESTING) ## load a server for MINUTES=60 over every API; what leaks or goes wrong?
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 bench-engines: $(TESTING) ## compare with CTranslate2 and Transformers: engines, services, latency (20 minutes)

@@ -27,6 +27,12 @@ def expect_translation(page: Page, text: str) -> None:
     expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
 
 
+def translate(page: Page, text: str) -> None:
+    """Write a text and wait for its translation, which is the text in capitals."""
+    write(page, text)
+    expect_translation(page, text.upper())
+
+
 def expect_stale(page: Page, text: str) -> None:
     """The translation `text` is still there, marked as one of an older text, and not copied."""
     expect(page.locator("#target")).to_have_text(text)

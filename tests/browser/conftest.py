@@ -5,22 +5,19 @@ Playwright is imported by the fixtures, because plain test runs do not have it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import uvicorn
-from fastapi import FastAPI
 
 from service.app import create_app
-from service.server import uvicorn_config
 from service.settings import Settings
-from tests.service.fakes import PAIRS, FakeRunner, fake_model, until
+from tests.service.fakes import PAIRS, FakeRunner, fake_model
+from tests.service.served import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -38,41 +35,39 @@ class Site:
     pairs: Sequence[tuple[str, str]] = PAIRS
 
     def start(self) -> None:
-        settings = Settings(**self.settings)
         model = fake_model(self.runner, pairs=self.pairs)
-        self.app: FastAPI = create_app(settings, [model])
-        self._listener = socket.create_server(("127.0.0.1", self.port))
-        self.port = self._listener.getsockname()[1]
-        self._server = uvicorn.Server(uvicorn_config(self.app, 2**20))
-        self._thread = threading.Thread(target=self._server.run, args=([self._listener],))
-        self._thread.start()
-        until(lambda: self._server.started)
+        app = create_app(Settings(**self.settings), [model])
+        self._stack = contextlib.ExitStack()
+        self.served = self._stack.enter_context(served(app, port=self.port))
+        self.port = self.served.port
 
     def stop(self) -> None:
         """As uvicorn stops: websockets are closed with 1012."""
         self.runner.gate.set()
-        self._server.should_exit = True
-        self._thread.join(timeout=60)
-        self._listener.close()
+        self._stack.close()
 
     def cut_connections(self) -> None:
         """As a lost network or a killed process ends them: without a word."""
-        connections = self._server.server_state.connections
-        loop = self._server.servers[0].get_loop()
-        loop.call_soon_threadsafe(lambda: [one.transport.abort() for one in connections])
+        connections = self.served.server.server_state.connections
+        self.served.loop.call_soon_threadsafe(
+            lambda: [one.transport.abort() for one in connections]
+        )
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/"
+        return f"{self.served.url}/"
 
     def count(self, line: str) -> float:
         """The value of a metric that is written as `line`; 0 before it was counted."""
-        rows = self.app.state.server.metrics.render().decode().splitlines()
+        rows = self.served.metrics().splitlines()
         return sum(float(row.split()[-1]) for row in rows if row.startswith(line))
 
 
+MakeSite = Callable[..., Site]
+
+
 @pytest.fixture
-def make_site() -> Iterator[Callable[..., Site]]:
+def make_site() -> Iterator[MakeSite]:
     """Starts servers with these settings, and stops them after the test."""
     sites: list[Site] = []
 
@@ -92,7 +87,7 @@ def make_site() -> Iterator[Callable[..., Site]]:
 
 
 @pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
+def site(make_site: MakeSite) -> Site:
     return make_site()
 
 

@@ -7,14 +7,22 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from model.decoding.sentence import StepResult
-from tests.browser.actions import expect_translation, open_tab, paste, sent_messages, visit, write
-from tests.browser.conftest import Site
+from tests.browser.actions import (
+    expect_translation,
+    open_tab,
+    paste,
+    sent_messages,
+    translate,
+    visit,
+    write,
+)
+from tests.browser.conftest import MakeSite, Site
 from tests.service.fakes import FakeRunner
 
 # Sentences and words
@@ -32,9 +40,7 @@ class UnsureRunner(FakeRunner):
         return result
 
 
-def test_a_doubtful_word_is_underlined_and_says_why(
-    page: Page, make_site: Callable[..., Site]
-) -> None:
+def test_a_doubtful_word_is_underlined_and_says_why(page: Page, make_site: MakeSite) -> None:
     """The fake model is calibrated for this pair."""
     visit(page, make_site(UnsureRunner()))
     write(page, "sure xylophone")
@@ -52,8 +58,7 @@ def test_a_doubtful_word_is_underlined_and_says_why(
 
 def test_words_are_reached_with_the_arrow_keys(page: Page, site: Site) -> None:
     visit(page, site)
-    write(page, "one two three")
-    expect_translation(page, "ONE TWO THREE")
+    translate(page, "one two three")
     page.locator("#target .w").first.focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#word-note")).to_contain_text("TWO")
@@ -65,8 +70,7 @@ def test_words_are_reached_with_the_arrow_keys(page: Page, site: Site) -> None:
 def test_a_word_lights_up_its_counterparts_counted_in_code_points(page: Page, site: Site) -> None:
     """𝐀 is one code point and two UTF-16 units; the fake runner aligns each with its own place."""
     visit(page, site)
-    write(page, "𝐀 big dog. 𝐁 cat.")
-    expect_translation(page, "𝐀 BIG DOG. 𝐁 CAT.")
+    translate(page, "𝐀 big dog. 𝐁 cat.")
     for word in ("BIG", "𝐀", "𝐁", "CAT"):
         page.locator("#target .w", has_text=word).hover()
         expect(page.locator("#mirror mark")).to_have_text([word.lower()])
@@ -79,28 +83,6 @@ def test_a_word_lights_up_its_counterparts_counted_in_code_points(page: Page, si
         page.keyboard.press("ArrowLeft")
     expect(page.locator("#target .is-lit")).to_have_text("CAT")
     expect(page.locator("#legend")).to_contain_text("counterpart")
-
-
-def test_a_sentence_from_the_cache_shows_no_time(page: Page, site: Site) -> None:
-    visit(page, site)
-    page.locator("#interface").select_option("zh")
-    told = "来自缓存"
-    times = page.locator("#sentences .facts dd").filter(has_text=re.compile(f"{told}|毫秒"))
-    write(page, "hello")
-    expect_translation(page, "HELLO")
-    expect(times).to_have_count(1)
-    expect(times).not_to_have_text(told)
-    write(page, "hello ")
-    expect_translation(page, "HELLO ")
-    expect(times).to_have_text(told)
-
-
-def test_a_translation_is_translated_back(page: Page, site: Site) -> None:
-    visit(page, site, source="zh", target="en")
-    write(page, "abc")
-    expect_translation(page, "ABC")
-    page.locator("#back").click()
-    expect(page.locator("#back-text")).to_have_text("ABC")
 
 
 def test_alternatives_are_shown_as_many_as_asked_for(page: Page, site: Site) -> None:
@@ -196,14 +178,26 @@ def test_a_history_that_is_off_keeps_nothing(page: Page, site: Site) -> None:
     expect(page.locator("#keep-history")).to_be_checked()  # uncheck() does not wait for the part
     page.locator("#keep-history").uncheck()
     expect(page.locator("#no-history")).to_have_text("The history is off.")
-    write(page, "private")
-    expect_translation(page, "PRIVATE")
+    translate(page, "private")
     page.reload()
     expect(page.locator("#keep-history")).not_to_be_checked()
     page.locator("#keep-history").check()
     write(page, "public")
     expect(page.locator("#history li")).to_have_count(1)
     assert "private" not in page.evaluate("JSON.stringify(localStorage)")
+
+
+def test_the_history_holds_a_hundred_texts_at_most(page: Page, site: Site) -> None:
+    entries = [
+        {"from": "en", "to": "de", "text": f"text {n}", "translation": "T"} for n in range(300)
+    ]
+    stored = json.dumps(json.dumps(entries))
+    page.add_init_script(f"localStorage.setItem('dragoman.history', {stored})")
+    visit(page, site)
+    open_tab(page, "history")
+    write(page, "one more")
+    expect(page.locator("#history li").first).to_contain_text("one more")
+    expect(page.locator("#history li")).to_have_count(100)
 
 
 FULL = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }"
@@ -216,8 +210,7 @@ def test_storage_that_is_full_or_blocked_stops_nothing(
 ) -> None:
     page.add_init_script(trouble)
     visit(page, site)
-    write(page, "hello")
-    expect_translation(page, "HELLO")
+    translate(page, "hello")
     open_tab(page, "history")
     expect(page.locator("#history li")).to_have_count(1)
     expect(page.locator("#no-history")).to_contain_text("ends with this visit")
@@ -226,29 +219,24 @@ def test_storage_that_is_full_or_blocked_stops_nothing(
 # Options
 
 
-def test_options_that_are_out_of_bounds_are_not_sent(page: Page, site: Site) -> None:
-    visit(page, site)
-    open_tab(page, "options")
-    for value in ("999", "2.5", "-1"):
-        page.locator("[name=beam_size]").fill(value)
-        expect(page.locator("[name=beam_size]")).to_have_attribute("aria-invalid", "true")
-        expect(page.locator("#options-note")).to_contain_text("out of bounds")
-    write(page, "hello")
-    expect_translation(page, "HELLO")
-    expect(page.locator("#status")).to_be_hidden()
-    page.locator("#options [type=reset]").click()
-    expect(page.locator("[name=beam_size]")).to_have_value("")
-    expect(page.locator("#options-note")).to_have_text("")
-
-
-def test_options_are_sent_and_kept(page: Page, site: Site) -> None:
+def test_options_are_sent_and_kept_unless_they_are_out_of_bounds(page: Page, site: Site) -> None:
     sent = sent_messages(page)
     visit(page, site)
     open_tab(page, "options")
-    page.locator("[name=beam_size]").fill("3")
+    beam_size = page.locator("[name=beam_size]")
+    for value in ("999", "2.5", "-1"):
+        beam_size.fill(value)
+        expect(beam_size).to_have_attribute("aria-invalid", "true")
+        expect(page.locator("#options-note")).to_contain_text("out of bounds")
+    translate(page, "hello")
+    assert "beam_size" not in sent[-1]
+    expect(page.locator("#status")).to_be_hidden()
+    page.locator("#options [type=reset]").click()
+    expect(page.locator("#options-note")).to_have_text("")
+    beam_size.fill("3")
     page.locator("[name=length_penalty]").fill("1.5")
     visit(page, site)
-    expect(page.locator("[name=beam_size]")).to_have_value("3")
+    expect(beam_size).to_have_value("3")
     page.locator("[name=keep]").fill(" tom,, Anna ，tom")
     write(page, "tom and Anna")
     expect_translation(page, "tom AND Anna")
@@ -277,8 +265,7 @@ def test_sampling_is_chosen_without_a_refusal_and_left_again(page: Page, site: S
 
 def test_the_engine_shows_its_numbers_and_no_text(page: Page, site: Site) -> None:
     visit(page, site)
-    write(page, "hello")
-    expect_translation(page, "HELLO")
+    translate(page, "hello")
     open_tab(page, "engine")
     panel = page.locator("#engine")
     expect(panel.locator("h3")).to_have_text(re.compile("fake.*cpu"))

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.actions import (
-    choose,
-    expect_translation,
-    open_tab,
-    paste,
-    sent_messages,
-    visit,
-    write,
-)
-from tests.browser.conftest import Site
+from tests.browser.actions import choose, open_tab, paste, sent_messages, translate, visit, write
+from tests.browser.conftest import MakeSite, Site
 from tests.service.fakes import until
 
 # Loading
@@ -170,8 +161,7 @@ def test_a_glossary_is_edited_sent_and_kept_for_its_languages(page: Page, site: 
     fields.nth(1).press("Enter")
     expect(fields.nth(2)).to_be_focused()
     fields.nth(2).fill("half of a term")
-    write(page, "hello")
-    expect_translation(page, "HELLO")
+    translate(page, "hello")
     assert sent[-1]["glossary"] == [{"source": "river bank", "target": "Ufer"}]
     open_tab(page, "request")
     expect(page.locator("#request")).to_contain_text('"glossary":[{"source":"river bank"')
@@ -187,15 +177,12 @@ def test_a_glossary_is_edited_sent_and_kept_for_its_languages(page: Page, site: 
     assert page.evaluate("localStorage.getItem('dragoman.glossaries')") == "{}"
 
 
-def test_a_glossary_is_refused_where_two_models_translate(
-    page: Page, make_site: Callable[..., Site]
-) -> None:
+def test_a_glossary_is_refused_where_two_models_translate(page: Page, make_site: MakeSite) -> None:
     """And is not sent."""
     page.add_init_script("""localStorage.setItem('dragoman.glossaries',
         '{"zh de": [{"source": "a", "target": "b"}]}')""")
     visit(page, make_site(), source="zh", target="de")
-    write(page, "abc")
-    expect_translation(page, "ABC")
+    translate(page, "abc")
     open_tab(page, "glossary")
     expect(page.locator("#panel-glossary")).to_contain_text("from Chinese to German, because no")
 
@@ -221,8 +208,7 @@ def test_a_word_is_replaced_and_the_rest_translated_anew(page: Page, site: Site)
     page.route("**/translate/next", answer)
     sent = sent_messages(page)
     visit(page, site)
-    write(page, "One day. A dog.")
-    expect_translation(page, "ONE DAY. A DOG.")
+    translate(page, "One day. A dog.")
     page.locator("#target .w", has_text="DOG").click()
     box = page.locator("#next-words")
     expect(box.locator("button")).to_have_count(2)
@@ -235,8 +221,7 @@ def test_a_word_is_replaced_and_the_rest_translated_anew(page: Page, site: Site)
     assert sent[-1]["target_prefix"] == ["", "A CAT"]
     expect(page.locator("#target")).to_contain_text("A CAT")
     expect(page.locator("#target .w").nth(3)).to_be_focused()
-    write(page, "new text")
-    expect_translation(page, "NEW TEXT")
+    translate(page, "new text")
     assert "target_prefix" not in sent[-1]
 
 
@@ -245,8 +230,7 @@ def test_a_word_is_replaced_and_the_rest_translated_anew(page: Page, site: Site)
 
 def test_the_attention_is_stepped_through_token_by_token(page: Page, site: Site) -> None:
     visit(page, site)
-    write(page, "abc")
-    expect_translation(page, "ABC")
+    translate(page, "abc")
     open_tab(page, "model")
     expect(page.locator(".attention .scroll canvas")).to_be_visible()
     expect(page.locator(".told")).to_contain_text("A looks at: ␁ 100%")
@@ -267,8 +251,7 @@ def test_the_attention_is_stepped_through_token_by_token(page: Page, site: Site)
 
 def test_the_search_grows_as_a_tree(page: Page, site: Site) -> None:
     visit(page, site)
-    write(page, "abc")
-    expect_translation(page, "ABC")
+    translate(page, "abc")
     open_tab(page, "model")
     page.locator("#panel-model label:has([value=search])").click()
     visible = page.locator(".tree g:not(.is-hidden) > .node")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 
-import httpx
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from model.decoding.sentence import StepResult
@@ -18,20 +16,12 @@ from tests.browser.actions import (
     expect_translation,
     paste,
     sent_messages,
+    translate,
     visit,
     write,
 )
-from tests.browser.conftest import Site
+from tests.browser.conftest import MakeSite, Site
 from tests.service.fakes import FakeRunner, until
-
-
-def test_what_one_types_is_translated(page: Page, site: Site) -> None:
-    visit(page, site)
-    page.locator("#source").press_sequentially("good morning", delay=20)
-    expect_translation(page, "GOOD MORNING")
-    page.locator("#source").press("End")
-    page.locator("#source").press_sequentially(" all")
-    expect_translation(page, "GOOD MORNING ALL")
 
 
 class MeteredRunner(FakeRunner):
@@ -46,9 +36,7 @@ class MeteredRunner(FakeRunner):
         return super().step(handles)
 
 
-def test_words_appear_before_the_translation_is_complete(
-    page: Page, make_site: Callable[..., Site]
-) -> None:
+def test_words_appear_before_the_translation_is_complete(page: Page, make_site: MakeSite) -> None:
     runner = MeteredRunner()
     visit(page, make_site(runner))
     write(page, "good morning")
@@ -82,7 +70,7 @@ def test_the_language_is_detected_and_said(page: Page, site: Site) -> None:
 
 
 def test_the_target_follows_the_language_of_the_text_but_no_guess_from_a_few_letters(
-    browser: Browser, make_site: Callable[..., Site]
+    browser: Browser, make_site: MakeSite
 ) -> None:
     """In a German browser "W" and "Was" are taken for German. German goes to English."""
     site = make_site(pairs=(("zh", "en"), ("en", "zh"), ("en", "de"), ("de", "en")))
@@ -109,8 +97,7 @@ def test_the_target_follows_the_language_of_the_text_but_no_guess_from_a_few_let
 
 def test_swapping_translates_the_translation(page: Page, site: Site) -> None:
     visit(page, site, source="zh", target="en")
-    write(page, "abc")
-    expect_translation(page, "ABC")
+    translate(page, "abc")
     page.locator("#swap").click()
     expect(page.locator("#source")).to_have_value("ABC")
     expect(page.locator("#from")).to_have_value("en")
@@ -122,8 +109,7 @@ def test_swapping_translates_the_translation(page: Page, site: Site) -> None:
 def test_copying_and_clearing(page: Page, site: Site) -> None:
     visit(page, site)
     expect(page.locator("#copy")).to_be_disabled()
-    write(page, "hello")
-    expect_translation(page, "HELLO")
+    translate(page, "hello")
     page.locator("#copy").click()
     expect(page.locator("#status")).to_contain_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == "HELLO"
@@ -136,8 +122,7 @@ def test_copying_and_clearing(page: Page, site: Site) -> None:
 def test_the_address_holds_a_text_only_when_asked(page: Page, site: Site) -> None:
     """Then after the #, which no server and no log receives."""
     visit(page, site)
-    write(page, "secret & more #1")
-    expect_translation(page, "SECRET & MORE #1")
+    translate(page, "secret & more #1")
     assert "secret" not in page.url
     page.locator("#share").click()
     link = page.evaluate("navigator.clipboard.readText()")
@@ -149,11 +134,10 @@ def test_the_address_holds_a_text_only_when_asked(page: Page, site: Site) -> Non
     assert page.url == site.url
 
 
-def test_a_text_over_the_limit_is_never_sent(page: Page, make_site: Callable[..., Site]) -> None:
+def test_a_text_over_the_limit_is_never_sent(page: Page, make_site: MakeSite) -> None:
     site = make_site(max_characters=20)
     visit(page, site)
-    write(page, "short")
-    expect_translation(page, "SHORT")
+    translate(page, "short")
     write(page, "😀" * 21)  # 42 UTF-16 units, 21 characters
     expect(page.locator("#count")).to_have_text("21 of 20")
     expect(page.locator("#status")).to_contain_text("21 characters. At most 20")
@@ -165,8 +149,7 @@ def test_a_text_over_the_limit_is_never_sent(page: Page, make_site: Callable[...
 
 def test_a_language_that_is_not_offered_is_named(page: Page, site: Site) -> None:
     visit(page, site, source="auto", target="de")
-    write(page, "hello you")
-    expect_translation(page, "HELLO YOU")
+    translate(page, "hello you")
     write(page, "Où est la bibliothèque de cette ville ?")
     told = "This seems to be French, which is not offered here."
     expect(page.locator("#status-text")).to_have_text(told)
@@ -178,8 +161,7 @@ def test_a_language_that_is_not_offered_is_named(page: Page, site: Site) -> None
 def test_a_reload_keeps_the_text_and_the_focus(page: Page, site: Site) -> None:
     visit(page, site)
     expect(page.locator("#source")).to_be_focused()
-    write(page, "hello")
-    expect_translation(page, "HELLO")
+    translate(page, "hello")
     page.reload()
     expect_translation(page, "HELLO")
     page.locator("#clear").click()
@@ -214,15 +196,19 @@ def test_wrapped_lines_are_joined_when_one_agrees(page: Page, site: Site) -> Non
     expect(page.locator("#source")).to_have_value(WRAPPED)
 
 
-def test_a_server_that_restarts_is_found_again(page: Page, site: Site) -> None:
+@pytest.mark.parametrize(
+    ("is_offline", "told"), [(False, "cannot be reached"), (True, "You are offline")]
+)
+def test_a_server_that_cannot_be_reached_is_found_again(
+    page: Page, site: Site, context: BrowserContext, is_offline: bool, told: str
+) -> None:
     visit(page, site)
-    write(page, "before")
-    expect_translation(page, "BEFORE")
-    site.stop()
+    translate(page, "before")
+    context.set_offline(True) if is_offline else site.stop()
     write(page, "after")
-    expect(page.locator("#status")).to_contain_text("cannot be reached")
+    expect(page.locator("#status")).to_contain_text(told)
     expect_stale(page, "BEFORE")
-    site.start()
+    context.set_offline(False) if is_offline else site.start()
     expect_translation(page, "AFTER")
     expect(page.locator("#status")).to_be_hidden()
 
@@ -239,41 +225,21 @@ def test_a_connection_that_dies_in_the_middle_is_made_again(page: Page, site: Si
 
 
 def test_a_full_server_is_said_to_be_busy_and_tried_again(
-    page: Page, make_site: Callable[..., Site]
+    page: Page, context: BrowserContext, make_site: MakeSite
 ) -> None:
     site = make_site(FakeRunner(max_slots=1, max_rows=4), max_waiting_sentences=1)
+    engine = site.served.app.state.server.engines["fake"]
     visit(page, site)
     site.runner.gate.clear()
-    with _occupied(site):
-        write(page, "hello")
-        expect(page.locator("#status")).to_contain_text("The server is busy")
+    for number in range(2):
+        other = context.new_page()
+        visit(other, site)
+        write(other, f"occupied {number}")
+        until(lambda n=number: engine.num_running + engine.admission.num_sentences > n)
+    write(page, "hello")
+    expect(page.locator("#status")).to_contain_text("The server is busy")
+    site.runner.gate.set()
     expect_translation(page, "HELLO")
-
-
-@contextlib.contextmanager
-def _occupied(site: Site) -> Iterator[None]:
-    """The server's only slot and its whole queue are taken until the end."""
-    engine = site.app.state.server.engines["fake"]
-    with ThreadPoolExecutor() as pool:
-        for number in range(2):
-            body = {"source": "en", "target": "de", "q": f"occupied {number}"}
-            pool.submit(httpx.post, f"{site.url}translate", json=body, timeout=60)
-            until(lambda n=number: engine.num_running + engine.admission.num_sentences > n)
-        yield
-        site.runner.gate.set()
-
-
-def test_one_who_is_offline_is_told_so_and_goes_on_afterwards(
-    page: Page, site: Site, context: BrowserContext
-) -> None:
-    visit(page, site)
-    write(page, "before")
-    expect_translation(page, "BEFORE")
-    context.set_offline(True)
-    write(page, "after")
-    expect(page.locator("#status")).to_contain_text("You are offline")
-    context.set_offline(False)
-    expect_translation(page, "AFTER")
 
 
 def test_where_no_websocket_comes_through_the_text_is_posted(page: Page, site: Site) -> None:
@@ -285,11 +251,6 @@ def test_where_no_websocket_comes_through_the_text_is_posted(page: Page, site: S
     expect(page.locator("#target")).to_have_text("HELLO", timeout=15_000)
     expect_translation(page, "HELLO")
     expect(page.locator("#status")).to_be_hidden()
-    site.stop()
-    write(page, "after")
-    expect(page.locator("#status")).to_contain_text("Trying again")
-    site.start()
-    expect_translation(page, "AFTER")
 
 
 def test_a_server_that_is_away_at_the_start_is_waited_for(page: Page, site: Site) -> None:
@@ -306,7 +267,6 @@ def test_a_refusal_says_why(page: Page, site: Site) -> None:
     visit(page, site)
     write(page, "zero")
     expect(page.locator("#status")).to_contain_text("The server refuses this")
-    write(page, "antidote")
-    expect_translation(page, "ANTIDOTE")
+    translate(page, "antidote")
     expect(page.locator("#copy")).to_be_enabled()
     expect(page.locator("#status")).to_be_hidden()

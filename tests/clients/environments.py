@@ -28,22 +28,23 @@ def environment(package: str, left_out: frozenset[str] = frozenset()) -> Path:
     directory = BUILD / package
     python = directory / "bin" / "python"
     if not (directory / "complete").exists():
-        _run(sys.executable, "-m", "venv", "--clear", str(directory))
-        _run(str(python), *_PIP, "--no-deps", package)
+        run(sys.executable, "-m", "venv", "--clear", directory)
+        run(python, *_PIP, "--no-deps", package)
         name = package.partition("==")[0]
-        needed = _run(str(python), "-c", _REQUIREMENTS, name, *left_out).splitlines()
-        _run(str(python), *_PIP, *needed)
+        needed = run(python, "-c", _REQUIREMENTS, name, *left_out).stdout.splitlines()
+        run(python, *_PIP, *needed)
         (directory / "complete").touch()
     return python
 
 
 def answers_of(program: Path, script: str, url: str, *arguments: str) -> dict[str, Any]:
     """Run a script of this directory against the server at `url` -> the JSON that it writes."""
-    found: dict[str, Any] = json.loads(_run(str(program), str(HERE / script), url, *arguments))
+    found: dict[str, Any] = json.loads(run(program, HERE / script, url, *arguments).stdout)
     return found
 
 
-def _run(*command: str) -> str:
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=500)
-    assert finished.returncode == 0, finished.stderr[-3000:]
-    return finished.stdout
+def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, which is a good one."""
+    finished = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=500)
+    assert finished.returncode == 0, (finished.stdout + finished.stderr)[-3000:]
+    return finished

@@ -5,24 +5,51 @@ Run by `make clients-test`, because it installs them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
-from tests.service.served import Served
+from service.app import create_app
+from service.settings import Settings
+from service.stores.api_key import KeyOptions
+from service.stores.keys import KeyStore
+from tests.clients.conftest import PAIRS
+from tests.service.fakes import FakeRunner, fake_model
+from tests.service.served import Served, served
 from tests.service.translation.documents.samples import SAMPLES
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the clients' own
 GERMAN = "Das ist ein Satz in deutscher Sprache."
 
 
-def test_libretranslatepy(server: Served) -> None:
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    with closing(KeyStore(tmp_path / "server.db")) as store:
+        return store.create(KeyOptions(characters_per_month=10))[0]
+
+
+@pytest.fixture
+def keyed(tmp_path: Path, key: str) -> Iterator[Served]:
+    settings = Settings(database=tmp_path / "server.db", api_keys="required")
+    with served(create_app(settings, [fake_model(FakeRunner(), pairs=PAIRS)])) as server:
+        yield server
+
+
+def test_libretranslatepy(server: Served, keyed: Served, key: str) -> None:
     from libretranslatepy import LibreTranslateAPI
 
     client = LibreTranslateAPI(server.url + "/", "key")
     assert client.translate("Hi.", "en", "de") == "HI."
     assert client.detect(GERMAN)[0]["language"] == "de"
+    assert LibreTranslateAPI(keyed.url + "/", key).translate("Hi.", "en", "de") == "HI."
+    for wrong in (None, "wrong"):
+        with pytest.raises(HTTPError) as refused:
+            LibreTranslateAPI(keyed.url + "/", wrong).translate("Hi.", "en", "de")
+        assert refused.value.code in (401, 403)
 
 
 @pytest.mark.parametrize("source", ["de", "autodetect"])
@@ -73,6 +100,19 @@ def test_deepl(server: Served, tmp_path: Path) -> None:
     assert target.read_text(encoding="utf-8") == "HI.\nBYE.\n"
 
 
+def test_deepls_keys_and_quota(keyed: Served, key: str) -> None:
+    import deepl
+
+    client = deepl.DeepLClient(key, server_url=keyed.url)
+    assert client.translate_text("Hello.", source_lang="EN", target_lang="DE").text == "HELLO."
+    usage = client.get_usage().character
+    assert (usage.count, usage.limit) == (6, 10)
+    with pytest.raises(deepl.QuotaExceededException):
+        client.translate_text("Hello.", source_lang="EN", target_lang="DE")
+    with pytest.raises(deepl.AuthorizationException):
+        deepl.DeepLClient("wrong", server_url=keyed.url).get_usage()
+
+
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.html", "a.srt", "a.xlf"])
 def test_deepls_documents(server: Served, tmp_path: Path, name: str) -> None:
     import deepl
@@ -105,15 +145,22 @@ def use_glossaries(client: Any) -> None:
         client.get_glossary(made.glossary_id)
 
 
-def test_google_cloud_translate(server: Served) -> None:
-    from google.api_core.exceptions import BadRequest
+def google_client(url: str, **headers: str) -> Any:
+    """Headers are sent with every request."""
     from google.auth.credentials import AnonymousCredentials
     from google.cloud import translate_v2
 
-    client = translate_v2.Client(
-        credentials=AnonymousCredentials(), client_options={"api_endpoint": server.url}
-    )
-    one = client.translate("Hi.", target_language="de", source_language="en", format_="text")
+    options = {"api_endpoint": url}
+    client = translate_v2.Client(credentials=AnonymousCredentials(), client_options=options)
+    client._connection._EXTRA_HEADERS = headers
+    return client
+
+
+def test_google_cloud_translate(server: Served, keyed: Served, key: str) -> None:
+    from google.api_core.exceptions import BadRequest, Forbidden
+
+    client, hi = google_client(server.url), {"values": "Hi.", "source_language": "en"}
+    one = client.translate(**hi, target_language="de", format_="text")
     assert one["translatedText"] == "HI."
     several = client.translate([GERMAN, "Hallo, wie geht es dir?"], target_language="en")
     assert several[0]["translatedText"] == GERMAN.upper()
@@ -122,7 +169,13 @@ def test_google_cloud_translate(server: Served) -> None:
     names = {language["language"]: language["name"] for language in client.get_languages()}
     assert names["de"] == "German"
     with pytest.raises(BadRequest, match="is not supported"):
-        client.translate("Hi.", target_language="xx", source_language="en")
+        client.translate(**hi, target_language="xx")
+    with_key = google_client(keyed.url, **{"X-Goog-Api-Key": key})
+    assert with_key.translate(**hi, target_language="de")["translatedText"] == "HI."
+    with pytest.raises(BadRequest, match="API key not valid"):
+        google_client(keyed.url, **{"X-Goog-Api-Key": "wrong"}).translate(**hi)
+    with pytest.raises(Forbidden, match="missing a valid API key"):
+        google_client(keyed.url).translate(**hi)
 
 
 def test_openai(server: Served) -> None:

@@ -1,8 +1,10 @@
 """Build the image of the Dockerfile and run it, with podman as root.
 
-Without BASE the official base is taken; if no registry is reached, a Debian is made by debootstrap.
-pip's configuration of this machine (an index of its own, a certificate) is lent to the build and
-stays out of the image.
+Debian's packages are podman, crun, netavark, aardvark-dns and iptables. Where no registry is
+reached, BASE names a local image with Python that takes the place of the official ones, for example
+of `debootstrap --variant=minbase --include=python3,ca-certificates bookworm root` and
+`tar -C root -c . | podman import - localhost/base`. pip's configuration of this machine (an index
+of its own, a certificate) is lent to the build and stays out of the image.
 """
 
 from __future__ import annotations
@@ -12,14 +14,12 @@ import configparser
 import contextlib
 import functools
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +29,12 @@ import yaml
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/dragoman:latest"
 COMPOSE_FILE = ROOT / "deploy" / "compose.yaml"
-_LOCAL_BASE = "localhost/dragoman-base"
-_SUITE = "bookworm"  # the oldest Debian whose Python is new enough
+_BASE = [f"--build-arg=BASE={os.environ['BASE']}"] if "BASE" in os.environ else []
 _BUILD_OPTIONS = ("--isolation=chroot", "--format=docker")
+_RUN_OPTIONS = (  # writable is /tmp alone
+    *("--read-only", "--read-only-tmpfs=false", "--tmpfs=/tmp"),
+    *("--security-opt=no-new-privileges", "--publish=127.0.0.1::8000"),
+)
 _START_SECONDS = 240
 _END_SECONDS = 60
 _TESTS = Path(__file__).parent
@@ -67,18 +70,6 @@ def checked(*arguments: str) -> str:
     return result.stdout
 
 
-def require_programs() -> None:
-    """Raise RuntimeError if the image cannot be built here."""
-    for program in ("podman", "crun", "debootstrap", "iptables"):
-        if shutil.which(program) is None:
-            raise RuntimeError(
-                f"{program} is not installed; Debian has what is needed as packages "
-                "podman, crun, netavark, aardvark-dns, iptables and debootstrap"
-            )
-    if os.geteuid():
-        raise RuntimeError("the container test needs root")
-
-
 def build() -> None:
     """Build IMAGE from the working tree.
 
@@ -87,41 +78,14 @@ def build() -> None:
     """
     with tempfile.TemporaryDirectory() as directory:
         secret = Path(directory) / "pip.conf"
-        write_pip_configuration(secret)
-        arguments = [*_BUILD_OPTIONS, f"--secret=id=pip,src={secret}"]
-        arguments += [f"--build-arg={argument}" for argument in _build_arguments()]
+        parser = configparser.RawConfigParser()
+        parser["global"] = pip_configuration()
+        with secret.open("w", encoding="utf-8") as file:
+            parser.write(file)
+        arguments = [*_BUILD_OPTIONS, *_BASE, f"--secret=id=pip,src={secret}"]
         volumes = [f"--volume={path}:{path}:ro" for path in local_paths()]
         checked("build", *arguments, *volumes, "--target=build", str(ROOT))
         checked("build", *arguments, f"--tag={IMAGE}", str(ROOT))
-
-
-def _build_arguments() -> list[str]:
-    base = os.environ.get("BASE")
-    if base is None and podman("pull", _official_base()).returncode:
-        _make_local_base()
-        return [f"BASE={_LOCAL_BASE}"]
-    return [f"BASE={base}"] if base else []
-
-
-def _official_base() -> str:
-    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    match = re.search(r"^ARG BASE=(\S+)$", dockerfile, re.MULTILINE)
-    assert match
-    return match[1]
-
-
-def _make_local_base() -> None:
-    if podman("image", "exists", _LOCAL_BASE).returncode == 0:
-        return
-    with tempfile.TemporaryDirectory() as directory:
-        root, archive = Path(directory) / "root", Path(directory) / "base.tar"
-        packages = "--include=python3,ca-certificates"
-        command = ["debootstrap", "--variant=minbase", packages, _SUITE, str(root)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        caches = [f"--exclude=./var/{cache}/*" for cache in ("cache/apt", "lib/apt/lists")]
-        packed = ["tar", "-C", str(root), *caches, "-cf", str(archive), "."]
-        subprocess.run(packed, check=True)
-        checked("import", str(archive), _LOCAL_BASE)
 
 
 @functools.cache
@@ -132,13 +96,6 @@ def pip_configuration() -> dict[str, str]:
     lines = sorted(listed.splitlines(), key=lambda line: line.startswith(":env:"))
     pairs = (line.split("=", 1) for line in lines)
     return {name.rpartition(".")[2]: str(ast.literal_eval(value)) for name, value in pairs}
-
-
-def write_pip_configuration(path: Path) -> None:
-    parser = configparser.RawConfigParser()
-    parser["global"] = pip_configuration()
-    with path.open("w", encoding="utf-8") as file:
-        parser.write(file)
 
 
 def local_paths() -> list[Path]:
@@ -153,10 +110,10 @@ def local_paths() -> list[Path]:
 
 
 @contextlib.contextmanager
-def serving(*arguments: str, options: Sequence[str] = ()) -> Iterator[Container]:
+def serving(*arguments: str) -> Iterator[Container]:
     """The image's own command with a read-only root, ready; removed at the end of the block."""
     name = f"dragoman-test-{uuid.uuid4()}"
-    command = ["run", "--detach", f"--name={name}", *_run_options(), *options, IMAGE, *arguments]
+    command = ["run", "--detach", f"--name={name}", *_RUN_OPTIONS, IMAGE, *arguments]
     try:
         checked(*command)
         address = checked("port", name, "8000/tcp").strip()
@@ -170,26 +127,17 @@ def serving(*arguments: str, options: Sequence[str] = ()) -> Iterator[Container]
 def run_to_the_end(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The image's entry point with arguments that end it; killed if they do not."""
     limit = f"--timeout={_END_SECONDS}"
-    return podman("run", "--rm", limit, *_run_options(), IMAGE, *arguments)
-
-
-def _run_options() -> list[str]:
-    """Writable is /tmp alone."""
-    return [
-        *("--read-only", "--read-only-tmpfs=false", "--tmpfs=/tmp"),
-        *("--security-opt=no-new-privileges", "--publish=127.0.0.1::8000"),
-    ]
+    return podman("run", "--rm", limit, *_RUN_OPTIONS, IMAGE, *arguments)
 
 
 @contextlib.contextmanager
 def composed() -> Iterator[Container]:
     """The server and Prometheus as Docker Compose brings them up, with podman for an engine."""
-    prometheus = yaml.safe_load(COMPOSE_FILE.read_text("utf-8"))["services"]["prometheus"]["image"]
-    if podman("pull", prometheus).returncode:
-        base, dockerfile = f"--build-arg=BASE={_LOCAL_BASE}", _TESTS / "prometheus.Dockerfile"
-        options = [*_BUILD_OPTIONS, base, f"--tag=localhost/{prometheus}", f"--file={dockerfile}"]
-        _make_local_base()
-        checked("build", *options, str(_TESTS))
+    if _BASE:
+        services = yaml.safe_load(COMPOSE_FILE.read_text("utf-8"))["services"]
+        tag = f"--tag=localhost/{services['prometheus']['image']}"
+        dockerfile = f"--file={_TESTS / 'prometheus.Dockerfile'}"
+        checked("build", *_BUILD_OPTIONS, *_BASE, tag, dockerfile, str(_TESTS))
     with _engine() as environment:
         try:
             compose(environment, "up", "--no-build", "--detach", "dragoman", "prometheus")

@@ -1,11 +1,14 @@
-"""deploy/nginx.conf with the real nginx, by `make proxy-test`, because it needs nginx."""
+"""deploy/nginx.conf with the real nginx, and deploy/dragoman.service as systemd reads it.
+
+Run by `make proxy-test`, because it needs them.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,10 +20,13 @@ from websockets.sync.client import connect
 from model.decoding.sentence import StepResult
 from service.app import create_app
 from service.settings import Settings
+from tests.end_to_end.process import free_port, is_up
 from tests.service.fakes import FakeRunner, fake_model, until
 from tests.service.served import Served, served
 
-CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CONFIGURATION, UNIT = DEPLOY / "nginx.conf", DEPLOY / "dragoman.service"
+INSTALLED = "/opt/dragoman/bin/dragoman"
 STEP_SECONDS = 0.02
 FIELDS = {"q": "Hello there.", "source": "en", "target": "de"}
 
@@ -42,8 +48,7 @@ def server() -> Iterator[Served]:
 @pytest.fixture
 def port(server: Served, tmp_path: Path) -> Iterator[int]:
     """Of nginx before the server, with shorter times and its files in a directory of the test."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
+    port = free_port()
     text = CONFIGURATION.read_text(encoding="utf-8")
     for old, new in (
         ("127.0.0.1:8000", f"127.0.0.1:{server.port}"),
@@ -64,12 +69,6 @@ def port(server: Served, tmp_path: Path) -> Iterator[int]:
     process.wait(timeout=30)
 
 
-def is_up(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True
-    return False
-
-
 def test_requests_streams_and_websockets_pass_as_they_come(port: int) -> None:
     url = f"http://127.0.0.1:{port}"
     answer = httpx.post(f"{url}/translate", json=FIELDS)
@@ -79,8 +78,8 @@ def test_requests_streams_and_websockets_pass_as_they_come(port: int) -> None:
         while (message := json.loads(websocket.recv()))["type"] == "token":
             pass
         assert message["translatedText"] == "HELLO THERE."
-    events = {"Accept": "text/event-stream"}
-    with httpx.stream("POST", f"{url}/translate", json=FIELDS, headers=events) as stream:
+    events, uncached = {"Accept": "text/event-stream"}, {**FIELDS, "q": "Good morning."}
+    with httpx.stream("POST", f"{url}/translate", json=uncached, headers=events) as stream:
         received = stream.iter_text()
         assert "event: final" not in next(received)
         assert "event: final" in "".join(received)
@@ -109,3 +108,12 @@ def test_a_large_body_and_too_many_requests_are_refused(port: int) -> None:
     with httpx.Client() as client:
         statuses = [client.get(f"{url}/health/live").status_code for _ in range(60)]
     assert set(statuses) == {200, 429}
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("dragoman")
+    text = UNIT.read_text(encoding="utf-8")
+    own = tmp_path / UNIT.name
+    own.write_text(text.replace(f"ExecStart={INSTALLED}", f"ExecStart={program}"))
+    found = subprocess.run(["systemd-analyze", "verify", own], capture_output=True, text=True)
+    assert (found.returncode, found.stdout + found.stderr) == (0, "")

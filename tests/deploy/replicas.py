@@ -14,9 +14,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,14 @@ from tests.end_to_end.process import free_port
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "checkpoints" / "zh-en"
+COMMITTED = yaml.safe_load((ROOT / "deploy" / "ray" / "serve.yaml").read_text("utf-8"))
+(APPLICATION,) = COMMITTED["applications"]
 ARGUMENTS: dict[str, object] = {"model": str(MODEL), "replicas": 2, "cpus": 0.5}
 SENTENCE = "昨天下午我和朋友们一起去图书馆看书，然后在河边散步，一直走到天黑才回家"
 LONG = f"{SENTENCE}。" * 4
 SHORT = {"q": "你好。", "source": "zh", "target": "en"}
 LONG_SENTENCE = {**SHORT, "q": SENTENCE}
-SLOW = {"q": [LONG] * 8, "source": "zh", "target": "en"}
-
-
-NAME = "dragoman"
+SLOW = {**SHORT, "q": [LONG] * 8}
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "0.5",
@@ -59,37 +58,25 @@ class Cluster:
 
     api: str
     port: int
-    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=60))
+    client: httpx.Client
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def deploy(self, arguments: Mapping[str, object]) -> None:
-        """Ask for the application with these arguments."""
-        self.apply(
-            {
-                "name": NAME,
-                "route_prefix": "/",
-                "import_path": "service.ray_serve.app:app",
-                "args": dict(arguments),
-            }
-        )
-
-    def apply(self, application: Mapping[str, Any]) -> None:
-        """Ask for the application, as it stands in a configuration file."""
-        configuration = {
-            "http_options": {"host": "127.0.0.1", "port": self.port},
-            "applications": [application],
-        }
-        answer = self.client.put(f"{self.api}/api/serve/applications/", json=configuration)
-        if answer.is_error:
-            raise RuntimeError(f"the cluster refused: {answer.text}")
+    def deploy(self, **arguments: object) -> None:
+        """Ask for the committed application with these arguments, or with its own."""
+        application = {**APPLICATION, "args": arguments or APPLICATION["args"]}
+        http = {"host": "127.0.0.1", "port": self.port}
+        configuration = {"http_options": http, "applications": [application]}
+        url = f"{self.api}/api/serve/applications/"
+        answer = self.client.put(url, json=configuration)
+        assert answer.is_success, answer.text
 
     def replicas(self) -> dict[str, dict[str, Any]]:
         """What Ray knows of each replica (state, pid), by its name; empty before it is deployed."""
         deployments = self._application().get("deployments") or {}
-        found = deployments.get(NAME, {}).get("replicas", [])
+        found = deployments.get(APPLICATION["name"], {}).get("replicas", [])
         return {replica["replica_id"]: replica for replica in found}
 
     def running(self) -> list[str]:
@@ -101,27 +88,29 @@ class Cluster:
 
     def _is_settled(self, count: int) -> bool:
         application = self._application()
-        if application.get("status") == "DEPLOY_FAILED":
-            raise RuntimeError(f"{application['message']} {application['deployments']}")
+        assert application.get("status") != "DEPLOY_FAILED", application
         replicas = self.replicas()
         is_whole = len(replicas) == count and len(self.running()) == count
         return is_whole and application.get("status") == "RUNNING"
 
     def _application(self) -> dict[str, Any]:
         details = self.client.get(f"{self.api}/api/serve/applications/").json()
-        found: dict[str, Any] = details["applications"].get(NAME, {})
+        found: dict[str, Any] = details["applications"].get(APPLICATION["name"], {})
         return found
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """It serves nothing yet; all its processes end with the tests."""
-    port, gcs, client, dashboard, agent = (free_port() for _ in range(5))
+    port, gcs, ray_client, dashboard, agent = (free_port() for _ in range(5))
     command = [str(BIN / "ray"), "start", "--head", "--block", "--num-cpus=4", "--num-gpus=1"]
-    command += [f"--port={gcs}", f"--ray-client-server-port={client}"]
+    command += [f"--port={gcs}", f"--ray-client-server-port={ray_client}"]
     command += [f"--dashboard-port={dashboard}", f"--dashboard-agent-listen-port={agent}"]
-    cluster = Cluster(f"http://127.0.0.1:{dashboard}", port)
-    with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp") as directory:
+    with (
+        httpx.Client(timeout=60) as client,
+        tempfile.TemporaryDirectory(prefix="ray", dir="/tmp") as directory,
+    ):
+        cluster = Cluster(f"http://127.0.0.1:{dashboard}", port, client)
         process = subprocess.Popen(
             [*command, f"--temp-dir={directory}"],
             stdout=subprocess.DEVNULL,
@@ -132,9 +121,8 @@ def cluster() -> Iterator[Cluster]:
         try:
             wait_for(lambda: _is_up(cluster, process), _START_SECONDS)
             yield cluster
-            cluster.client.delete(f"{cluster.api}/api/serve/applications/")
+            client.delete(f"{cluster.api}/api/serve/applications/")
         finally:
-            cluster.client.close()
             process.terminate()
             process.wait(timeout=60)
 
@@ -142,14 +130,12 @@ def cluster() -> Iterator[Cluster]:
 def wait_for(condition: Callable[[], bool], limit_seconds: float) -> None:
     ends = time.monotonic() + limit_seconds
     while not condition():
-        if time.monotonic() > ends:
-            raise TimeoutError(f"not within {limit_seconds} s")
+        assert time.monotonic() < ends, f"not within {limit_seconds} s"
         time.sleep(_POLL_SECONDS)
 
 
 def _is_up(cluster: Cluster, process: subprocess.Popen[bytes]) -> bool:
-    if process.poll() is not None:
-        raise RuntimeError(f"ray ended with code {process.returncode}; is dragoman[ray] installed?")
+    assert process.poll() is None, "ray has ended; is dragoman[ray] installed?"
     with contextlib.suppress(httpx.TransportError):
         return cluster.client.get(f"{cluster.api}/api/version").is_success
     return False
@@ -158,7 +144,7 @@ def _is_up(cluster: Cluster, process: subprocess.Popen[bytes]) -> bool:
 @pytest.fixture
 def pair(cluster: Cluster) -> Cluster:
     """With two replicas of the default settings."""
-    cluster.deploy(ARGUMENTS)
+    cluster.deploy(**ARGUMENTS)
     cluster.wait_until_settled(2)
     return cluster
 
@@ -264,7 +250,7 @@ def test_requests_are_spread_and_one_page_counts_them_all(pair: Cluster) -> None
 def test_what_is_too_much_is_refused_with_503_and_retry_after(cluster: Cluster) -> None:
     """A full engine says so itself; Ray says it for requests that not even a replica may take."""
     bounds = {"max_slots": 2, "max_rows": 16, "max_waiting_sentences": 4}
-    cluster.deploy({**ARGUMENTS, **bounds})
+    cluster.deploy(**ARGUMENTS, **bounds)
     cluster.wait_until_settled(2)
 
     def ask(fields: dict[str, Any]) -> httpx.Response:
@@ -301,14 +287,13 @@ def test_replicas_are_replaced_without_a_lost_request(pair: Cluster) -> None:
     old = set(pair.running())
     sockets = [asking_on_a_websocket(pair) for _ in range(4)]
     with Load(*[asking(pair, SLOW)] * 2, *[asking(pair, SHORT)] * 2, *sockets) as load:
-        pair.deploy({**ARGUMENTS, "max_texts": 400})
+        pair.deploy(**ARGUMENTS, max_texts=400)
         pair.wait_until_settled(2)
     assert set(load.answers) == {200, "closed with 1012"}
     assert not old & set(pair.running())
 
 
 def test_the_committed_configuration_serves_both_bundled_models(cluster: Cluster) -> None:
-    path = ROOT / "deploy" / "ray" / "serve.yaml"
-    cluster.apply(yaml.safe_load(path.read_text(encoding="utf-8"))["applications"][0])
+    cluster.deploy()
     cluster.wait_until_settled(2)
     assert asking(cluster, {**SHORT, "target": "de"})() == 200

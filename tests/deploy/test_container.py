@@ -1,4 +1,4 @@
-"""Dockerfile and compose files agree with the project and with each other.
+"""Dockerfile, compose files, rules and dashboard agree with the project and with each other.
 
 The image itself is tested by `make container-test`.
 """
@@ -10,12 +10,16 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from service.http.route_table import PATHS
+from service.http.routes import websocket
+from service.observability.metrics import Metrics
 from service.server import _SHUTDOWN_SECONDS
 from service.settings import Settings
 
@@ -68,6 +72,13 @@ def test_stopping_waits_until_the_server_has_drained(compose: dict[str, Any]) ->
     assert float(server["stop_grace_period"].rstrip("s")) > drain + _SHUTDOWN_SECONDS
 
 
+def test_the_unit_waits_longer_than_the_server_drains() -> None:
+    unit = (DEPLOY / "dragoman.service").read_text(encoding="utf-8")
+    found = re.search(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)
+    assert found
+    assert int(found[1]) > Settings().drain_seconds
+
+
 def test_prometheus_and_grafana_find_whom_they_ask(compose: dict[str, Any]) -> None:
     scraped = _yaml("prometheus/prometheus.yml")["scrape_configs"][0]["static_configs"]
     asked = _yaml("grafana/provisioning/datasources/prometheus.yml")["datasources"][0]["url"]
@@ -93,3 +104,50 @@ def test_the_image_gets_every_package_that_the_server_needs() -> None:
     needed = names([*project["dependencies"], *extras["otel"], *extras["redis"]]) - {"torch"}
     locked = (ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     assert needed <= names([line for line in locked if "==" in line])
+
+
+RULES: dict[str, Any] = {name: _yaml(f"prometheus/{name}") for name in ("rules.yml", "alerts.yml")}
+DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "dashboard.json").read_text("utf-8"))
+NAME = re.compile(r"(?<![\w:$\"])(?:(?:dragoman|process)[_:][a-z0-9_:]+|up\b)")
+
+
+def rules(name: str) -> Iterator[dict[str, Any]]:
+    for group in RULES[name]["groups"]:
+        yield from group["rules"]
+
+
+def queries() -> Iterator[tuple[str, str]]:
+    for name in RULES:
+        for rule in rules(name):
+            yield rule.get("record") or rule["alert"], rule["expr"]
+    for panel in DASHBOARD["panels"]:
+        for target in panel["targets"]:
+            yield panel["title"], target["expr"]
+    for variable in DASHBOARD["templating"]["list"]:
+        yield variable["name"], variable.get("definition", "dragoman_ready")
+
+
+def existing() -> set[str]:
+    """Series of every metric that the server has or Prometheus records."""
+    families = [f for f in Metrics().registry.collect() if f.name.startswith("dragoman_")]
+    endings = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"], "gauge": [""]}
+    exported = {f.name + end for f in families for end in endings[f.type]}
+    recorded = {rule["record"] for rule in rules("rules.yml")}
+    return exported | recorded | {"process_resident_memory_bytes", "up"}
+
+
+@pytest.mark.parametrize(("where", "expression"), list(queries()))
+def test_every_query_names_what_exists(where: str, expression: str) -> None:
+    named = set(NAME.findall(expression))
+    assert named
+    assert named <= existing()
+
+
+@pytest.mark.parametrize(("where", "expression"), list(queries()))
+def test_a_query_about_translating_covers_every_api_and_nothing_else(
+    where: str, expression: str
+) -> None:
+    translating = {*PATHS.work, websocket.PATH}
+    for pattern in re.findall(r'endpoint=~"([^"]*)"', expression):
+        matched = {path for path in PATHS.named | translating if re.fullmatch(pattern, path)}
+        assert matched == translating

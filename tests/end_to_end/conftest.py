@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -33,3 +35,18 @@ def translator() -> Iterator[OfflineTranslator]:
     options = OfflineOptions("cpu", "int8", max_slots=16, max_beam_size=16)
     with OfflineTranslator(BUNDLED, options) as translator:
         yield translator
+
+
+def streamed(client: TestClient, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The pieces of a stream of events together, and its last message."""
+    answer = client.post("/translate", json=fields, headers={"Accept": "text/event-stream"})
+    lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
+    *pieces, last = (json.loads(line.removeprefix("data: ")) for line in lines)
+    return "".join(piece["text"] for piece in pieces), last
+
+
+def ask(client: TestClient, **fields: Any) -> Any:
+    """POST /translate -> its answer, which is no refusal."""
+    answer = client.post("/translate", json=fields)
+    assert answer.status_code == 200, answer.text
+    return answer.json()

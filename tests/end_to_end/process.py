@@ -30,6 +30,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def is_up(port: int) -> bool:
+    """Whether something listens there."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
 class Process:
     """A server on a port of its own, the bundled models loaded or about to be."""
 

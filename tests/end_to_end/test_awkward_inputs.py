@@ -30,20 +30,13 @@ RULES: dict[str, Callable[[str, str], bool]] = {
 FINAL_MARKS = " .!?。！？"
 
 
-def _lines(name: str) -> list[str]:
-    return (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").splitlines()
+def lines(name: str, model: str) -> list[str]:
+    """Lines of a file of tests/data whose languages are the model's."""
+    found = (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in found if set(line.split("\t")[:2]) == set(model.split("-"))]
 
 
-def _model_of(line: str) -> str:
-    languages = set(line.split("\t")[:2])
-    return next(name for name in ("zh-en", "en-de", "en-fr") if languages == set(name.split("-")))
-
-
-def _lines_of_models(name: str) -> list[str]:
-    return [line for line in _lines(name) if _model_of(line) in ALLOWED_FAULTS]
-
-
-LINES, FIRST_WORDS = _lines_of_models("awkward.tsv"), _lines_of_models("first_words.tsv")
+LINES = {model: lines("awkward.tsv", model) for model in ALLOWED_FAULTS}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +66,9 @@ def is_of_words(line: str) -> bool:
     return any(rule.startswith(("copies", "contains")) for rule in line.split("\t")[3].split("; "))
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if not is_of_words(line)])
+@pytest.mark.parametrize(
+    "line", [one for some in LINES.values() for one in some if not is_of_words(one)]
+)
 def test_no_input_makes_a_model_loop_ramble_or_mix_up_scripts(
     translator: OfflineTranslator, line: str
 ) -> None:
@@ -84,9 +79,9 @@ def test_no_input_makes_a_model_loop_ramble_or_mix_up_scripts(
 def test_what_must_be_copied_is_copied_but_for_the_faults_the_card_admits(
     translator: OfflineTranslator, model: str, allowed: int
 ) -> None:
-    lines = [line for line in LINES if is_of_words(line) and _model_of(line) == model]
-    wrong = [(line, found) for line in lines if (found := faults(translator, line))]
-    assert len(lines) > 15
+    asked = [line for line in LINES[model] if is_of_words(line)]
+    wrong = [(line, found) for line in asked if (found := faults(translator, line))]
+    assert len(asked) > 15
     assert len(wrong) <= allowed, wrong
 
 
@@ -149,7 +144,7 @@ def mistranslation(translator: OfflineTranslator, line: str) -> str | None:
 def test_what_people_try_first_is_translated_but_for_what_the_card_admits(
     translator: OfflineTranslator, model: str, allowed: int
 ) -> None:
-    lines = [line for line in FIRST_WORDS if _model_of(line) == model]
-    wrong = [found for line in lines if (found := mistranslation(translator, line))]
-    assert len(lines) > 40
+    asked = lines("first_words.tsv", model)
+    wrong = [found for line in asked if (found := mistranslation(translator, line))]
+    assert len(asked) > 40
     assert len(wrong) <= allowed, wrong

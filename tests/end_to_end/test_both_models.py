@@ -11,28 +11,11 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from service.commands.group import dragoman
+from service.offline import OfflineOptions, OfflineTranslator
+from tests.end_to_end.conftest import ask
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.parametrize(
-    ("text", "source", "target", "word", "models"),
-    [
-        ("Where is the library?", "en", "de", "Bibliothek", ["en-de"]),
-        ("Wo ist die Bibliothek?", "auto", "en", "library", ["en-de"]),
-        ("图书馆在哪里？", "zh", "de", "Bibliothek", ["zh-en", "en-de"]),
-        ("Wo ist die Bibliothek?", "de", "zh", "图书馆", ["en-de", "zh-en"]),
-    ],
-)
-def test_each_pair_is_translated_by_the_models_that_have_it(
-    client: TestClient, text: str, source: str, target: str, word: str, models: list[str]
-) -> None:
-    body = {"q": text, "source": source, "target": target, "details": True}
-    answer = client.post("/translate", json=body).json()
-    assert word in answer["translatedText"]
-    (detail,) = answer["details"]
-    pivot = [detail["pivot"]["model"]] if "pivot" in detail else []
-    assert [*pivot, detail["model"]] == models
+ZH_EN = ROOT / "checkpoints" / "zh-en"
 
 
 @pytest.mark.parametrize(
@@ -47,8 +30,7 @@ def test_each_pair_is_translated_by_the_models_that_have_it(
 def test_details_say_which_words_translate_each_other(
     client: TestClient, text: str, source: str, target: str, words: dict[str, str]
 ) -> None:
-    body = {"q": text, "source": source, "target": target, "details": True}
-    (detail,) = client.post("/translate", json=body).json()["details"]
+    (detail,) = ask(client, q=text, source=source, target=target, details=True)["details"]
     (sentence,) = detail["sentences"]
     strong = [
         (sentence["source"][link[0] : link[1]], sentence["target"][link[2] : link[3]])
@@ -61,12 +43,9 @@ def test_details_say_which_words_translate_each_other(
 
 
 def test_what_is_garbled_has_less_confidence_than_what_is_usual(client: TestClient) -> None:
-    body: dict[str, object] = {
-        "q": ["Where is the library?", "Blorf wug the snarkle flimsy vorpal zibble."]
-    }
-    body |= {"source": "en", "target": "de", "details": True}
-    texts = client.post("/translate", json=body).json()["details"]
-    usual, garbled = (text["sentences"][0] for text in texts)
+    texts = ["Where is the library?", "Blorf wug the snarkle flimsy vorpal zibble."]
+    details = ask(client, q=texts, source="en", target="de", details=True)["details"]
+    usual, garbled = (text["sentences"][0] for text in details)
     assert usual["confidence"] > garbled["confidence"] + 0.2
     words = {usual["target"][start:end]: rated for start, end, rated in usual["words"]}
     assert words["Bibliothek"] > 0.5
@@ -87,28 +66,24 @@ def test_what_is_garbled_has_less_confidence_than_what_is_usual(client: TestClie
 def test_the_command_line_translates_as_the_server_does(
     client: TestClient, text: str, source: str, target: str
 ) -> None:
-    answer = client.post("/translate", json={"q": text, "source": source, "target": target})
+    answer = ask(client, q=text, source=source, target=target)
     command = ["translate", "--from", source, "--to", target, "--device", "cpu"]
     result = CliRunner().invoke(dragoman, command, input=text)
     assert result.exit_code == 0, result.stderr
-    assert result.stdout_bytes.decode() == answer.json()["translatedText"]
+    assert result.stdout_bytes.decode() == answer["translatedText"]
 
 
-@pytest.mark.parametrize("source", ["auto", "de"])
-def test_files_are_translated_in_their_order_each_from_its_own_language(
-    source: str, tmp_path: Path
-) -> None:
-    texts = {"auto": ["图书馆在哪里？\n", "Wo ist die Bibliothek?\n"], "de": ["Hallo!\n"] * 300}
-    files = [tmp_path / f"{number:03}.txt" for number in range(len(texts[source]))]
-    for file, text in zip(files, texts[source], strict=True):
-        file.write_text(text, encoding="utf-8")
-    command = ["translate", "--from", source, "--to", "en", "--device", "cpu", *map(str, files)]
+def test_files_are_translated_in_their_order_each_from_its_own_language(tmp_path: Path) -> None:
+    words = {"图书馆在哪里？": "library", "Ich mag Kaffee.": "coffee"}
+    texts = list(words) * 150
+    files = [tmp_path / f"{number:03}.txt" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(f"{text}\n", encoding="utf-8")
+    command = ["translate", "--from", "auto", "--to", "en", "--device", "cpu", *map(str, files)]
     result = CliRunner().invoke(dragoman, command)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert len(lines) == len(files)
-    if source == "auto":
-        assert all("library" in line for line in lines)
+    assert all(words[text] in line for text, line in zip(texts, lines, strict=True))
 
 
 def spelled(tokens: list[str]) -> bytes:
@@ -150,8 +125,49 @@ def test_no_answer_holds_the_character_for_what_was_lost(
 
 def test_alternatives_differ_in_more_than_spaces(client: TestClient) -> None:
     lines = (ROOT / "tests/data/sentences.en.txt").read_text(encoding="utf-8").splitlines()[:20]
-    body = {"q": [*lines, "Where is the library?"], "source": "en", "target": "de"}
-    answer = client.post("/translate", json={**body, "alternatives": 5}).json()
+    texts = [*lines, "Where is the library?"]
+    answer = ask(client, q=texts, source="en", target="de", alternatives=5)
     for best, others in zip(answer["translatedText"], answer["alternatives"], strict=True):
-        texts = ["".join(text.split()) for text in (best, *others)]
-        assert len(set(texts)) == len(texts)
+        bare = ["".join(text.split()) for text in (best, *others)]
+        assert len(set(bare)) == len(bare)
+
+
+LINES = (
+    "我喜欢咖啡。你呢？",
+    "图书馆在哪里？ 😀",
+    "昨天下午我和朋友一起去了图书馆，因为我们想借几本关于中国历史的书，"
+    "可是图书馆关门了，所以我们去了附近的一家咖啡馆，在那里喝了咖啡，聊了很久，晚上才回家。",
+)
+RECIPE = """
+[model]
+[data]
+languages = ["zh", "en"]
+is_one_way = true
+[[data.corpora]]
+name = "lines"
+test = "{corpus}"
+[training]
+max_steps = 1
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    """A test set whose references are the translations that the command line gives."""
+    with OfflineTranslator([ZH_EN], OfflineOptions("cpu", "float32", 4)) as translator:
+        pairs = [f"{line}\t{translator.translate(line, 'zh', 'en')}\n" for line in LINES]
+    corpus, file = tmp_path / "test.tsv", tmp_path / "lines.toml"
+    corpus.write_text("".join(pairs), encoding="utf-8")
+    file.write_text(RECIPE.format(corpus=corpus.as_posix()), encoding="utf-8")
+    return file
+
+
+def test_evaluation_translates_lines_of_several_sentences_and_long_ones_as_the_command_does(
+    recipe: Path,
+) -> None:
+    arguments = ["evaluate", str(ZH_EN), "--recipe", str(recipe), "--device", "cpu"]
+    result = CliRunner().invoke(dragoman, arguments)
+    assert result.exit_code == 0, result.output
+    (row,) = [line.split() for line in result.output.splitlines() if line.startswith("lines")]
+    assert row[1:5] == ["zh-en", "3", "100.00", "100.00"]
+    assert "tok:13a" in result.output

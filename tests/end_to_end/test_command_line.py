@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from model.bundled import bundled_checkpoint
+from tests.service.fakes import until
 
 ROOT = Path(__file__).parents[2]
 START = "from service.commands import main; main()"
@@ -69,17 +69,12 @@ def assert_one_line(result: subprocess.CompletedProcess[str], *words: str) -> No
     assert all(word in result.stderr for word in words), result.stderr
 
 
-WITHOUT_AVX = (
-    "from model.backends.native import library as l; l.kernel_names = lambda: ['baseline'];"
-)
-
-
-@pytest.mark.parametrize("arguments", [TRANSLATE, ["check", ZH_EN], ["serve", "--port", "0"]])
-def test_an_instruction_set_that_the_cpu_lacks_is_one_line_and_exit_code_2(
-    arguments: list[str],
-) -> None:
-    result = run(*arguments, text="a", prefix=WITHOUT_AVX, DRAGOMAN_INSTRUCTION_SET="avx2")
-    assert_one_line(result, "instruction set avx2 was asked for, but this CPU has baseline")
+@pytest.fixture
+def coffee(tmp_path: Path) -> Path:
+    """A file with a text."""
+    path = tmp_path / "text"
+    path.write_text("I like coffee.\n")
+    return path
 
 
 def test_a_fifo_is_a_text_like_any_other(tmp_path: Path) -> None:
@@ -88,18 +83,15 @@ def test_a_fifo_is_a_text_like_any_other(tmp_path: Path) -> None:
     assert "咖啡" in shell(line).stdout
 
 
-def test_an_unwritable_output_is_one_line_and_exit_code_2() -> None:
+def test_an_output_that_takes_nothing_is_one_line_and_exit_code_2() -> None:
     """One that cannot be opened before a model is loaded."""
     result = run(*TRANSLATE, "-o", "/dev/full", text="I like coffee.\n")
     assert_one_line(result, "cannot write", "/dev/full")
     result = run(*TRANSLATE, "--model", "nowhere", "-o", "/missing/out")
     assert_one_line(result, "cannot write", "/missing/out")
-
-
-@pytest.mark.parametrize("redirected", ["> /dev/full", ">&-"])
-def test_a_standard_output_that_takes_nothing_is_one_line_and_exit_code_2(redirected: str) -> None:
-    result = shell(f"echo 'I like coffee.' | $DRAGOMAN translate --to zh {redirected}")
-    assert_one_line(result, "standard output")
+    for redirected in ("> /dev/full", ">&-"):
+        line = f"echo 'I like coffee.' | $DRAGOMAN translate --to zh {redirected}"
+        assert_one_line(shell(line), "standard output")
 
 
 def test_what_was_translated_before_an_error_is_kept(tmp_path: Path) -> None:
@@ -124,37 +116,21 @@ def test_help_may_be_cut_off(arguments: str) -> None:
 
 
 @pytest.mark.parametrize("appended", [">>", "1<>"])
-def test_a_file_is_not_translated_into_itself(tmp_path: Path, appended: str) -> None:
-    text = tmp_path / "text"
-    text.write_text("I like coffee.\n")
-    for line in (
-        f"$DRAGOMAN translate --to zh {text} {appended} {text}",
-        f"$DRAGOMAN translate --to zh < {text} {appended} {text}",
-    ):
+def test_a_file_is_not_translated_into_itself(coffee: Path, appended: str) -> None:
+    for given in (coffee, f"< {coffee}"):
+        line = f"$DRAGOMAN translate --to zh {given} {appended} {coffee}"
         assert_one_line(shell(line), "is the output too")
-    assert_one_line(run(*TRANSLATE, str(text), "-o", str(text)), "is the output too")
-    assert text.read_text() == "I like coffee.\n"
+    assert_one_line(run(*TRANSLATE, str(coffee), "-o", str(coffee)), "is the output too")
+    assert coffee.read_text() == "I like coffee.\n"
 
 
-def test_closed_standard_streams_are_no_files_to_write_into(tmp_path: Path) -> None:
-    text, output = tmp_path / "text", tmp_path / "out"
-    text.write_text("I like coffee.\n")
-    result = shell(f"$DRAGOMAN translate --to zh {text} -o {output} <&- >&- 2>&-")
+def test_closed_standard_streams_are_no_files_to_write_into(coffee: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    result = shell(f"$DRAGOMAN translate --to zh {coffee} -o {output} <&- >&- 2>&-")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert "咖啡" in output.read_text(encoding="utf-8")
     assert_one_line(shell("$DRAGOMAN translate --to zh <&-"), "standard input is closed")
     assert shell("$DRAGOMAN translate --to nowhere <&- >&- 2>&-").returncode == 2
-
-
-@pytest.mark.parametrize(
-    "arguments", [["average", ZH_EN, ZH_EN], ["export", "--format", "pegasus", ZH_EN]]
-)
-def test_commands_that_write_checkpoints_work_without_standard_streams(
-    arguments: list[str], tmp_path: Path
-) -> None:
-    line = f"$DRAGOMAN {' '.join(arguments)} {tmp_path / 'made'} <&- >&- 2>&-"
-    assert shell(line).returncode == 0
-    assert (tmp_path / "made" / "config.json").stat().st_size > 100
 
 
 INTERRUPT_AT_IMPORT = """
@@ -210,23 +186,6 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Wait for it, as long as the process runs."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, f"it never came true in {WAIT_SECONDS} s"
-        time.sleep(0.05)
-
-
-def test_the_start_up_log_names_the_instruction_set() -> None:
-    serve = ["serve", "--model", ZH_EN, "--device", "cpu", "--port", "0"]
-    with running(*serve, "--instruction-set", "baseline") as process:
-        assert process.stderr is not None
-        line = next(line for line in process.stderr if "dragoman serves" in line)
-    assert "zh-en on cpu (float32 baseline) with 64 slots" in line
-
-
 def interrupted(process: subprocess.Popen[str]) -> str:
     """What it says on standard error after Ctrl-C, with which it ends."""
     process.send_signal(signal.SIGINT)
@@ -241,7 +200,7 @@ def test_an_interrupt_while_translating_keeps_what_was_done(tmp_path: Path) -> N
         assert process.stdin is not None
         process.stdin.write("I like coffee.\n" * 20_000)
         process.stdin.flush()  # and it waits for more
-        until(lambda: output.exists() and output.stat().st_size > 0, process)
+        until(lambda: output.exists() and output.stat().st_size > 0, WAIT_SECONDS)
         assert interrupted(process) == ""
     assert output.read_text(encoding="utf-8").count("咖啡") > 1000
 
@@ -274,13 +233,13 @@ def test_an_interrupted_training_goes_on_from_what_it_saved(tmp_path: Path) -> N
     state, log = tmp_path / "run" / "state.pt", tmp_path / "run" / "log.csv"
     arguments = ["train", str(recipe), "--run", str(tmp_path / "run"), "--device", "cpu"]
     with running(*arguments) as process:
-        until(state.exists, process)
+        until(state.exists, WAIT_SECONDS)
         said = interrupted(process)
     assert "Traceback" not in said
     assert said.splitlines()[-1].startswith("dragoman: interrupted; ")
     num_lines, saved = len(log.read_text().splitlines()), state.stat().st_mtime_ns
     with running(*arguments) as process:
-        until(lambda: state.stat().st_mtime_ns > saved, process)
+        until(lambda: state.stat().st_mtime_ns > saved, WAIT_SECONDS)
         interrupted(process)
     assert len(log.read_text().splitlines()) >= num_lines
 
@@ -296,12 +255,7 @@ def test_files_of_other_formats_are_known_by_their_names(tmp_path: Path) -> None
     assert result.stderr == ""  # a progress bar only on a terminal
     assert (out / "a.md").read_text() == "# 我喜欢咖啡。\n\n```\nI like coffee.\n```\n"
     assert (out / "b.po").read_text() == 'msgid "I like coffee."\nmsgstr "我喜欢咖啡。"\n'
-
-
-def test_one_document_may_go_to_standard_output(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text('{"I like coffee.": "I like coffee."}')
-    assert run(*TRANSLATE, str(path)).stdout == '{"I like coffee.": "我喜欢咖啡。"}'
+    assert run(*TRANSLATE, str(second)).stdout == (out / "b.po").read_text()
 
 
 def test_a_command_with_documents_says_what_is_wrong(tmp_path: Path) -> None:

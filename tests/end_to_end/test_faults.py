@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import resource
 import signal
@@ -21,8 +20,6 @@ from tests.service.fakes import until
 
 FIELDS = {"q": "Where is the library?", "source": "en", "target": "de"}
 NUM_CONNECTIONS, NUM_SPARE = 60, 6
-SPARE_BYTES = 48 * 2**20
-LARGE_FILE = b"<p>" + b"<b>x</b> " * 1_000_000 + b"</p>"
 
 
 class Stored:
@@ -135,37 +132,3 @@ def test_a_killed_server_leaves_a_whole_database_for_the_next(stored: Stored) ->
         assert stored.translate(process).status_code == 200
         glossaries = httpx.get(f"{process.url}/glossaries", headers=stored.headers).json()
         assert [one["entry_count"] for one in glossaries["glossaries"]] == [2000]
-
-
-def test_without_memory_texts_are_answered_and_later_requests_right(stored: Stored) -> None:
-    """Beside large files, which are refused or whose connections end: the event loop reads from a
-    connection into memory that it asks for."""
-    with server(*stored.arguments) as process:
-        process.wait_until_ready()
-        expected = stored.translate(process).json()
-        pages = int(Path(f"/proc/{process.popen.pid}/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + SPARE_BYTES
-        with limited(process, resource.RLIMIT_AS, most):
-            files, texts = asyncio.run(_ask_for_much(process.url, stored.key))
-        assert any(isinstance(end, BaseException) or end.status_code == 503 for end in files)
-        for end in files:
-            assert isinstance(end, httpx.TransportError) or end.status_code in (413, 503)
-        for end in texts:
-            assert isinstance(end, httpx.Response)
-            assert end.status_code in (200, 503)
-        assert process.popen.poll() is None
-        assert stored.translate(process).json() == expected
-
-
-Ends = list[httpx.Response | BaseException]
-
-
-async def _ask_for_much(url: str, key: str) -> tuple[Ends, Ends]:
-    """-> the answers to files and to texts, or how their requests failed."""
-    headers, languages = {"Authorization": f"Bearer {key}"}, {"source": "en", "target": "de"}
-    file = {"file": ("large.html", LARGE_FILE)}
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
-        files = [client.post("/translate_file", data=languages, files=file) for _ in range(12)]
-        texts = [client.post("/translate", json=FIELDS) for _ in range(24)]
-        ends = await asyncio.gather(*files, *texts, return_exceptions=True)
-    return ends[: len(files)], ends[len(files) :]

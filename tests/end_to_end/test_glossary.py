@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from service.offline import OfflineTranslator
 from service.translation.glossary import Glossary, GlossaryEntry
 from service.translation.job import TranslationJob
+from tests.end_to_end.conftest import ask, streamed
 
 
 def job(text: str, source: str, target: str, *terms: tuple[str, str]) -> TranslationJob:
@@ -91,12 +92,10 @@ def test_terms_go_with_sampling(translator: OfflineTranslator) -> None:
 
 def test_a_stream_is_the_result(client: TestClient) -> None:
     terms = [{"source": "dog", "target": "Köter"}]
-    fields = {"q": CASES[0][0], "source": "en", "target": "de", "glossary": terms}
-    whole = client.post("/translate", json=fields).json()["translatedText"]
-    streamed = client.post("/translate", json=fields, headers={"Accept": "text/event-stream"})
-    lines = [line for line in streamed.text.splitlines() if line.startswith("data: ")]
-    *pieces, final = (json.loads(line.removeprefix("data: ")) for line in lines)
-    assert "".join(piece["text"] for piece in pieces) == final["translatedText"] == whole
+    fields: dict[str, Any] = {"q": CASES[0][0], "source": "en", "target": "de", "glossary": terms}
+    whole = ask(client, **fields)["translatedText"]
+    pieces, last = streamed(client, fields)
+    assert pieces == last["translatedText"] == whole
     assert "Köter" in whole
 
 
@@ -123,8 +122,3 @@ def test_the_likeliest_next_word(
     probabilities = [word["probability"] for word in found["words"]]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) + found["end"] <= 1.01
-
-
-def test_an_endless_prefix_is_refused(client: TestClient) -> None:
-    fields = {"q": "A dog.", "source": "en", "target": "de", "prefix": "Quark " * 200}
-    assert client.post("/translate/next", json=fields).json()["code"] == "invalid_field"

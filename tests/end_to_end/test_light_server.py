@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.end_to_end.process import ROOT, Process, server
+from tests.end_to_end.process import ROOT, server
 
 PAIRS = [("en", "de", "Where is the library?"), ("zh", "en", "图书馆在哪里？")]
 WISHES: list[dict[str, Any]] = [
@@ -30,30 +29,25 @@ WISHES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def process() -> Iterator[Process]:
+def test_no_request_loads_pytorch() -> None:
+    languages = {"source": "en", "target": "de"}
+    words = {"q": "Where is the library?", **languages, "prefix": "Wo"}
+    document, events = {"file": ("a.md", b"# Where is it?")}, {"Accept": "text/event-stream"}
+    asked: list[dict[str, Any]] = [
+        {"url": "/translate", "json": {"q": text, "source": source, "target": target, **wishes}}
+        for source, target, text in PAIRS
+        for wishes in WISHES
+    ]
+    asked.append({"url": "/translate/next", "json": words})
+    asked.append({"url": "/translate", "json": {**words, "source": "auto"}, "headers": events})
+    asked.append({"url": "/translate_file", "data": languages, "files": document})
     with server("--device", "cpu") as process:
         process.wait_until_ready()
-        yield process
-
-
-def test_no_request_loads_pytorch(process: Process) -> None:
-    for source, target, text in PAIRS:
-        for wishes in WISHES:
-            fields = {"q": text, "source": source, "target": target, **wishes}
-            answer = httpx.post(f"{process.url}/translate", json=fields, timeout=60)
-            assert answer.status_code == 200, (wishes, answer.text)
-    words = {"q": "Where is the library?", "source": "en", "target": "de", "prefix": "Wo"}
-    assert httpx.post(f"{process.url}/translate/next", json=words, timeout=60).json()["words"]
-    streamed = {"q": "Where is it?", "source": "auto", "target": "de"}
-    events = {"Accept": "text/event-stream"}
-    answer = httpx.post(f"{process.url}/translate", json=streamed, headers=events, timeout=60)
-    assert "data:" in answer.text
-    document = {"file": ("a.md", b"# Where is it?")}
-    fields = {"source": "en", "target": "de"}
-    answer = httpx.post(f"{process.url}/translate_file", files=document, data=fields, timeout=60)
-    assert answer.status_code == 200, answer.text
-    loaded = Path(f"/proc/{process.popen.pid}/maps").read_text(encoding="utf-8")
+        with httpx.Client(base_url=process.url, timeout=60) as client:
+            for one in asked:
+                answer = client.post(**one)
+                assert answer.status_code == 200, (one, answer.text)
+        loaded = Path(f"/proc/{process.popen.pid}/maps").read_text(encoding="utf-8")
     assert "_library." in loaded, "the native backend was not loaded"
     assert "torch" not in loaded
 

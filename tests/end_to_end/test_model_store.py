@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
@@ -20,6 +21,7 @@ from service.model_store import ModelStore
 from service.settings import Settings
 from service.stores.api_key import KeyOptions
 from service.stores.keys import KeyStore
+from tests.end_to_end.conftest import ask
 from tests.service.fakes import until
 
 ONE_MODEL = 100_000_000
@@ -48,12 +50,8 @@ def serving(store: ModelStore, **settings: object) -> Iterator[TestClient]:
         yield client
 
 
-def translate(client: TestClient, text: str, source: str, target: str) -> str:
-    body = {"q": text, "source": source, "target": target}
-    answer = client.post("/translate", json=body)
-    assert answer.status_code == 200, answer.text
-    translated: str = answer.json()["translatedText"]
-    return translated
+def translate(client: TestClient, text: str, source: str, target: str) -> Any:
+    return ask(client, q=text, source=source, target=target)["translatedText"]
 
 
 def states(client: TestClient) -> dict[str, str]:
@@ -96,13 +94,6 @@ def test_models_are_offered_at_once_loaded_when_needed_and_leave_for_others(
         assert 'dragoman_ready{model="en-de"}' not in metrics
 
 
-def test_two_models_of_one_request_are_in_memory_together(store: ModelStore) -> None:
-    with serving(store, memory_limit=ONE_MODEL) as client:
-        body = {"q": "你好！", "source": "zh", "target": "de", "details": True}
-        (details,) = client.post("/translate", json=body).json()["details"]
-        assert (details["pivot"]["model"], details["model"]) == ("zh-en", "en-de")
-
-
 def test_pinned_and_preloaded_models_are_there_at_the_start_and_stay(store: ModelStore) -> None:
     with serving(store, preload="en-de") as client:
         assert states(client) == {"en-de": "loaded", "zh-en": "stored"}
@@ -126,7 +117,8 @@ def test_what_the_store_cannot_give_is_said_before_the_start(
 
 
 def test_the_server_follows_the_store(store: ModelStore) -> None:
-    """A new model is offered, a new version taken, a removed model not offered any more."""
+    """A new model is offered, a new version taken, a removed model not offered any more; a damaged
+    version leaves the old one."""
     store.remove("zh-en")
     with serving(store, preload="en-de") as client:
         app = client.app
@@ -149,16 +141,9 @@ def test_the_server_follows_the_store(store: ModelStore) -> None:
         client.portal.call(models.follow_store)
         assert states(client) == {"en-de": "loaded"}
         until(lambda: models.pool.num_bytes == models.pool.models["en-de"].resident.num_bytes)
-
-
-def test_a_damaged_version_leaves_the_old_one(store: ModelStore) -> None:
-    with serving(store, preload="en-de") as client:
-        app = client.app
-        assert isinstance(app, FastAPI)
-        assert client.portal is not None
         with (store.directory / "en-de" / "model.safetensors").open("r+b") as file:
             file.truncate(1000)
-        client.portal.call(app.state.server.models.follow_store)
+        client.portal.call(models.follow_store)
         assert translate(client, "Hello!", "en", "de") == "Hallo!"
         failures = 'dragoman_model_load_failures_total{model="en-de"} 1.0'
         assert failures in client.get("/metrics").text

@@ -1,14 +1,13 @@
-"""The READMEs' examples are sent to a real server, and answered as the READMEs show."""
+"""Examples of the READMEs and of /openapi.json are answered by a real server as they show."""
 
 from __future__ import annotations
 
-import contextlib
+import argparse
 import json
 import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +19,8 @@ from tests.service.served import Served
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh-CN.md")
 FORM = "application/x-www-form-urlencoded"
-
-
-@dataclass
-class Example:
-    """A curl command and what it shows."""
-
-    url: str = ""
-    data: list[str] = field(default_factory=list)
-    headers: dict[str, str] = field(default_factory=dict)
-    shown: str = ""
-
-    def send(self, server: Served) -> str:
-        url = self.url.replace("localhost:8000", server.url)
-        headers = {"Content-Type": FORM, **self.headers}
-        body = "&".join(self.data)
-        return httpx.post(url, content=body.encode(), headers=headers, timeout=60).text
+CURL = re.compile(r"\$ (curl (?:'[^']*'|\\\n|[^'\n])*)\n(.*?)(?=\n\$ |\Z)", re.DOTALL)
+"""A command, which quotes or a backslash may carry over a line's end, and what it shows."""
 
 
 def blocks(readme: str, language: str) -> list[str]:
@@ -43,34 +28,16 @@ def blocks(readme: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def curl_examples(readme: str) -> list[Example]:
-    commands = [part for block in blocks(readme, "console") for part in block.split("$ curl ")[1:]]
-    return [parse_curl(command) for command in commands]
-
-
-def parse_curl(command: str) -> Example:
-    """The command ends where its quotes are closed and no backslash continues it."""
-    lines = command.splitlines()
-    for count in range(1, len(lines) + 1):
-        written = "\n".join(lines[:count])
-        with contextlib.suppress(ValueError):
-            words = shlex.split(written.replace("\\\n", " "))
-            if not written.endswith("\\"):
-                return example_of(words, "\n".join(lines[count:]).strip())
-    raise AssertionError(f"the command has no end: {command}")
-
-
-def example_of(words: list[str], shown: str) -> Example:
-    example, rest = Example(shown=shown), iter(words)
-    for word in rest:
-        if word in ("-d", "--data"):
-            example.data.append(next(rest))
-        elif word == "-H":
-            name, _, value = next(rest).partition(": ")
-            example.headers[name] = value
-        elif not word.startswith("-"):
-            example.url = word
-    return example
+def answer_to(command: str, server: Served) -> str:
+    parser = argparse.ArgumentParser("curl")
+    parser.add_argument("url")
+    parser.add_argument("-N", action="store_true")
+    parser.add_argument("-H", action="append", default=[])
+    parser.add_argument("-d", "--data", action="append", default=[])
+    given = parser.parse_args(shlex.split(command.replace("\\\n", " "))[1:])
+    headers = {"Content-Type": FORM, **dict(header.split(": ", 1) for header in given.H)}
+    url = given.url.replace("localhost:8000", server.url)
+    return httpx.post(url, content="&".join(given.data).encode(), headers=headers, timeout=60).text
 
 
 def events_of(text: str) -> list[dict[str, Any]]:
@@ -87,16 +54,16 @@ def assert_same_stream(got: list[dict[str, Any]], shown: list[dict[str, Any]]) -
 
 @pytest.mark.parametrize("readme", READMES)
 def test_each_curl_command_is_answered_as_shown(server: Served, readme: str) -> None:
-    examples = curl_examples(readme)
+    examples = [found for block in blocks(readme, "console") for found in CURL.findall(block)]
     assert len(examples) >= 4
-    for example in examples:
-        got = example.send(server)
-        if "event-stream" in example.headers.get("Accept", ""):
-            assert_same_stream(events_of(got), events_of(example.shown))
-        elif example.shown.startswith("{"):
-            assert json.loads(got) == json.loads(example.shown)
+    for command, shown in examples:
+        got = answer_to(command, server)
+        if "event-stream" in command:
+            assert_same_stream(events_of(got), events_of(shown))
+        elif shown.startswith("{"):
+            assert json.loads(got) == json.loads(shown)
         else:
-            assert got == example.shown
+            assert got == shown.strip()
 
 
 @pytest.mark.parametrize("readme", READMES)
@@ -113,3 +80,13 @@ def test_the_python_example_prints_what_it_shows(server: Served, readme: str) ->
 def read_message(line: str) -> dict[str, Any]:
     message: dict[str, Any] = json.loads(line.replace("'", '"'))
     return message
+
+
+def test_the_schemas_example_is_answered_with_its_example(server: Served) -> None:
+    schema = httpx.get(f"{server.url}/openapi.json").json()
+    operation = schema["paths"]["/translate"]["post"]
+    asked = operation["requestBody"]["content"]["application/json"]["example"]
+    answered = operation["responses"]["200"]["content"]["application/json"]["example"]
+    for sent in ({"json": asked}, {"data": asked}, {"params": asked}):
+        answer = httpx.post(f"{server.url}/translate", timeout=60, **sent)
+        assert answer.json() == answered

@@ -314,6 +314,17 @@ async def engine_of(
         await asyncio.to_thread(engine.stop)
 
 
+@contextlib.asynccontextmanager
+async def held_engine(
+    max_slots: int = 4, **limits: int
+) -> AsyncGenerator[tuple[FakeRunner, Engine]]:
+    """A running engine of one worker, and its runner, whose steps wait until its gate opens."""
+    runner = FakeRunner(max_slots)
+    runner.gate.clear()
+    async with engine_of(runner, **limits) as engine:
+        yield runner, engine
+
+
 async def emptied(engine: Engine) -> None:
     """Wait until nothing waits and nothing runs. What waits is read first, because it runs next."""
     admission = engine.admission

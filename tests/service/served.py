@@ -20,7 +20,11 @@ from tests.service.fakes import until
 class Served:
     app: FastAPI
     port: int
-    loop: asyncio.AbstractEventLoop
+    server: uvicorn.Server
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self.server.servers[0].get_loop()
 
     @property
     def url(self) -> str:
@@ -40,14 +44,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(app: FastAPI, trusted_proxies: Sequence[str] = ()) -> Iterator[Served]:
+def served(app: FastAPI, trusted_proxies: Sequence[str] = (), port: int = 0) -> Iterator[Served]:
     server = uvicorn.Server(uvicorn_config(app, 2**20, trusted_proxies))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", port)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
             until(lambda: server.started)
-            yield Served(app, listener.getsockname()[1], server.servers[0].get_loop())
+            yield Served(app, listener.getsockname()[1], server)
         finally:
             server.should_exit = True
             thread.join(timeout=60)

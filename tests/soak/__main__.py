@@ -1,6 +1,6 @@
 """An hour of mixed load over every API: is anything lost, wrong or leaked?
 
-Answers are compared with those of the idle server. Draws build/soak.png. Needs Linux.
+Answers are compared with those of the idle server. Needs Linux.
 
     python -m tests.soak --minutes 60
 """
@@ -125,10 +125,6 @@ class Server:
         self.database, self.log = directory / "server.db", directory / "log"
         self.key, self.counted_key = (self._keys("create") for _ in range(2))
         self._stack = contextlib.ExitStack()
-        self.start()
-
-    def start(self) -> None:
-        """Until it is ready."""
         log = self._stack.enter_context(self.log.open("ab"))
         command = [*SERVER, "--database", str(self.database)]
         self.popen = self._stack.enter_context(running(command, "/health/ready", log=log))
@@ -286,9 +282,9 @@ class Clients:
             await asyncio.wait_for(visit, self.rng.uniform(0, 0.05))
         return LEFT
 
-    async def translated_file(self, name: str, content: bytes = b"") -> bytes:
+    async def translated_file(self, name: str) -> bytes:
         """As LibreTranslate's clients do."""
-        data, files = {"source": "en", "target": "de"}, {"file": (name, content or FILES[name])}
+        data, files = {"source": "en", "target": "de"}, {"file": (name, FILES[name])}
         made = (await self.send(url="/translate_file", data=data, files=files)).json()
         return (await self.send("GET", url=made["translatedFileUrl"])).content
 
@@ -358,9 +354,7 @@ async def keep_sampling(clients: Clients, records: list[Fields]) -> None:
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
         held = await asyncio.to_thread(clients.server.sample)
-        held |= {"minutes": len(records) * SAMPLE_SECONDS / 60, "clients": clients.number}
-        held |= {end: clients.total(end) for end in (RIGHT, REFUSED)}
-        records.append({**held, "short_ms": clients.short_ms})
+        records.append({**held, "clients": clients.number, "short_ms": clients.short_ms})
         clients.short_ms = []
 
 
@@ -376,28 +370,12 @@ async def soak(minutes: float, directory: Path) -> list[Promise]:
     sampling.cancel()
     last = await clients.gone(first["descriptors"])
     code, counted = server.stop(), server.num_counted()
-    draw(records)
     lines, answered = server.log.read_text().splitlines(), clients.counts[f"counted: {RIGHT}"]
     errors = [line for line in lines if '"level":"warning"' not in line]
     seen = f"{answered} answers, {counted} in the database"
     usage = ("usage counts each answer once", seen, answered == counted)
     end = ("the end is clean", f"exit code {code}, errors {errors[:1]}", not code and not errors)
     return [*checks(clients, first, last), *trends(records), usage, end]
-
-
-def draw(records: Sequence[Fields]) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 6), layout="constrained")
-    shown = (("mib",), ("descriptors", "threads"), ("p99 of short texts (ms)",), (RIGHT, REFUSED))
-    for axes, names in zip(figure.subplots(2, 2).flat, shown, strict=True):
-        for name in names:
-            values = [one.get(name, percentile(one["short_ms"], 99)) for one in records]
-            axes.plot([one["minutes"] for one in records], values, label=name)
-        axes.set(xlabel="minutes", ylim=(0, None))
-        axes.legend()
-    (ROOT / "build").mkdir(exist_ok=True)
-    figure.savefig(ROOT / "build" / "soak.png", dpi=120)
 
 
 def main() -> None:

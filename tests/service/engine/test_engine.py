@@ -1,8 +1,9 @@
+"""One worker: what joins, what is refused, what fails, and how it ends."""
+
 from __future__ import annotations
 
 import asyncio
 import threading
-import weakref
 
 import pytest
 
@@ -10,26 +11,17 @@ from service.errors import Draining, InvalidField, NotReady, Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
-    emptied,
     engine_of,
     eventually,
+    held_engine,
     num_restarts,
     sentence,
     texts_of,
 )
 
 
-async def test_outcomes_come_in_the_order_given_though_short_ones_end_first() -> None:
-    async with engine_of(FakeRunner(max_slots=2)) as engine:
-        given = ["long long long", "a", "bb", "cc cc", "d"]
-        outcomes = await engine.translate([sentence(text) for text in given])
-        assert texts_of(outcomes) == [text.upper() for text in given]
-
-
 async def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with held_engine() as (runner, engine):
         long = asyncio.create_task(engine.translate([sentence("x" * 40)]))
         await eventually(runner.is_stepping.is_set)
         short = asyncio.create_task(engine.translate([sentence("y")]))
@@ -44,9 +36,7 @@ async def test_a_short_sentence_that_comes_late_overtakes_a_long_one() -> None:
 
 
 async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    async with engine_of(runner, max_waiting_sentences=2) as engine:
+    async with held_engine(max_slots=1, max_waiting_sentences=2) as (runner, engine):
         first = asyncio.create_task(engine.translate([sentence("a")]))
         await eventually(lambda: engine.num_running == 1)
         second = asyncio.create_task(engine.translate([sentence("b"), sentence("c")]))
@@ -57,33 +47,6 @@ async def test_too_many_waiting_are_refused_until_there_is_room_again() -> None:
         await asyncio.gather(first, second)
         assert texts_of(await engine.translate([sentence("d")])) == ["D"]
         assert engine.num_waiting == 0
-
-
-async def test_cancelling_frees_what_runs_and_what_waits() -> None:
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    async with engine_of(runner) as engine:
-        task = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b" * 30)]))
-        await eventually(runner.is_stepping.is_set)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        runner.gate.set()
-        await emptied(engine)
-        assert runner.num_free_slots == 1
-        assert runner.num_steps <= 2
-        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-
-
-async def test_a_failing_step_answers_all_with_an_error_and_the_engine_goes_on() -> None:
-    runner = FakeRunner()
-    async with engine_of(runner) as engine:
-        runner.fail_next_step = True
-        outcomes = await engine.translate([sentence("a"), sentence("b")])
-        assert all(outcome.error and not outcome.hypotheses for outcome in outcomes)
-        assert runner.num_free_slots == runner.max_slots
-        assert engine.is_ready
-        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
 
 
 async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_engine_dies() -> None:
@@ -101,7 +64,8 @@ async def test_more_refused_sentences_than_there_are_slots_fail_alone_and_no_eng
         assert texts_of(await innocent) == ["C", "D"]
 
 
-async def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again() -> None:
+async def test_an_engine_that_dies_answers_all_and_is_not_ready_until_it_is_rebuilt() -> None:
+    """Of which the first attempt fails."""
     broken = FakeRunner()
     broken.fail_next_step = broken.fail_release = True
     attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
@@ -116,44 +80,27 @@ async def test_an_engine_that_cannot_be_rebuilt_yet_is_not_ready_and_tries_again
         return runner
 
     async with engine_of(make_runner) as engine:
-        await engine.translate([sentence("a")])
-        await eventually(lambda: not attempts)
-        with pytest.raises(NotReady):
-            await engine.translate([sentence("b")])
-        may_build.set()
-        await eventually(lambda: engine.is_ready)
-        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-
-
-async def test_an_engine_that_dies_answers_all_and_frees_its_runner_before_it_makes_a_new_one(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """There may be no memory for two. Log handlers may keep the errors, as pytest's does."""
-    made: list[weakref.ref[FakeRunner]] = []
-    num_alive: list[int] = []
-
-    def make_runner() -> FakeRunner:
-        num_alive.append(sum(runner() is not None for runner in made))
-        runner = FakeRunner()
-        made.append(weakref.ref(runner))
-        runner.fail_next_step = runner.fail_release = len(made) == 1
-        if len(made) == 2:
-            raise RuntimeError("out of memory")
-        return runner
-
-    async with engine_of(make_runner) as engine:
         outcomes = await engine.translate([sentence("a"), sentence("b")])
         assert all(outcome.error for outcome in outcomes)
-        await eventually(lambda: len(made) == 3 and engine.is_ready)
-        assert texts_of(await engine.translate([sentence("c")])) == ["C"]
-    assert num_alive == [0, 0, 0]
-    assert [record.exc_info is None for record in caplog.records] == [False] * 3
+        await eventually(lambda: not attempts)
+        with pytest.raises(NotReady):
+            await engine.translate([sentence("c")])
+        may_build.set()
+        await eventually(lambda: engine.is_ready)
+        assert texts_of(await engine.translate([sentence("d")])) == ["D"]
+
+
+async def test_an_engine_stops_though_it_cannot_be_rebuilt() -> None:
+    broken = FakeRunner()
+    broken.fail_next_step = broken.fail_release = True
+    async with engine_of([broken].pop) as engine:
+        await engine.translate([sentence("a")])
+        with pytest.raises(NotReady):
+            await engine.translate([sentence("b")])
 
 
 async def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None:
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with held_engine(max_slots=1) as (runner, engine):
         taken = asyncio.create_task(engine.translate([sentence("a"), sentence("b" * 20)]))
         await eventually(runner.is_stepping.is_set)
         engine.refuse_new_work()
@@ -170,10 +117,10 @@ async def test_draining_finishes_what_was_taken_and_refuses_what_comes() -> None
 async def test_what_is_not_done_when_an_engine_stops_gets_an_error(
     is_draining: bool, error: type[NotReady]
 ) -> None:
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    async with engine_of(runner) as engine:
-        taken = asyncio.create_task(engine.translate([sentence("a" * 30), sentence("b")]))
+    """Also what joined a sentence of another request."""
+    async with held_engine(max_slots=1, cache_bytes=10**6) as (runner, engine):
+        given = [sentence("a" * 30), sentence("b")]
+        taken = [asyncio.create_task(engine.translate(given)) for _ in range(3)]
         await eventually(runner.is_stepping.is_set)
         if is_draining:
             engine.refuse_new_work()
@@ -181,20 +128,8 @@ async def test_what_is_not_done_when_an_engine_stops_gets_an_error(
             worker.request_stop()
         runner.gate.set()
         await asyncio.to_thread(engine.stop)
-        assert [type(outcome.error) for outcome in await taken] == [error, error]
-
-
-async def test_a_request_of_many_sentences_does_not_hold_back_one_that_comes_after_it() -> None:
-    runner = FakeRunner(max_slots=2)
-    runner.gate.clear()
-    async with engine_of(runner, max_waiting_sentences=2000) as engine:
-        many = asyncio.create_task(engine.translate([sentence("xxx")] * 1000))
-        await eventually(runner.is_stepping.is_set)
-        one = asyncio.create_task(engine.translate([sentence("y")]))
-        await eventually(lambda: engine.num_waiting == 999)
-        runner.gate.set()
-        await asyncio.gather(one, many)
-        assert runner.admitted.index(list(sentence("y").ids)) < 5
+        for outcomes in await asyncio.gather(*taken):
+            assert [type(outcome.error) for outcome in outcomes] == [error, error]
 
 
 @pytest.mark.parametrize(("prior_work", "is_overtaken"), [(10_000, True), (0, False)])
@@ -202,9 +137,7 @@ async def test_sentences_made_again_do_not_pass_for_new_short_work(
     prior_work: int, is_overtaken: bool
 ) -> None:
     """A short newcomer goes before the second translations of a request that had much work."""
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    async with engine_of(runner) as engine:
+    async with held_engine(max_slots=1) as (runner, engine):
         first = asyncio.create_task(engine.translate([sentence("x" * 30)]))
         await eventually(runner.is_stepping.is_set)
         again = asyncio.create_task(

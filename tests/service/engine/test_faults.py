@@ -1,19 +1,23 @@
 """Whatever raises, and wherever the loop calls it: every request is answered, and service goes on.
 
-A fault is the nth use of one name of a runner, a schedule or the metrics.
+A fault is the nth use of a name of a runner, a schedule or the metrics.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
 
 import service.engine.engine
+from model.device_lost import DeviceLost
 from service.engine.engine import Engine
 from service.engine.interfaces import Runner
 from service.engine.schedule import Schedule
@@ -21,6 +25,7 @@ from service.engine.sentence_task import SentenceOutcome
 from service.engine.worker import Worker
 from service.errors import ServiceError
 from service.observability.metrics import Metrics, ModelMetrics
+from service.signals import EXIT_DEVICE_LOST
 from tests.service.fakes import LIMITS, FakeRunner, emptied, eventually, sentence, texts_of
 
 RUNNER = (
@@ -39,22 +44,23 @@ CONSTRUCTION = ("make_runner", "make_schedule", "metrics.engine_restarts")
 
 @dataclass
 class Fault:
-    """Raises at the nth use of `name`, and at the `repeats` uses after it."""
+    """Raises at the nth use of each of the names, and at the `repeats` uses after it."""
 
-    name: str
-    nth: int
+    names: Sequence[str]
+    nth: int = 1
     repeats: int = 0
+    error: Exception | None = None
     is_armed: bool = field(default=False, init=False)
-    has_struck: bool = field(default=False, init=False)
-    num_uses: int = field(default=0, init=False)
+    struck: set[str] = field(default_factory=set, init=False)
+    num_uses: Counter[str] = field(default_factory=Counter, init=False)
 
     def use(self, name: str) -> None:
-        if name != self.name or not self.is_armed:
+        if name not in self.names or not self.is_armed:
             return
-        self.num_uses += 1
-        if self.nth <= self.num_uses <= self.nth + self.repeats:
-            self.has_struck = True
-            raise RuntimeError(f"use {self.num_uses} of {name} fails")
+        self.num_uses[name] += 1
+        if self.nth <= self.num_uses[name] <= self.nth + self.repeats:
+            self.struck.add(name)
+            raise self.error or RuntimeError(f"use {self.num_uses[name]} of {name} fails")
 
 
 class Watched:
@@ -82,7 +88,14 @@ class Scene:
 
         monkeypatch.setattr(service.engine.engine, "Schedule", make_schedule)
         metrics = cast(ModelMetrics, Watched(Metrics().of_model("fake"), "metrics", fault))
-        self.engine = Engine([self._make_runner], metrics, LIMITS, self.busy_workers)
+        self.reasons: list[str] = []
+        self.engine = Engine(
+            [self._make_runner],
+            metrics,
+            LIMITS,
+            self.busy_workers,
+            end_process=self.reasons.append,
+        )
 
     def _make_runner(self) -> Any:
         self.fault.use("make_runner")
@@ -97,7 +110,7 @@ class Scene:
         engine, calls = self.engine, list[Awaitable[list[SentenceOutcome]]]()
         leaving = asyncio.create_task(engine.translate([sentence("x" * 30), sentence("y" * 30)]))
         left_stream = asyncio.create_task(self._stream("s" * 30))
-        await eventually(lambda: runner.is_stepping.is_set() or self.fault.has_struck)
+        await eventually(lambda: runner.is_stepping.is_set() or bool(self.fault.struck))
         calls.append(engine.translate([sentence(text) for text in ("aa", "☠", "b" * 20)]))
         calls.append(engine.translate([sentence("c" * 40)] * 3, deadline_seconds=0.0))
         calls.append(self._stream("d" * 9))
@@ -116,20 +129,22 @@ class Scene:
             return [update.outcome async for update in updates if update.outcome]
 
     async def expect_all_answered(self) -> None:
-        """Each call has an outcome a sentence, or an error; and nothing is left of any."""
+        """Each call has an outcome a sentence, or an error."""
         async with asyncio.timeout(60):
             answers = await self.play()
-            for answer, count in zip(answers, (2, 1, 3, 3, 1, 9), strict=True):
-                if isinstance(answer, list):
-                    assert len(answer) == count
-                    assert all(bool(o.hypotheses) != bool(o.error) for o in answer)
-                else:
-                    assert isinstance(answer, ServiceError | asyncio.CancelledError)
-            engine = self.engine
-            await eventually(lambda: engine.is_ready)
-            await emptied(engine)
-            await eventually(lambda: not self.busy_workers)
-            assert {worker.load for worker in engine._workers} == {0}
+        for answer, count in zip(answers, (2, 1, 3, 3, 1, 9), strict=True):
+            if isinstance(answer, list):
+                assert len(answer) == count
+                assert all(bool(o.hypotheses) != bool(o.error) for o in answer)
+            else:
+                assert isinstance(answer, ServiceError | asyncio.CancelledError)
+
+    async def expect_nothing_left(self) -> None:
+        engine = self.engine
+        await eventually(lambda: engine.is_ready)
+        await emptied(engine)
+        await eventually(lambda: not self.busy_workers)
+        assert {worker.load for worker in engine._workers} == {0}
 
     async def expect_service(self) -> None:
         """After a last strike, which may still fail the first request, all is translated."""
@@ -150,6 +165,7 @@ async def play(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         fault.is_armed = True
         await scene.expect_all_answered()
+        await scene.expect_nothing_left()
         fault.is_armed = False
         await scene.expect_service()
     finally:
@@ -158,34 +174,90 @@ async def play(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
-@pytest.mark.parametrize("nth", [1, 2, 3, 5, 9])
-async def test_one_fault_anywhere_leaves_no_request_without_an_answer(
-    name: str, nth: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("nth", "repeats"), [(1, 0), (2, 0), (3, 0), (5, 0), (9, 0), (1, 3)])
+async def test_a_fault_anywhere_leaves_no_request_without_an_answer(
+    name: str, nth: int, repeats: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = Fault(name, nth)
+    fault = Fault([name], nth, repeats)
     await play(fault, monkeypatch)
-    assert fault.has_struck or nth > 1
-
-
-@pytest.mark.parametrize("name", [*RUNNER, *SCHEDULE, *METRICS])
-async def test_a_part_that_stays_broken_leaves_no_request_without_an_answer(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fault = Fault(name, nth=1, repeats=3)
-    await play(fault, monkeypatch)
-    assert fault.has_struck
+    assert fault.struck or nth > 1
 
 
 @pytest.mark.parametrize("name", CONSTRUCTION)
 async def test_an_engine_is_rebuilt_though_it_fails_at_first(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault, share_cores = Fault(name, nth=1), FakeRunner.share_cores
-
-    def break_once(runner: FakeRunner, sharers: int) -> None:
-        monkeypatch.setattr(FakeRunner, "share_cores", share_cores)
-        raise RuntimeError("no cores")
-
-    monkeypatch.setattr(FakeRunner, "share_cores", break_once)
+    fault = Fault(["runner.share_cores", name])
     await play(fault, monkeypatch)
-    assert fault.has_struck
+    assert fault.struck == {"runner.share_cores", name}
+
+
+@pytest.mark.parametrize("name", ["runner.admit", "runner.step", "runner.release"])
+@pytest.mark.parametrize("nth", [1, 2])
+async def test_a_lost_device_ends_the_process_with_the_reason_after_all_are_answered(
+    name: str, nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From then on every use of it fails."""
+    fault = Fault([name], nth, 10**9, DeviceLost("cuda:0 does not compute any more"))
+    scene = Scene(fault, monkeypatch)
+    scene.engine.start()
+    fault.is_armed = True
+    await scene.expect_all_answered()
+    await eventually(lambda: bool(scene.reasons))
+    assert scene.reasons == ["cuda:0 does not compute any more"]
+    assert not scene.engine.is_ready
+    scene.engine.stop()
+
+
+@pytest.mark.parametrize("error", [DeviceLost("cuda is lost"), RuntimeError("out of memory")])
+async def test_the_process_ends_if_no_new_runner_can_be_built(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.engine.worker._REBUILD_SECONDS", (0.0,))
+
+    broken, reasons, built = FakeRunner(), list[str](), list[int]()
+    broken.fail_next_step = broken.fail_release = True
+
+    def make_runner() -> Runner:
+        built.append(1)
+        if len(built) > 1:
+            raise error
+        return broken
+
+    metrics = Metrics().of_model("fake")
+    engine = Engine([make_runner], metrics, LIMITS, None, 3, reasons.append)
+    engine.start()
+    await engine.translate([sentence("x")])
+    await eventually(lambda: bool(reasons))
+    is_lost = isinstance(error, DeviceLost)
+    assert len(built) == (2 if is_lost else 4)
+    assert reasons == ["cuda is lost" if is_lost else "the engine could not be rebuilt 3 times"]
+    engine.stop()
+
+
+SCRIPT = """
+import asyncio, logging
+from tests.service.engine.test_faults import *
+logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
+
+async def serve():
+    fault = Fault(["runner.step"], error=DeviceLost("cuda:0 does not compute any more"))
+    runner = Watched(FakeRunner(), "runner", fault)
+    engine = Engine([lambda: runner], Metrics().of_model("fake"), LIMITS)
+    engine.start()
+    fault.is_armed = True
+    print("answer:", (await engine.translate([sentence("x")]))[0].error, flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(serve())
+"""
+
+
+def test_the_exit_status_tells_the_supervisor_and_one_line_says_why() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == EXIT_DEVICE_LOST
+    assert "answer: the engine is not running" in ended.stdout
+    (line,) = ended.stderr.strip().splitlines()
+    assert line.startswith("CRITICAL the process ends: cuda:0 does not compute any more")

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from model.decoding.step_cost import StepCost
+from service.engine.admission import AdmissionControl
 from service.engine.schedule import Schedule
 from service.engine.sentence_task import Place, SentenceTask
+from service.errors import Overloaded
 from tests.service.conftest import MakeTasks
 from tests.service.fakes import FakeRunner
 
@@ -115,6 +117,15 @@ def test_a_wide_beam_gets_its_rows_though_short_work_never_ends(tasks_of: MakeTa
     pytest.fail("the wide beam starves")
 
 
+def test_short_work_does_not_overtake_a_wide_beam_whose_turn_it_is(tasks_of: MakeTasks) -> None:
+    scene = Scene(max_slots=64, max_rows=50)
+    scene.run(tasks_of(*[1] * 40))
+    scene.step()  # earns time for short work
+    wide, short = tasks_of(*[16] * 4, arrived=1.0), tasks_of(1, arrived=2.0)
+    scene.schedule.waiting.add([*wide, *short])
+    assert scene.schedule.newcomers() == []
+
+
 def test_one_admission_in_four_begins_with_the_oldest(tasks_of: MakeTasks) -> None:
     """Though more urgent work never ends."""
     scene, old = Scene(max_slots=9), tasks_of(*[4] * 200, arrived=0.0)
@@ -217,3 +228,18 @@ def test_a_sentence_of_a_document_becomes_as_urgent_as_who_joins_it(tasks_of: Ma
     assert shared.level > urgent.level
     shared.join(Place(urgent.request, 0, is_streamed=False))
     assert shared.level == urgent.level
+
+
+def test_as_many_may_wait_as_the_bounds_say_and_not_one_more(tasks_of: MakeTasks) -> None:
+    waiting = tasks_of(1, 1, 1)
+    admission = AdmissionControl(4, sum(task.num_tokens for task in waiting) + 5)
+    admission.require_room(100, 100)  # an empty queue accepts any one request
+    admission.enter(waiting)
+    admission.require_room(1, 5)
+    for num_sentences, tokens in ((2, 0), (1, 6)):
+        with pytest.raises(Overloaded):
+            admission.require_room(num_sentences, tokens)
+    for _ in range(2):
+        admission.leave(waiting[:1])
+    admission.require_room(2, 5)
+    assert admission.num_sentences == 2

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from model.decoding.sentence import SourceSentence
+from model.decoding.options import DecodingOptions
+from model.decoding.sentence import Hypothesis, SourceSentence
 from service.engine.engine import Engine
-from service.errors import Draining, Overloaded
+from service.engine.sentence_task import SentenceKey, SentenceOutcome
+from service.engine.sharing import SentenceCache, entry_bytes, key_of
+from service.errors import DeadlineExceeded, Draining, Overloaded
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
     FakeRunner,
@@ -19,20 +23,20 @@ from tests.service.fakes import (
     emptied,
     engine_of,
     eventually,
+    held_engine,
     sentence,
     texts_of,
 )
 
+CACHED = 10**6
+Call = asyncio.Task[list[SentenceOutcome]]
 
-def num_looked_up(metrics: Metrics) -> dict[str, float]:
-    names = ("hit", "joined", "miss")
-    values = (
-        metrics.registry.get_sample_value(
-            "dragoman_looked_up_total", labels={"model": "fake", "result": name}
-        )
-        for name in names
-    )
-    return {name: value or 0.0 for name, value in zip(names, values, strict=True)}
+
+def num_looked_up(metrics: Metrics) -> list[float]:
+    """Hits, sentences that joined a running one, and misses."""
+    labels = [{"model": "fake", "result": result} for result in ("hit", "joined", "miss")]
+    sample = metrics.registry.get_sample_value
+    return [sample("dragoman_looked_up_total", each) or 0.0 for each in labels]
 
 
 async def streamed(engine: Engine, given: SourceSentence) -> tuple[str, str]:
@@ -48,16 +52,21 @@ async def streamed(engine: Engine, given: SourceSentence) -> tuple[str, str]:
 
 
 async def test_an_equal_sentence_comes_from_the_cache_with_no_wait_in_its_times() -> None:
+    """But not from a draining engine."""
     runner, metrics = FakeRunner(), Metrics()
-    async with engine_of(runner, metrics=metrics, cache_bytes=10**6) as engine:
+    async with engine_of(runner, metrics=metrics, cache_bytes=CACHED) as engine:
         first = await engine.translate([sentence("abc")])
         again = await engine.translate([sentence("abc"), sentence("d")])
         assert again[0].hypotheses == first[0].hypotheses
         assert texts_of(again) == ["ABC", "D"]
         assert (again[0].queue, again[0].encode, again[0].decode, again[0].work) == (0, 0, 0, 0)
         assert len(runner.admitted) == 2
-        assert num_looked_up(metrics) == {"hit": 1, "joined": 0, "miss": 2}
+        assert num_looked_up(metrics) == [1, 0, 2]
         assert engine.gauges()["cache_bytes"] > 0
+        engine.refuse_new_work()
+        with pytest.raises(Draining):
+            await engine.translate([sentence("abc")])
+        assert texts_of(await engine.translate([sentence("abc")], is_admitted=True)) == ["ABC"]
 
 
 async def test_without_bytes_everything_is_computed() -> None:
@@ -69,102 +78,80 @@ async def test_without_bytes_everything_is_computed() -> None:
 
 
 async def test_other_options_are_computed_again() -> None:
-    runner = FakeRunner()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        await engine.translate([sentence("a")])
+    runner, one = FakeRunner(), sentence("a")
+    sampling = DecodingOptions(sampling=True, beam_size=1)
+    others = [replace(one, options=replace(sampling, seed=seed)) for seed in (0, 1)]
+    async with engine_of(runner, cache_bytes=CACHED) as engine:
+        await engine.translate([one])
         [wide] = await engine.translate([sentence("a", beam_size=2, n_best=2)])
         assert [h.ids for h in wide.hypotheses] == [[65], [65, 42]]
-        [prefixed] = await engine.translate([replace(sentence("a"), prefix=(90,))])
+        [prefixed] = await engine.translate([replace(one, prefix=(90,))])
         assert FakeTokenizer().decode(prefixed.hypotheses[0].ids) == "ZA"
-        assert len(runner.admitted) == 3
+        await engine.translate([sentence("a", beam_size=2), replace(one, is_aligned=True), *others])
+        assert len(runner.admitted) == 7
 
 
 async def test_equal_sentences_that_run_together_are_computed_once() -> None:
+    """The times of each add up to its own wait."""
     runner, metrics = FakeRunner(), Metrics()
     runner.gate.clear()
-    async with engine_of(runner, metrics=metrics, cache_bytes=10**6) as engine:
+    async with engine_of(runner, metrics=metrics, cache_bytes=CACHED) as engine:
         calls = [asyncio.create_task(engine.translate([sentence("abc")])) for _ in range(9)]
         calls.append(asyncio.create_task(engine.translate([sentence("abc")] * 5)))
         await eventually(runner.is_stepping.is_set)
         runner.gate.set()
-        for outcomes in await asyncio.gather(*calls):
-            assert set(texts_of(outcomes)) == {"ABC"}
+        leader, *joined = [one for outcomes in await asyncio.gather(*calls) for one in outcomes]
+        assert set(texts_of([leader, *joined])) == {"ABC"}
+        end = leader.arrived + leader.queue + leader.encode + leader.decode
+        for one in joined:
+            assert one.arrived > leader.arrived
+            assert one.arrived + one.queue + one.encode + one.decode == pytest.approx(end)
+            assert min(one.queue, one.encode, one.decode) >= 0
         assert len(runner.admitted) == 1
-        assert num_looked_up(metrics) == {"hit": 0, "joined": 13, "miss": 1}
+        assert num_looked_up(metrics) == [0, 13, 1]
 
 
-async def test_cancelling_the_first_of_several_leaves_the_others_their_result() -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        first = asyncio.create_task(engine.translate([sentence("abc"), sentence("z" * 30)]))
+async def test_clients_that_leave_leave_the_others_their_result_and_what_none_wants_ends() -> None:
+    async with held_engine(cache_bytes=CACHED) as (runner, engine):
+        both = [sentence("abc"), sentence("z" * 30)]
+        leaving = [asyncio.create_task(engine.translate(both))]
         await eventually(runner.is_stepping.is_set)
-        second = asyncio.create_task(engine.translate([sentence("abc")]))
-        third = asyncio.create_task(engine.translate([sentence("abc")]))
+        staying = asyncio.create_task(engine.translate(both[:1]))
+        leaving.append(asyncio.create_task(engine.translate(both)))
         await asyncio.sleep(0)
-        first.cancel()
-        third.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
+        for call in leaving:
+            call.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
         runner.gate.set()
-        assert texts_of(await second) == ["ABC"]
+        assert texts_of(await staying) == ["ABC"]
         await emptied(engine)
         assert runner.num_steps < 10
-        assert [len(ids) for ids in runner.admitted] in ([5, 32], [32, 5])
-
-
-async def test_when_the_last_that_wants_it_leaves_a_sentence_is_evicted() -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        calls = [asyncio.create_task(engine.translate([sentence("x" * 30)])) for _ in range(3)]
-        await eventually(runner.is_stepping.is_set)
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        runner.gate.set()
-        await emptied(engine)
-        assert runner.num_steps <= 2
         assert runner.num_free_slots == runner.max_slots
-        assert texts_of(await engine.translate([sentence("x" * 30)])) == ["X" * 30]
+        assert [len(ids) for ids in runner.admitted] in ([5, 32], [32, 5])
+        assert texts_of(await engine.translate(both)) == ["ABC", "Z" * 30]
 
 
-@pytest.mark.parametrize("is_first", [True, False])
-async def test_a_deadline_of_one_does_not_end_the_others(is_first: bool) -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    deadlines = [0.02, None] if is_first else [None, 0.02]
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        calls = []
+@pytest.mark.parametrize("deadlines", [(0.02, None), (None, 0.02), (0.02, 0.02)])
+async def test_a_deadline_of_one_does_not_end_the_others(deadlines: Sequence[float | None]) -> None:
+    """And if all miss theirs, nothing is cached or joined."""
+    async with held_engine(cache_bytes=CACHED) as (runner, engine):
+        hurried, patient = list[Call](), list[Call]()
         for deadline in deadlines:
-            calls.append(asyncio.create_task(engine.translate([sentence("abc")], deadline)))
+            call = asyncio.create_task(engine.translate([sentence("abc")], deadline))
+            (hurried if deadline else patient).append(call)
             await asyncio.sleep(0)
-        hurried, patient = calls if is_first else calls[::-1]
-        [outcome] = await hurried
-        assert outcome.error is not None
-        assert outcome.error.code == "deadline"
-        runner.gate.set()
-        assert texts_of(await patient) == ["ABC"]
-        assert len(runner.admitted) == 1
-
-
-async def test_after_a_deadline_that_all_missed_nothing_is_cached_or_joined() -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        hurried = asyncio.create_task(engine.translate([sentence("abc")] * 2, 0.02))
-        assert {o.error.code for o in await hurried if o.error} == {"deadline"}
-        late = asyncio.create_task(engine.translate([sentence("abc")]))
+        for [outcome] in await asyncio.gather(*hurried):
+            assert isinstance(outcome.error, DeadlineExceeded)
+        patient.append(asyncio.create_task(engine.translate([sentence("abc")])))
         await asyncio.sleep(0)
         runner.gate.set()
-        assert texts_of(await late) == ["ABC"]
+        assert {texts_of(outcomes)[0] for outcomes in await asyncio.gather(*patient)} == {"ABC"}
+        assert None not in deadlines or len(runner.admitted) == 1
         await emptied(engine)
 
 
 async def test_errors_are_told_to_all_and_not_cached() -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
+    async with held_engine(cache_bytes=CACHED) as (runner, engine):
         calls = [asyncio.create_task(engine.translate([sentence("abc")])) for _ in range(3)]
         await eventually(runner.is_stepping.is_set)
         runner.fail_next_step = True
@@ -174,47 +161,30 @@ async def test_errors_are_told_to_all_and_not_cached() -> None:
         assert texts_of(await engine.translate([sentence("abc")])) == ["ABC"]
 
 
-async def test_streams_that_join_early_or_late_get_the_whole_text() -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    text = "abcdefghijklmnopqrstuvwxyz"
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        first = asyncio.create_task(streamed(engine, sentence(text)))
-        await eventually(runner.is_stepping.is_set)
-        early = asyncio.create_task(streamed(engine, sentence(text)))
-        runner.gate.set()
-        await eventually(lambda: runner.num_steps > 5)
-        late = asyncio.create_task(streamed(engine, sentence(text)))
-        whole = asyncio.create_task(engine.translate([sentence(text)]))
-        for pieces, final in await asyncio.gather(first, early, late):
-            assert final == text.upper()
-            assert final.startswith(pieces)
-        assert texts_of(await whole) == [text.upper()]
-        assert len(runner.admitted) == 1
-
-
-async def test_a_stream_that_joins_a_sentence_without_one_gets_its_tokens_from_the_first() -> None:
-    runner = FakeRunner()
+@pytest.mark.parametrize("is_streamed", [True, False])
+async def test_streams_that_join_early_or_late_get_the_whole_text(is_streamed: bool) -> None:
+    """Whether what they join is a stream or not; who joins before a step, from the first token."""
     text = "abcdefghij" * 3
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
+    async with held_engine(cache_bytes=CACHED) as (runner, engine):
+        calls = [asyncio.create_task(streamed(engine, sentence(text))) for _ in range(is_streamed)]
         whole = asyncio.create_task(engine.translate([sentence(text)]))
         await eventually(runner.is_stepping.is_set)
-        joined = asyncio.create_task(streamed(engine, sentence(text)))
+        calls.append(asyncio.create_task(streamed(engine, sentence(text))))
         await asyncio.sleep(0)
         runner.gate.set()
-        pieces, final = await joined
-        assert final == text.upper()
-        assert len(pieces) > 20
-        assert final.startswith(pieces)
+        await eventually(lambda: runner.num_steps > 5)
+        calls.append(asyncio.create_task(streamed(engine, sentence(text))))
+        *early, late = await asyncio.gather(*calls)
+        for pieces, final in (*early, late):
+            assert final == text.upper()
+            assert final.startswith(pieces)
+        assert all(len(pieces) > 20 for pieces, _ in early)
         assert texts_of(await whole) == [text.upper()]
         assert len(runner.admitted) == 1
 
 
 async def test_a_short_request_does_not_wait_for_the_same_sentence_of_a_document() -> None:
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
+    async with held_engine(max_slots=1, cache_bytes=CACHED) as (runner, engine):
         document = [sentence(f"{n:030d}") for n in range(60)] + [sentence("hi")]
         long = asyncio.create_task(engine.translate(document))
         await eventually(runner.is_stepping.is_set)
@@ -228,7 +198,7 @@ async def test_a_short_request_does_not_wait_for_the_same_sentence_of_a_document
 
 async def test_a_hit_needs_no_room_and_a_miss_does() -> None:
     runner = FakeRunner(max_slots=1)
-    async with engine_of(runner, cache_bytes=10**6, max_waiting_sentences=1) as engine:
+    async with engine_of(runner, cache_bytes=CACHED, max_waiting_sentences=1) as engine:
         await engine.translate([sentence("known")])
         runner.gate.clear()
         runner.is_stepping.clear()
@@ -246,78 +216,47 @@ async def test_a_hit_needs_no_room_and_a_miss_does() -> None:
         assert engine.num_waiting == 0
 
 
-async def test_a_draining_engine_serves_no_hit() -> None:
-    async with engine_of(FakeRunner(), cache_bytes=10**6) as engine:
-        await engine.translate([sentence("a")])
-        engine.refuse_new_work()
-        with pytest.raises(Draining):
-            await engine.translate([sentence("a")])
-        outcomes = await engine.translate([sentence("a")], is_admitted=True)
-        assert texts_of(outcomes) == ["A"]
+def numbered(number: int, length: int = 3) -> SentenceKey:
+    ids = [1000 + number * 100 + i for i in range(length)]
+    return key_of(SourceSentence(ids, DecodingOptions()))
 
 
-async def test_what_draining_ends_gets_an_error_wherever_it_joined() -> None:
-    runner = FakeRunner(max_slots=1)
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        calls = [asyncio.create_task(engine.translate([sentence("a" * 30)])) for _ in range(3)]
-        await eventually(runner.is_stepping.is_set)
-        engine.refuse_new_work()
-        runner.gate.set()
-        await asyncio.to_thread(engine.stop)
-        for [outcome] in await asyncio.gather(*calls):
-            assert isinstance(outcome.error, Draining) or texts_of([outcome]) == ["A" * 30]
+def hypotheses(length: int, count: int = 1) -> list[Hypothesis]:
+    rng = random.Random(length)
+    return [
+        Hypothesis(
+            [rng.randint(300, 8000) for _ in range(length)],
+            [rng.random() for _ in range(length + 1)],
+            rng.random(),
+            "stop",
+        )
+        for _ in range(count)
+    ]
 
 
-async def test_times_of_one_that_joined_add_up_to_its_own_wait() -> None:
-    runner = FakeRunner()
-    runner.gate.clear()
-    async with engine_of(runner, cache_bytes=10**6) as engine:
-        first = asyncio.create_task(engine.translate([sentence("abc")]))
-        await eventually(runner.is_stepping.is_set)
-        second = asyncio.create_task(engine.translate([sentence("abc")]))
-        await asyncio.sleep(0)
-        runner.gate.set()
-        [leader], [joined] = await asyncio.gather(first, second)
-        ends = [o.arrived + o.queue + o.encode + o.decode for o in (leader, joined)]
-        assert ends[0] == pytest.approx(ends[1])
-        assert joined.arrived > leader.arrived
-        assert min(joined.queue, joined.encode, joined.decode) >= 0
+def test_the_least_recently_used_go_first_and_the_bound_holds() -> None:
+    """What exceeds the bound alone is not kept, and drives nothing out."""
+    size = entry_bytes(numbered(0), hypotheses(3))
+    cache = SentenceCache(3 * size)
+    for number in (0, 0, 1, 2):
+        cache.put(numbered(number), hypotheses(3))
+    assert cache.get(numbered(0)) == hypotheses(3)
+    cache.put(numbered(3), hypotheses(3))
+    cache.put(numbered(4), hypotheses(400))
+    kept = [cache.get(numbered(n)) is not None for n in range(5)]
+    assert kept == [True, False, True, True, False]
+    assert cache.num_bytes == 3 * size
 
 
-@pytest.mark.parametrize("seed", range(4))
-async def test_any_mix_is_answered_alike_with_and_without_the_cache(seed: int) -> None:
-    """Lists, streams, deadlines, clients that leave, poison; few texts, so that most are equal."""
-
-    async def serve(cache_bytes: int) -> list[Sequence[str] | str | None]:
-        rng, runner = random.Random(seed), FakeRunner(max_slots=3, max_rows=16)
-        async with engine_of(runner, cache_bytes=cache_bytes) as engine:
-
-            async def call(texts: list[str], beam_size: int) -> Sequence[str]:
-                outcomes = await engine.translate([sentence(t, beam_size=beam_size) for t in texts])
-                return [o.error.code if o.error else texts_of([o])[0] for o in outcomes]
-
-            tasks: list[asyncio.Task[Sequence[str]]] = []
-            left: set[int] = set()
-            for number in range(150):
-                texts = rng.choices(
-                    ["a", "bb", "☠", "c" * 9, "d" * 20, "e" * 30], k=rng.randint(1, 5)
-                )
-                tasks.append(asyncio.create_task(call(texts, rng.choice((1, 1, 4)))))
-                if rng.random() < 0.3:
-                    await asyncio.sleep(0.001)
-                if rng.random() < 0.2:
-                    left.add(rng.randrange(number + 1))
-                    tasks[max(left)].cancel()
-            results = await asyncio.gather(*tasks, return_exceptions=True)
-            await emptied(engine)
-            assert (runner.num_free_slots, runner.num_free_rows) == (3, 16)
-            assert engine.admission.num_tokens == 0
-            assert {worker.load for worker in engine._workers} == {0}
-            assert not engine._shared._tasks
-            return [None if isinstance(r, BaseException) else r for r in results]
-
-    async with asyncio.timeout(60):
-        with_cache, without = await serve(10**6), await serve(0)
-    for one, other in zip(with_cache, without, strict=True):
-        assert one == other or None in (one, other)
+def test_real_memory_stays_below_the_bound() -> None:
+    """Over short and long sentences with few and many alternatives."""
+    rng, cache = random.Random(0), SentenceCache(2_000_000)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(3000):
+        found = hypotheses(rng.choice((2, 20, 100)), rng.choice((1, 1, 4)))
+        cache.put(numbered(number, rng.choice((3, 28))), found)
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert cache.num_bytes > 1_900_000
+    assert 0.4 * cache.num_bytes < after - before < 1.05 * cache.num_bytes

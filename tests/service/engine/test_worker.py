@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
+import threading
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 import pytest
 
+from model.decoding.sentence import StepResult
 from service.engine.engine import Engine
 from service.engine.sentence_task import EngineRequest, SentenceOutcome, Update
-from service.engine.worker import Worker
+from service.engine.worker import NICENESS, Worker
 from service.errors import DeadlineExceeded, NotReady
 from service.observability.metrics import Metrics
 from tests.service.fakes import (
@@ -97,47 +100,9 @@ async def test_a_worker_alone_at_work_has_all_cores_and_several_share_them() -> 
         assert runners[0].sharers[-1] == 1
 
 
-async def test_workers_of_different_engines_share_the_cores_too() -> None:
-    one, other = FakeRunner(), FakeRunner()
-    other.gate.clear()
-    busy_workers: set[Worker] = set()
-    async with (
-        engine_of(one, busy_workers=busy_workers) as engine,
-        engine_of(other, busy_workers=busy_workers) as busy,
-    ):
-        task = asyncio.create_task(busy.translate([sentence("a")]))
-        await eventually(other.is_stepping.is_set)
-        await engine.translate([sentence("b")])
-        other.gate.set()
-        await task
-    assert set(one.sharers) == {2}
-
-
 async def test_a_worker_that_dies_fails_its_own_sentences_and_the_others_serve_on() -> None:
-    broken, healthy = FakeRunner(), FakeRunner()
-    broken.fail_next_step = broken.fail_release = True
-    firsts = [broken, FakeRunner()]
-    async with engine_of(lambda: firsts.pop(0), healthy) as engine:
-        outcomes = await engine.translate([sentence("aa"), sentence("b")])
-        assert [outcome.error is None for outcome in outcomes] == [False, True]
-        assert engine.is_ready
-        await eventually(lambda: not firsts)
-        assert texts_of(await engine.translate([sentence("c"), sentence("d")])) == ["C", "D"]
-
-
-async def test_while_a_worker_cannot_be_rebuilt_all_work_goes_to_the_others() -> None:
-    broken, healthy = FakeRunner(), FakeRunner()
-    broken.fail_next_step = broken.fail_release = True
-    attempts = [broken]
-    async with engine_of(attempts.pop, healthy) as engine:
-        await engine.translate([sentence("a")])
-        for text in ("b", "c", "d"):
-            assert texts_of(await engine.translate([sentence(text)])) == [text.upper()]
-        assert engine.is_ready
-
-
-async def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
-    """Every worker hears of each of them, and a worker that waits for its next attempt too."""
+    """Until it is rebuilt. Clients that leave do not put that off, though each worker hears of
+    them."""
     broken = FakeRunner()
     broken.fail_next_step = broken.fail_release = True
     attempts: list[FakeRunner | None] = [broken, None, FakeRunner()]
@@ -148,15 +113,15 @@ async def test_clients_that_keep_leaving_do_not_put_off_a_new_runner() -> None:
             raise RuntimeError("out of memory")
         return runner
 
-    async with engine_of(make_runner) as engine:
-        await engine.translate([sentence("a")])
-
-        def is_ready_after_another_left() -> bool:
-            engine._workers[0].cancel([], "client")
-            return engine.is_ready
-
-        await eventually(is_ready_after_another_left)
-        assert texts_of(await engine.translate([sentence("b")])) == ["B"]
+    async with engine_of(make_runner, FakeRunner()) as engine:
+        outcomes = await engine.translate([sentence("aa"), sentence("b")])
+        assert [outcome.error is None for outcome in outcomes] == [False, True]
+        while attempts:
+            assert engine.is_ready
+            assert texts_of(await engine.translate([sentence("c"), sentence("d")])) == ["C", "D"]
+            leaving = asyncio.create_task(engine.translate([sentence("e" * 30)]))
+            await asyncio.sleep(0)
+            leaving.cancel()
 
 
 async def test_cancelling_a_request_frees_its_places_in_every_worker() -> None:
@@ -198,30 +163,72 @@ async def test_a_worker_that_does_not_run_takes_nothing_and_leaves_no_trace() ->
         assert (engine.num_waiting, engine.admission.num_tokens) == (0, 0)
 
 
+def niceness_of_this_thread() -> int:
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
+class PriorityRunner(FakeRunner):
+    """Notes the niceness of the thread that steps it."""
+
+    niceness = 0
+
+    def step(self, handles: Sequence[int] | None = None) -> StepResult:
+        self.niceness = niceness_of_this_thread()
+        return super().step(handles)
+
+
+def refuse(*_: int) -> None:
+    raise PermissionError
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_a_worker_is_nicer_than_the_event_loop_where_the_system_allows_it(
+    is_allowed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_allowed:
+        monkeypatch.setattr(os, "setpriority", refuse)
+    runner, before = PriorityRunner(), niceness_of_this_thread()
+    async with engine_of(runner) as engine:
+        assert texts_of(await engine.translate([sentence("a")])) == ["A"]
+    assert niceness_of_this_thread() == before
+    assert runner.niceness == min(before + NICENESS * is_allowed, 19)
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 10**6])
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
-async def test_any_mix_is_answered_and_nothing_is_left_in_any_worker(num_workers: int) -> None:
-    """Lists, wide beams, poisoned sentences, failing steps, deadlines, clients that leave."""
+async def test_any_mix_is_answered_rightly_and_nothing_is_left_in_any_worker(
+    num_workers: int, cache_bytes: int
+) -> None:
+    """Lists, wide beams, poisoned sentences, failing steps, deadlines, clients that leave; few
+    texts, so that most are equal."""
     rng = random.Random(num_workers)
     runners = [FakeRunner(max_slots=3, max_rows=16) for _ in range(num_workers)]
-    metrics = Metrics()
-    async with engine_of(*runners, metrics=metrics) as engine:
-        tasks = []
+    metrics, texts = Metrics(), ["☠", "a", "bb", "c" * 9, "d" * 19, "e" * 20]
+    async with engine_of(*runners, metrics=metrics, cache_bytes=cache_bytes) as engine:
+        calls: list[tuple[list[str], asyncio.Task[list[SentenceOutcome]]]] = []
         for _ in range(200):
-            given = [
-                sentence("☠" if rng.random() < 0.4 else "x" * rng.randint(1, 20), beam_size=n)
-                for n in rng.choices(range(1, 9), k=rng.randint(1, 5))
-            ]
+            asked = rng.choices(texts, weights=[4, 2, 1, 1, 1, 1], k=rng.randint(1, 5))
+            given = [sentence(text, beam_size=rng.choice((1, 1, 4, 8))) for text in asked]
             deadline = 0.001 if rng.random() < 0.1 else None
-            tasks.append(asyncio.create_task(engine.translate(given, deadline)))
+            calls.append((asked, asyncio.create_task(engine.translate(given, deadline))))
             if rng.random() < 0.2:
                 await asyncio.sleep(0.001)
-                rng.choice(tasks).cancel()
+                rng.choice(calls)[1].cancel()
             rng.choice(runners).fail_next_step |= rng.random() < 0.02
         async with asyncio.timeout(60):
-            results = await asyncio.gather(*tasks, return_exceptions=True)
-        errors = {type(r) for r in results if isinstance(r, BaseException)}
-        assert errors <= {asyncio.CancelledError}
+            results = await asyncio.gather(*(task for _, task in calls), return_exceptions=True)
+        for (asked, _), result in zip(calls, results, strict=True):
+            if isinstance(result, BaseException):
+                assert isinstance(result, asyncio.CancelledError)
+                continue
+            for text, outcome in zip(asked, result, strict=True):
+                if outcome.error is not None:
+                    assert outcome.error.code in ("deadline", "translation_failed")
+                    continue
+                assert text != "☠"
+                assert texts_of([outcome]) == [text.upper()]
         await emptied(engine)
         assert all(runner.num_free_slots == runner.max_slots for runner in runners)
         assert {worker.load for worker in engine._workers} == {0}
+        assert not engine._shared._tasks
         assert num_restarts(metrics) == 0
