@@ -105,8 +105,8 @@ class Worker:
 def work(engine: str, prepared: Path, split: Split, device: str) -> None:
     """The worker's side: translate all sentences as each line asks, until there are no more. It
     gets as many cores as its split has threads: not every engine is told a number."""
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, cores[: split.translators * split.threads])
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, allowed[: split.translators * split.threads])
     shape = Shape.load(prepared)
     translator = make(engine, shape, split, device)
     print("{}", flush=True)
