@@ -28,6 +28,7 @@ def check(
         ("Version 1.2.3 of 2024-01-05", "Version 1.2.3 vom 2024-01-05"),
         ("Nellie Kershaw and Tom Ford in London", "Nellie Kershaw und Tom Ford in London"),
         ("OK.", "OK."),
+        ("It was a long day. " * 12, "Der Tag war lang. " * 12),
         ("", ""),
     ],
 )
