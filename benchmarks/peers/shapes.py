@@ -6,13 +6,19 @@ import json
 import random
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.sentences import ROOT, real_sentences
+
+if TYPE_CHECKING:
+    from tests.model.importers.originals import Corpus
 
 BUNDLED = ROOT / "checkpoints" / "zh-en"
 FORCED_LENGTH = 30
 _RANDOM_SENTENCES = 64
 _FIRST_WORD = 10
+_OPUS_MT = {"layers": 6, "d_model": 512, "heads": 8, "d_ff": 2048, "vocab_size": 58_101}
+_NLLB_600M = {"layers": 12, "d_model": 1024, "heads": 16, "d_ff": 4096, "vocab_size": 256_206}
 
 
 @dataclass(frozen=True)
@@ -69,9 +75,9 @@ def _random(name: str, root: Path) -> Shape:
     from model.importers.imported import Wanted
     from model.importers.resolve import import_source
     from tests.conftest import TINY_PAIRS
-    from tests.model.importers.originals import make_corpus, write_nllb_600m, write_opus_mt
+    from tests.model.importers.originals import make_corpus
 
-    write = {"opus": write_opus_mt, "nllb600": write_nllb_600m}[name]
+    write = {"opus": _write_opus_mt, "nllb600": _write_nllb_600m}[name]
     write(root / "transformers", make_corpus(root, TINY_PAIRS))
     import_source(str(root / "transformers"), root / "ours", None, Wanted())
     _convert(root)
@@ -83,6 +89,45 @@ def _random(name: str, root: Path) -> Shape:
         for _ in range(_RANDOM_SENTENCES)
     ]
     return Shape(str(root / "ours"), *_directories(root), sources, FORCED_LENGTH, [], _pieces(root))
+
+
+def _write_opus_mt(directory: Path, corpus: Corpus) -> None:
+    from transformers import MarianConfig, MarianMTModel
+
+    from tests.model.importers.originals import write_marian_tokenizer
+
+    pad = write_marian_tokenizer(directory, corpus, (), _OPUS_MT["vocab_size"])
+    config = MarianConfig(
+        **_options(_OPUS_MT),
+        activation_function="swish",
+        pad_token_id=pad,
+        decoder_start_token_id=pad,
+    )
+    MarianMTModel(config).save_pretrained(directory)
+
+
+def _write_nllb_600m(directory: Path, corpus: Corpus) -> None:
+    from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+    from tests.model.importers.originals import write_nllb_tokenizer
+
+    write_nllb_tokenizer(directory, corpus)
+    config = M2M100Config(
+        **_options(_NLLB_600M), activation_function="relu", decoder_start_token_id=2
+    )
+    M2M100ForConditionalGeneration(config).save_pretrained(directory)
+
+
+def _options(sizes: dict[str, int]) -> dict[str, Any]:
+    return {
+        "d_model": sizes["d_model"],
+        "vocab_size": sizes["vocab_size"],
+        "scale_embedding": True,
+        "max_position_embeddings": 1024,
+        **{f"{side}_layers": sizes["layers"] for side in ("encoder", "decoder")},
+        **{f"{side}_attention_heads": sizes["heads"] for side in ("encoder", "decoder")},
+        **{f"{side}_ffn_dim": sizes["d_ff"] for side in ("encoder", "decoder")},
+    }
 
 
 def _directories(root: Path) -> tuple[str, str]:

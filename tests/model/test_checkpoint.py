@@ -6,9 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
-import pickle
 import random
-import re
 import resource
 import shutil
 from collections.abc import Callable
@@ -148,17 +146,6 @@ def test_sentences_are_as_long_as_a_user_or_else_the_description_says_and_the_ne
     assert info.source_limit(wanted) == limit
 
 
-@pytest.mark.parametrize("wrong", [[[0, 4]], [[2, 0]], [[0, 1], [0, 1]]])
-def test_alignment_heads_that_the_network_lacks_are_refused(saved: Path, wrong: object) -> None:
-    edit_config(saved, lambda raw: raw.update(alignment_heads=wrong))
-    said = (
-        "alignment_heads must list different [layer, head] pairs, layers 0 to 1 and heads 0 to 3, "
-        f"got {wrong!r}"
-    )
-    with pytest.raises(CheckpointError, match=re.escape(said)):
-        load_checkpoint(saved)
-
-
 def test_a_model_on_disk_decodes_as_the_loaded_one(saved: Path) -> None:
     stored, loaded = open_checkpoint(saved), load_checkpoint(saved)
     sentences = mixed_sentences(4, seed=1)
@@ -189,11 +176,6 @@ def test_weights_of_every_type_are_read_as_float32(dtype: torch.dtype, tmp_path:
     for name, weight in weights.items():
         assert found.shapes[name] == weight.shape
         assert torch.equal(torch.from_numpy(found[name].copy()), weight.float())
-
-
-def truncate_weights(directory: Path) -> None:
-    path = directory / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-100])
 
 
 def flip_a_bit(directory: Path) -> None:
@@ -266,15 +248,12 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (remove("config.json"), "tiny-checkpoint holds no config.json"),
         (remove("SHA256SUMS"), "tiny-checkpoint holds no SHA256SUMS"),
         (remove("model.safetensors"), "tiny-checkpoint lacks model.safetensors"),
-        (truncate_weights, "model.safetensors does not match SHA256SUMS: the file is truncated"),
         (flip_a_bit, "tiny.model does not match SHA256SUMS"),
         (write_sums("0  ../secret\n"), r"line that is not '<sha256>  <file>': '0  ../secret'"),
         (write_sums(""), "SHA256SUMS does not list config.json"),
         (spoil_tokenizer, "cannot read the sentencepiece model .*tiny.model"),
         (write_config("{oops"), "config.json is not readable JSON"),
-        (change_config("pairs", value=[]), "pairs must name at least one"),
         (change_config("format", value=9), "format must be 1, got 9"),
-        (change_config("architecture", "rope", value=1), "unknown architecture option 'rope'"),
         (change_config("tokenizer", "source", value="../x"), "must lie in the directory itself"),
         (
             change_config("tokenizer", "source_vocabulary", value="absent.json"),
@@ -283,6 +262,19 @@ NORM = "encoder.0.self_attention_residual.norm.weight"
         (
             change_config("architecture", "d_ff", value=48),
             r"encoder.0.feed_forward.expand.weight has shape \(32, 16\), expected \(48, 16\)",
+        ),
+        (
+            lambda d: edit_config(
+                d, lambda raw: raw["architecture"].update(src_vocab_size=451, tgt_vocab_size=451)
+            ),
+            r"has \(450, 450\) source and target pieces, config.json says \(451, 451\)",
+        ),
+        *(
+            (
+                change_config("alignment_heads", value=wrong),
+                r"different \[layer, head\] pairs, layers 0 to 1 and heads 0 to 3, got \[\[",
+            )
+            for wrong in ([[0, 4]], [[2, 0]], [[0, 1], [0, 1]])
         ),
         (change_weights(lambda w: w.update(x=torch.ones(1))), "tensor 'x' is only in the file"),
         (lambda d: (d / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is not UTF-8: byte 0"),
@@ -336,12 +328,11 @@ def test_a_damaged_checkpoint_is_refused_with_the_reason(
     assert len(str(raised.value)) < 1000
 
 
-@pytest.mark.parametrize("option", ["d_model", "n_encoder_layers"])
+@pytest.mark.parametrize(("option", "most"), [("d_model", 16384), ("n_encoder_layers", 256)])
 def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_built(
-    saved: Path, option: str
+    saved: Path, option: str, most: int
 ) -> None:
     """The largest that the bounds allow: a network of it would take up to a terabyte."""
-    most = {"d_model": 16384, "n_encoder_layers": 256}[option]
     edit_config(saved, lambda raw: raw["architecture"].update({option: most}))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(CheckpointError, match="model.safetensors does not fit config.json"):
@@ -419,16 +410,6 @@ def test_weights_that_float16_cannot_hold_are_not_saved(
     assert not (tmp_path / "new").exists()
 
 
-def test_a_tokenizer_of_another_size_is_refused(
-    saved: Path, tiny_config: ModelConfig, tiny_tokenizer_file: Path
-) -> None:
-    larger = dataclasses.replace(tiny_config, src_vocab_size=451, tgt_vocab_size=451)
-    save(saved, random_model(larger), tiny_tokenizer_file)
-    said = r"the tokenizer has \(450, 450\) source and target pieces, config.json says \(451, 451\)"
-    with pytest.raises(CheckpointError, match=said):
-        load_checkpoint(saved)
-
-
 @pytest.mark.parametrize("is_signed", [False, True])
 @pytest.mark.parametrize("name", ["config.json", "tiny.model", "model.safetensors", "SHA256SUMS"])
 def test_random_damage_is_refused_or_leaves_a_model_that_loads(
@@ -462,13 +443,8 @@ class Bomb:
         return Path.touch, (self.trace,)
 
 
-@pytest.mark.parametrize(
-    "write", [torch.save, lambda bomb, path: path.write_bytes(pickle.dumps(bomb))]
-)
-def test_a_pickle_in_disguise_is_refused_unopened(
-    saved: Path, tmp_path: Path, write: Callable[[Any, Path], Any]
-) -> None:
-    write(Bomb(tmp_path / "exploded"), saved / "model.safetensors")
+def test_a_pickle_in_disguise_is_refused_unopened(saved: Path, tmp_path: Path) -> None:
+    torch.save(Bomb(tmp_path / "exploded"), saved / "model.safetensors")
     sign_again(saved)
     with pytest.raises(CheckpointError, match="model.safetensors is not a safetensors file"):
         load_checkpoint(saved)

@@ -21,8 +21,8 @@ from model.proving import (
     proven_runner,
 )
 from model.runner import Runner
-from tests.model.backends.test_overflow import overflowing_model
 from tests.model.network.reference import EOS, tiny_model, tiny_runner
+from tests.model.test_runner import overflowing_model
 
 SOURCES = [([5, 7, 9, 4, EOS], []), ([12, 6, 8, 8, 11, 10, EOS], [5])]
 SENTENCES = proof_sentences(SOURCES, DecodingOptions(beam_size=3))

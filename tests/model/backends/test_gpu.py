@@ -14,9 +14,8 @@ from model.decoding.options import DecodingOptions
 from model.decoding.sentence import SourceSentence
 from model.offline import translate_all
 from model.runner import Runner
-from tests.model.backends.test_overflow import bad_sentence, overflowing_model
 from tests.model.network.reference import run_at_random, run_to_end, tiny_model, tiny_runner
-from tests.model.test_runner import mixed_sentences, texts
+from tests.model.test_runner import bad_sentence, mixed_sentences, overflowing_model, texts
 
 pytestmark = [
     pytest.mark.gpu,

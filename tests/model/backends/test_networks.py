@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from model.decoding.decoder import BatchRows, Capacity, StepShape
 from model.decoding.slot_allocator import BatchView
 from model.network.transformer import Transformer
 from tests.model.backends.native.stepped import SteppedNetwork
-from tests.model.network.reference import BOS, CONTROL_IDS, EOS, encode, tiny_model
+from tests.model.network.reference import BOS, CONTROL_IDS, EOS, VARIANTS, encode, tiny_model
 
 ROOM = Capacity(max_slots=3, max_rows=6, max_source_tokens=40, max_target_tokens=40)
 SOURCES = [[5, 7, 9, EOS], [4, 6, 8, 10, 12, *[5] * 25, EOS]]
@@ -35,13 +36,6 @@ TABLE = RowTable(
     drawn=torch.empty(0, dtype=torch.int64),
 )
 EXTENT = StepShape(40, 40)
-VARIANTS: list[dict[str, object]] = [
-    {},
-    {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
-    {"positions": "alibi", "activation": "silu", "vocab_size": 700},
-    {"positions": "learned", "shared_embeddings": "none", "d_model": 80, "n_heads": 5},
-    {"embedding_norm": True, "d_ff": 30},
-]
 
 
 def native(
@@ -70,11 +64,11 @@ def steps(
 @pytest.mark.parametrize("variant", VARIANTS)
 @torch.inference_mode()
 def test_our_code_gives_the_logits_that_pytorch_gives(
-    variant: dict[str, object], kernels: str
+    variant: dict[str, Any], kernels: str
 ) -> None:
     """With every instruction set that runs here. Bytes give those of the slowest one: their sums
     are whole numbers until they are scaled."""
-    model = tiny_model(**variant)  # type: ignore[arg-type]
+    model = tiny_model(**variant)
     floats = EagerNetwork(model, CONTROL_IDS, ROOM)
     slowest = native(model, ROOM, is_quantised=True, kernels=kernel_names()[-1])
     for is_quantised, reference, num_steps, reorder_at, tolerance in (

@@ -18,8 +18,7 @@ from model.backends.pytorch.source_encoder import RecordedEncoder, SourceEncoder
 from model.decoding.decoder import Capacity
 from model.device_lost import DeviceLost
 from model.network.transformer import Transformer
-from tests.model.network.reference import EOS, PAD, tiny_model
-from tests.model.test_runner import VARIANTS
+from tests.model.network.reference import EOS, PAD, VARIANTS, tiny_model
 
 CAPACITY = Capacity(max_slots=6, max_rows=24, max_source_tokens=40, max_target_tokens=48)
 
@@ -61,7 +60,7 @@ def test_a_recording_that_stores_other_numbers_is_refused_and_a_lost_device_is_t
 @pytest.mark.parametrize("is_recorded", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_memory_is_that_of_the_reference_whatever_the_bucket(
-    variant: dict[str, object], is_recorded: bool
+    variant: dict[str, Any], is_recorded: bool
 ) -> None:
     model = tiny_model(seed=4, **variant)
     source = [5, 7, 12, 9, EOS]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import CheckpointInfo
 from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.checkpoint.saving import save_checkpoint
 from model.decoding.options import DecodingOptions
@@ -20,11 +19,10 @@ from model.exporters.tokenizers import ExportError
 from model.importers.imported import Wanted
 from model.importers.resolve import import_source
 from model.network.config import ModelConfig
-from model.network.transformer import Transformer, initialise
 from model.offline import translate_all
 from model.runner import Runner
-from model.text.tokenizer_config import TokenizerConfig
 from tests.model.network.reference import are_tied
+from tests.model.test_checkpoint import info_for, random_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 ROOT = Path(__file__).parents[3]
@@ -101,15 +99,10 @@ def generate(directory: Path, texts: list[str]) -> Translations:
     model = AutoModelForSeq2SeqLM.from_pretrained(directory).eval()
     tokenizer = AutoTokenizer.from_pretrained(directory)
     eos = model.config.eos_token_id
-    found: dict[str, list[int]] = {}
-    ordered = sorted(texts, key=len)
-    for start in range(0, len(ordered), 50):
-        batch = ordered[start : start + 50]
-        inputs: Any = tokenizer(batch, return_tensors="pt", padding=True)
-        rows = model.generate(**inputs, num_beams=1, max_length=None, max_new_tokens=LIMIT).tolist()
-        ended = [[*row, eos] for row in rows]  # those at the limit have none
-        found |= {t: row[1 : row.index(eos, 1)] for t, row in zip(batch, ended, strict=True)}
-    return [found[text] for text in texts]
+    inputs: Any = tokenizer(texts, return_tensors="pt", padding=True)
+    rows = model.generate(**inputs, num_beams=1, max_length=None, max_new_tokens=LIMIT).tolist()
+    ended = [[*row, eos] for row in rows]  # those at the limit have none
+    return [row[1 : row.index(eos, 1)] for row in ended]
 
 
 def tagged(sentences: list[tuple[str, str]]) -> list[str]:
@@ -208,18 +201,10 @@ def test_what_a_format_cannot_hold_is_refused_with_the_option(
 
 def save_random(directory: Path, tokenizer: Path, config: ModelConfig) -> None:
     """A random checkpoint from English to Chinese."""
-    torch.manual_seed(1)
-    model = Transformer(config)
-    initialise(model, "xavier")
+    model = random_model(config)
     if config.output_bias:
         torch.nn.init.normal_(model.output.bias)
-    info = CheckpointInfo(
-        name="random",
-        architecture=config,
-        pairs=(("en", "zh"),),
-        tokenizer=TokenizerConfig(tokenizer.name, tokenizer.name),
-        decoding=DecodingOptions(),
-    )
+    info = dataclasses.replace(info_for(config), pairs=(("en", "zh"),))
     save_checkpoint(directory, info, model.weights, [tokenizer], torch.float32)
 
 

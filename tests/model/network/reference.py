@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -24,11 +24,21 @@ from model.runner import Runner
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 CONTROL_IDS = (PAD, UNK, BOS)
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
+    {"positions": "alibi", "activation": "silu", "vocab_size": 700},
+    {"positions": "learned", "shared_embeddings": "none", "d_model": 80, "n_heads": 5},
+    {"norm": "pre", "positions": "learned", "embedding_norm": True, "d_ff": 30},
+    {"n_encoder_layers": 4, "n_decoder_layers": 1, "shared_embeddings": "target"},
+    {"sinusoids": "tensor2tensor", "position_offset": 2, "n_decoder_layers": 3},
+]
+"""Changes to `tiny_model`: every option of the architecture, and sizes that no vector divides."""
 
 
-def tiny_model(vocab_size: int = 13, seed: int = 0, **changes: object) -> Transformer:
+def tiny_model(vocab_size: int = 13, seed: int = 0, **changes: Any) -> Transformer:
     """A random model whose distributions are peaked enough for searches to differ."""
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "src_vocab_size": vocab_size,
         "tgt_vocab_size": vocab_size,
         "d_model": 16,

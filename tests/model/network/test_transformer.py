@@ -3,7 +3,6 @@ hold for every variant of it."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -13,38 +12,17 @@ import torch
 from torch import Tensor, nn
 
 from model.network import attention_maps, plain
-from model.network.config import ModelConfig
 from model.network.layers import Attention, FeedForward, Residual
 from model.network.parameters import alibi_slopes, sinusoids
-from model.network.transformer import Transformer, initialise
-from tests.model.network.reference import BOS, EOS, tiny_model
+from model.network.transformer import Transformer
+from tests.model.network.reference import BOS, EOS, VARIANTS, tiny_model
 
-VARIANTS: list[dict[str, Any]] = [
-    {},
-    {"norm": "pre", "activation": "gelu"},
-    {"positions": "learned", "activation": "silu", "shared_embeddings": "target"},
-    {"positions": "alibi", "shared_embeddings": "none", "output_bias": True},
-    {"n_encoder_layers": 3, "n_decoder_layers": 1, "norm": "pre", "positions": "alibi"},
-    {"embedding_norm": True, "sinusoids": "tensor2tensor", "position_offset": 2},
-]
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
-
-
-def build(config: ModelConfig, **changes: Any) -> Transformer:
-    """A randomly initialised Transformer in evaluation mode; norms and biases are random too."""
-    torch.manual_seed(0)
-    model = Transformer(dataclasses.replace(config, **changes))
-    initialise(model, "xavier")
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "norm" in name or name.endswith("bias"):
-                parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model.eval()
 
 
 def random_ids(n_rows: int, length: int, seed: int = 1) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return torch.randint(4, 450, (n_rows, length), generator=generator)
+    return torch.randint(4, 13, (n_rows, length), generator=generator)
 
 
 def copy_attention(theirs: nn.MultiheadAttention, ours: Attention) -> None:
@@ -97,10 +75,12 @@ def torch_states(model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_the_network_equals_torchs_own_with_the_same_weights(
-    tiny_config: ModelConfig, norm: str, activation: str
-) -> None:
-    model = build(tiny_config, norm=norm, activation=activation)
+def test_the_network_equals_torchs_own_with_the_same_weights(norm: str, activation: str) -> None:
+    """Norms and biases are random too."""
+    model = tiny_model(norm=norm, activation=activation)
+    for name, parameter in model.named_parameters():
+        if "norm" in name or name.endswith("bias"):
+            parameter.detach().add_(torch.randn_like(parameter) * 0.1)
     src, tgt = random_ids(3, 9), random_ids(3, 7, seed=2)
     src[1, 5:] = src[2, 1:] = model.config.pad_id
     with torch.no_grad():
@@ -109,8 +89,8 @@ def test_the_network_equals_torchs_own_with_the_same_weights(
 
 
 @every_variant
-def test_source_padding_changes_nothing(tiny_config: ModelConfig, variant: dict[str, Any]) -> None:
-    model = build(tiny_config, **variant)
+def test_source_padding_changes_nothing(variant: dict[str, Any]) -> None:
+    model = tiny_model(**variant)
     src, tgt = random_ids(2, 6), random_ids(2, 5, seed=2)
     padded = nn.functional.pad(src, (0, 4), value=model.config.pad_id)
     torch.testing.assert_close(model.encode(padded)[:, :6], model.encode(src))
@@ -118,10 +98,8 @@ def test_source_padding_changes_nothing(tiny_config: ModelConfig, variant: dict[
 
 
 @every_variant
-def test_later_target_tokens_do_not_change_earlier_logits(
-    tiny_config: ModelConfig, variant: dict[str, Any]
-) -> None:
-    model = build(tiny_config, **variant)
+def test_later_target_tokens_do_not_change_earlier_logits(variant: dict[str, Any]) -> None:
+    model = tiny_model(**variant)
     src, tgt = random_ids(2, 6), random_ids(2, 8, seed=2)
     changed = tgt.clone()
     changed[:, 5:] = random_ids(2, 3, seed=3)
@@ -133,11 +111,8 @@ def test_later_target_tokens_do_not_change_earlier_logits(
 @pytest.mark.parametrize("d_model", [4, 6, 16])
 def test_sinusoids_follow_section_3_5(d_model: int) -> None:
     """Those of tensor2tensor, the sines first, reach the wavelength of 10,000."""
-    table, other, half = (
-        sinusoids(50, d_model),
-        sinusoids(50, d_model, "tensor2tensor"),
-        d_model // 2,
-    )
+    table, other = sinusoids(50, d_model), sinusoids(50, d_model, "tensor2tensor")
+    half = d_model // 2
     for position in (0, 1, 7, 49):
         for i in range(half):
             angle = position / 10_000 ** (2 * i / d_model)
@@ -162,18 +137,9 @@ def test_alibi_slopes_are_those_of_the_papers_code(n_heads: int) -> None:
     assert alibi_slopes(n_heads).tolist() == pytest.approx(press_slopes(n_heads))
 
 
-@pytest.mark.parametrize(
-    "variant",
-    [
-        {},
-        {"norm": "pre", "activation": "gelu", "d_model": 64, "n_heads": 1},
-        {"positions": "alibi", "activation": "silu", "n_decoder_layers": 3},
-        {"positions": "learned", "shared_embeddings": "none", "d_model": 80, "n_heads": 5},
-        {"embedding_norm": True, "sinusoids": "tensor2tensor", "position_offset": 2},
-    ],
-)
-def test_every_variant_attends_as_in_pytorch(variant: dict[str, object]) -> None:
-    model = tiny_model(**variant)  # type: ignore[arg-type]
+@every_variant
+def test_every_variant_attends_as_in_pytorch(variant: dict[str, Any]) -> None:
+    model = tiny_model(**variant)
     source, target = [5, 7, 9, 4, EOS], [BOS, 6, 8, 10, 12, 11, 5]
     weights = {name: weight.numpy() for name, weight in model.weights.items()}
     found = plain.attention_maps(model.config, weights, source, target)

@@ -19,15 +19,7 @@ from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig, language_tag
 from tests.conftest import train_tiny_tokenizer
 
-SENTENCES = [
-    "我们昨天去学校。",
-    "“你好，世界！”（２.０版）",
-    "Größe, Straße und Übermut: ÄÖÜ.",
-    "Thank you 😀👩‍👩‍👧 🇩🇪!",
-    "naïve café, cafe\u0301",
-    "مرحبا بالعالم",
-    "1998 / 2024",
-]
+WORDS = ["我们", "The", "7", "２.０", ".", "é", "ÄÖÜ", "。", "😀👩‍👩‍👧", "🇩🇪", "مرحبا"]
 law = settings(max_examples=150, deadline=None)
 
 
@@ -50,11 +42,6 @@ def test_a_run_of_marks_that_no_language_has_is_normalised_in_parts() -> None:
     assert sorted(unicodedata.normalize("NFD", normalise(text))) == sorted(text)
     assert normalise(text).startswith("\u1ea1")
     assert normalise(text).endswith("\u00e9")
-
-
-@pytest.mark.parametrize("text", SENTENCES)
-def test_a_sentence_comes_back_as_it_was(tiny_tokenizer: Tokenizer, text: str) -> None:
-    assert tiny_tokenizer.decode(target_ids(tiny_tokenizer, text)) == normalise(text)
 
 
 @law
@@ -160,27 +147,22 @@ def reserving(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return Tokenizer(path, path, TokenizerConfig(path.name, path.name, reserved=16))
 
 
-@pytest.mark.parametrize("piece", PIECES)
-def test_a_reserved_piece_is_one_token_wherever_it_stands(reserving: Tokenizer, piece: str) -> None:
-    for text in (piece, f"我{piece}你", f"a{piece}b", f"x {piece} y", f"7{piece}8", piece * 3):
-        pieces = reserving.pieces(target_ids(reserving, text))
-        assert pieces.count(piece) == text.count(piece)
-
-
-@settings(max_examples=150, deadline=None)
+@law
 @given(
     parts=st.lists(
-        st.one_of(st.sampled_from(PIECES), st.sampled_from(["我们", "The", "7", ".", "é", "。"])),
+        st.one_of(st.sampled_from(PIECES), st.sampled_from(WORDS)),
         min_size=1,
         max_size=8,
     ),
     gaps=st.lists(st.sampled_from(["", " "]), min_size=8, max_size=8),
 )
-def test_text_and_spaces_around_reserved_pieces_come_back_as_they_were(
+def test_reserved_pieces_are_one_token_each_and_what_is_around_them_comes_back(
     reserving: Tokenizer, parts: list[str], gaps: list[str]
 ) -> None:
     text = "".join(gap + part for gap, part in zip(["", *gaps], parts, strict=False))
     ids = target_ids(reserving, text)
     assert reserving.decode(ids) == text
+    pieces = reserving.pieces(ids)
+    assert all(pieces.count(piece) == text.count(piece) for piece in PIECES)
     stream = reserving.stream()
     assert "".join(stream.push(token) for token in ids) + stream.flush() == text

@@ -1,19 +1,24 @@
-"""A recipe small enough to train in a second, and runs of it."""
+"""A recipe small enough to train in a second, and runs of it: killed, and compared."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from model.training.loop import Trainer
 from model.training.recipe import CorpusTable, DataTable, Recipe, TokenizerTable, TrainingTable
 from model.training.setup import TOKENIZER_FILE
-from tests.model.training.runs import MakeRecipe, MakeTrainer, StartRun
+
+MakeRecipe = Callable[..., Recipe]
+StartRun = Callable[..., Trainer]
+MakeTrainer = Callable[..., Trainer]
 
 
 @pytest.fixture
@@ -73,3 +78,29 @@ def make_trainer(start_run: StartRun, make_recipe: MakeRecipe) -> MakeTrainer:
         return start_run(make_recipe(**changes), name)
 
     return make
+
+
+class KilledError(Exception):
+    """Stands for a process that ends without warning."""
+
+
+def kill_after(trainer: Trainer, step: int) -> None:
+    """Run until `step` optimiser steps are done, then die."""
+    optimise = trainer._optimise
+
+    def counted(group: Any) -> tuple[float, int]:
+        if trainer.progress.step == step:
+            raise KilledError
+        return optimise(group)
+
+    trainer._optimise = counted  # type: ignore[method-assign]
+    with pytest.raises(KilledError):
+        trainer.run()
+
+
+def weights_of(trainer: Trainer) -> dict[str, Tensor]:
+    return {name: weight.clone() for name, weight in trainer.model.weights.items()}
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in directory.iterdir() if p.is_file() and p.stat().st_size}

@@ -1,7 +1,9 @@
-"""Words are linked to their translations, in whatever order; only sure translations are told."""
+"""Words are linked to their translations, in whatever order; only sure translations are told. Terms
+are phrases that the corpus translates the same way again and again."""
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from model.text.tokenizer import Tokenizer
 from model.training.alignment import Aligner, Pair
+from model.training.terms import find_terms
 from model.training.word_links import Ints, link_words
 
 NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss", "garden": "Garten", "bridge": "Brücke"}
@@ -88,3 +91,40 @@ def test_links_stay_inside_their_sentence(sentences: list[Sentence]) -> None:
         assert np.all(links >= 0)
         assert np.all(links < [len(first), len(second)])
         assert len({(row, column) for row, column in links.tolist()}) == len(links)
+
+
+VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
+PEOPLE = {"Anna": "Anna", "nobody": "niemand", "everyone": "jeder"}
+FILLERS = [f"w{letter}{other}" for letter in "abcdefgh" for other in "abcdef"]
+
+
+def phrases(noun: str, translation: str, count: int) -> list[Pair]:
+    rng = random.Random(noun)
+    pairs = []
+    for _ in range(count):
+        person, verb = rng.choice(list(PEOPLE)), rng.choice(list(VERBS))
+        first = f"{person} {verb} {noun}"
+        pairs.append((first, f"{PEOPLE[person]} {VERBS[verb]} {translation}"))
+    return pairs
+
+
+def corpus_of_terms() -> list[Pair]:
+    """Sentences of few words, and so many of others that the few are not the commonest."""
+    rng = random.Random(1)
+    words = [rng.sample(FILLERS, 2) for _ in range(1500)]
+    fillers = [(f"{a} {b}", f"{a}o {b}o") for a, b in words]
+    nouns = [phrases(f"small {a}", f"kleine {b}", 8) for a, b in NOUNS.items()]
+    return [*fillers, *itertools.chain(*nouns, *(phrases(a, b, 8) for a, b in NOUNS.items()))]
+
+
+def test_words_and_phrases_are_terms_with_their_places(tiny_tokenizer: Tokenizer) -> None:
+    pairs = [*corpus_of_terms(), *phrases("deep learning", "Lernen tiefer Art", 6)]
+    terms = {term.pair: term for term in find_terms(pairs, tiny_tokenizer)}
+    assert terms["house", "Haus"].source_sides == (0, 1)
+    phrase = terms["deep learning", "Lernen tiefer Art"]
+    assert phrase.places == tuple(range(len(pairs) - 6, len(pairs)))
+    for term in terms.values():
+        assert list(term.places) == sorted(set(term.places))
+        for first, second in (pairs[place] for place in term.places):
+            assert term.pair[0].lower() in first.lower()
+            assert term.pair[1].lower() in second.lower()

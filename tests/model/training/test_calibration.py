@@ -36,22 +36,13 @@ max_steps = 1
 """
 
 
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    """The bundled one, as if nobody had chosen its heads."""
-    return Path(shutil.copytree(BUNDLED, tmp_path / "zh-en"))
-
-
-@pytest.fixture
-def recipe(tmp_path: Path, tiny_pairs: Path) -> Path:
-    path = tmp_path / "tiny.toml"
-    path.write_text(RECIPE.format(pairs=tiny_pairs.resolve()), encoding="utf-8")
-    return path
-
-
 def test_chosen_heads_are_stored_and_no_worse_than_the_default(
-    checkpoint: Path, recipe: Path
+    tmp_path: Path, tiny_pairs: Path
 ) -> None:
+    """Of a copy of the bundled checkpoint, as if nobody had chosen its heads."""
+    checkpoint = Path(shutil.copytree(BUNDLED, tmp_path / "zh-en"))
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(RECIPE.format(pairs=tiny_pairs.resolve()), encoding="utf-8")
     before = read_info(checkpoint)
     result = calibrate(checkpoint, recipe, sentences=15)
     choice = result.heads

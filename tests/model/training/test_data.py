@@ -108,20 +108,15 @@ VERBS = {"sees": "sieht", "paints": "malt", "likes": "mag", "knows": "kennt"}
 NOUNS = {"house": "Haus", "tree": "Baum", "river": "Fluss"}
 
 
-def with_terms(directory: Path) -> DataTable:
-    """A corpus of four verbs and three nouns of weight 0.01, and terms of weight 3."""
-    lines = [f"he {v} {n}\ter {VERBS[v]} {NOUNS[n]}\n" for v in VERBS for n in NOUNS]
-    (directory / "few.tsv").write_text("".join(lines), encoding="utf-8")
-    corpus = CorpusTable("few", directory / "few.tsv", directory / "few.tsv", weight=0.01)
-    terms = TermsTable(weight=3.0, contexts=1)
-    return DataTable(("en", "de"), (corpus,), terms=terms)
-
-
 def test_terms_are_one_more_corpus_of_a_weight_of_its_own(
     tmp_path: Path, tiny_tokenizer: Tokenizer
 ) -> None:
     """They are searched before a corpus of small weight is cut."""
-    few, *terms = tokenize_corpora(with_terms(tmp_path), tiny_tokenizer, "train")
+    lines = [f"he {v} {n}\ter {VERBS[v]} {NOUNS[n]}\n" for v in VERBS for n in NOUNS]
+    (tmp_path / "few.tsv").write_text("".join(lines), encoding="utf-8")
+    corpora = (CorpusTable("few", tmp_path / "few.tsv", weight=0.01),)
+    data = DataTable(("en", "de"), corpora, terms=TermsTable(weight=3.0, contexts=1))
+    few, *terms = tokenize_corpora(data, tiny_tokenizer, "train")
     assert (few.name, len(few), {(c.name, c.weight) for c in terms}) == ("few", 0, {("terms", 3.0)})
     texts = [
         tuple(tiny_tokenizer.decode(side[i].tolist()) for side in corpus.sides)

@@ -23,19 +23,15 @@ def test_lowercase_tokenized_bleu_is_that_of_text_tokenized_by_hand() -> None:
     assert "tok:none" in signature
 
 
-def recipe_with(directory: Path, corpus: str) -> Path:
-    path = directory / "small.toml"
-    text = f'[data]\nlanguages = ["de", "en"]\n[[data.corpora]]\nname = "x"\n{corpus}\n'
-    path.write_text(f"{text}[training]\nmax_steps = 1\n", encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize(("sentences", "measured"), [(None, 3), (2, 2), (9, 3)])
 def test_only_the_first_sentences_of_a_set_are_measured_if_wanted(
     tmp_path: Path, sentences: int | None, measured: int
 ) -> None:
     (tmp_path / "dev.tsv").write_text("eins\tone\nzwei\ttwo\ndrei\tthree\n", encoding="utf-8")
-    recipe = recipe_with(tmp_path, f'dev = "{tmp_path / "dev.tsv"}"')
+    recipe = tmp_path / "small.toml"
+    corpus = f'[[data.corpora]]\nname = "x"\ndev = "{tmp_path / "dev.tsv"}"'
+    text = f'[data]\nlanguages = ["de", "en"]\n{corpus}\n[training]\nmax_steps = 1\n'
+    recipe.write_text(text, encoding="utf-8")
     asked: list[list[str]] = []
 
     def translate(texts: list[str], source: str, target: str) -> list[str]:

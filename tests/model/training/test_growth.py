@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -15,7 +14,7 @@ from model.checkpoint.reference import Checkpoint, load_checkpoint
 from model.checkpoint.saving import save_checkpoint
 from model.decoding.options import DecodingOptions
 from model.network.config import ModelConfig
-from model.network.transformer import Transformer, initialise
+from model.network.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_config import TokenizerConfig
 from model.training.growth import grow
@@ -23,7 +22,8 @@ from model.training.loop import Trainer
 from model.training.recipe import TokenizerTable
 from model.training.setup import TOKENIZER_FILE
 from tests.conftest import train_tiny_tokenizer
-from tests.model.training.runs import MakeRecipe
+from tests.model.test_checkpoint import random_model
+from tests.model.training.conftest import MakeRecipe
 
 LARGER = TokenizerTable(vocab_size=520, reserved_pieces=8)
 
@@ -32,7 +32,7 @@ LARGER = TokenizerTable(vocab_size=520, reserved_pieces=8)
 def start(tiny_config: ModelConfig, tiny_tokenizer: Tokenizer) -> Checkpoint:
     """A model of 1 + 1 layers and 450 pieces, its biases not zero."""
     config = replace(tiny_config, norm="pre", n_encoder_layers=1, n_decoder_layers=1)
-    model = new_model(config)
+    model = random_model(config)
     for weight in model.parameters():
         if weight.dim() == 1:
             torch.nn.init.normal_(weight)
@@ -48,13 +48,6 @@ def larger(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return Tokenizer(path, path, TokenizerConfig(path.name, path.name, reserved=8))
 
 
-def new_model(config: ModelConfig, **changes: Any) -> Transformer:
-    torch.manual_seed(3)
-    model = Transformer(replace(config, **changes)).eval()
-    initialise(model, "xavier")
-    return model
-
-
 def rows(model: Transformer) -> torch.Tensor:
     return model.tgt_embedding.tokens.weight.detach()
 
@@ -64,7 +57,7 @@ def test_added_layers_change_nothing_at_first(
     start: Checkpoint, encoder: int, decoder: int
 ) -> None:
     depth = {"n_encoder_layers": encoder, "n_decoder_layers": decoder}
-    grown = new_model(start.model.config, **depth)
+    grown = random_model(replace(start.model.config, **depth))
     grow(grown, start.tokenizer, start)
     src, tgt = torch.randint(4, 450, (3, 7)), torch.randint(4, 450, (3, 5))
     torch.testing.assert_close(grown(src, tgt), start.model(src, tgt))
@@ -73,7 +66,8 @@ def test_added_layers_change_nothing_at_first(
 def test_a_new_piece_is_the_mean_of_the_old_ones_that_spell_it(
     start: Checkpoint, larger: Tokenizer
 ) -> None:
-    grown = new_model(start.model.config, src_vocab_size=520, tgt_vocab_size=520)
+    config = replace(start.model.config, src_vocab_size=520, tgt_vocab_size=520)
+    grown = random_model(config)
     grow(grown, larger, start)
     old = {piece: i for i, piece in enumerate(start.tokenizer.target_pieces)}
     new = [

@@ -14,14 +14,9 @@ from safetensors.torch import load_file
 from model.checking import check_checkpoint
 from model.checkpoint.reference import load_checkpoint
 from model.training import loop
-from model.training.loop import Trainer, train
+from model.training.loop import train
 from model.training.saving import TrainingError
-from tests.model.training.runs import MakeTrainer, kill_after, weights_of
-
-
-def logged(trainer: Trainer, *columns: str) -> list[list[str]]:
-    with (trainer.directory / "log.csv").open(newline="") as file:
-        return [[row[column] for column in columns] for row in csv.DictReader(file)]
+from tests.model.training.conftest import MakeTrainer, kill_after, weights_of
 
 
 @pytest.mark.parametrize("killed_after", [1, 5])
@@ -128,7 +123,8 @@ def test_training_stops_when_bleu_has_not_risen_for_patience_validations(
     trainer = make_trainer(max_steps=100, save_every=2, validate_every=4, patience=2)
     trainer.run()
     assert trainer.progress.step == 16
-    bleu = [value for (value,) in logged(trainer, "dev_bleu")]
+    with (trainer.directory / "log.csv").open(newline="") as file:
+        bleu = [row["dev_bleu"] for row in csv.DictReader(file)]
     assert bleu == ["", "3", "", "5", "", "5", "", "4"]
 
 

@@ -11,9 +11,7 @@ import torch
 from model.checking import check_checkpoint
 from model.training.saving import TrainingError
 from tests.conftest import FullDisk
-from tests.model.training.runs import MakeTrainer, files_of, kill_after, weights_of
-
-CPU = torch.device("cpu")
+from tests.model.training.conftest import MakeTrainer, files_of, kill_after, weights_of
 
 
 @pytest.mark.parametrize("size", [20_000, 150_000])
@@ -89,13 +87,9 @@ def test_a_damaged_state_is_refused_in_one_line(
     assert files_of(trainer.directory) == before
 
 
-def removed(path: Path) -> None:
-    path.unlink()
-
-
 @pytest.mark.parametrize(
     ("damage", "said"),
-    [(removed, "holds no snapshot"), (truncated, "snapshot-.* is damaged")],
+    [(Path.unlink, "holds no snapshot"), (truncated, "snapshot-.* is damaged")],
 )
 def test_the_mean_of_damaged_snapshots_is_not_taken(
     make_trainer: MakeTrainer, damage: Callable[[Path], None], said: str

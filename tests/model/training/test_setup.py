@@ -14,9 +14,7 @@ from model.training.loop import Trainer
 from model.training.recipe import CorpusTable, DataTable, RecipeError
 from model.training.setup import train_tokenizer
 from tests.conftest import FullDisk
-from tests.model.training.runs import MakeRecipe, MakeTrainer, StartRun, kill_after
-
-CPU = torch.device("cpu")
+from tests.model.training.conftest import MakeRecipe, MakeTrainer, StartRun, kill_after
 
 
 def test_a_run_may_start_from_a_checkpoint_of_its_own_architecture(
@@ -55,9 +53,9 @@ def test_a_disk_that_is_full_from_the_start_is_said(
     tmp_path: Path, make_recipe: MakeRecipe, full_disk: FullDisk
 ) -> None:
     with full_disk(1000), pytest.raises(ValueError, match="File too large|cannot build this voc"):
-        Trainer(make_recipe(), tmp_path / "run", CPU)
+        Trainer(make_recipe(), tmp_path / "run", "cpu")
     assert not (tmp_path / "run" / "sentencepiece.model").exists()
-    Trainer(make_recipe(max_steps=1), tmp_path / "run", CPU).run()
+    Trainer(make_recipe(max_steps=1), tmp_path / "run", "cpu").run()
 
 
 def test_a_dev_file_with_nothing_to_validate_on_is_refused_at_the_start(

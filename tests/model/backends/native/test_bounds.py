@@ -3,14 +3,11 @@ refused, and what is computed afterwards is as before."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from model.backends.native import NativeSearch, PackedModel
 from model.backends.native.network import CompiledPart
@@ -143,34 +140,3 @@ def test_a_bad_argument_is_refused_and_changes_nothing(network: SteppedNetwork, 
         BAD_CALLS[name](network)
     for found, before in zip(steps(network, 4), expected, strict=True):
         assert torch.equal(found, before)
-
-
-numbers = st.one_of(st.integers(-2, 14), st.sampled_from(BEYOND))
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    st.lists(numbers, max_size=5),
-    st.lists(st.lists(numbers, max_size=6), max_size=5),
-    st.lists(st.tuples(numbers, numbers, numbers, numbers), max_size=7),
-    st.integers(0, 20),
-)
-def test_any_numbers_are_computed_with_or_refused(
-    slots: list[int], sources: list[list[int]], rows: list[tuple[int, ...]], count: int
-) -> None:
-    network = SteppedNetwork(PackedModel(tiny_model(), CONTROL_IDS, is_quantised=True), ROOM)
-    encode(network, [0, 1], SOURCES)
-    for call in (
-        lambda: encode(network, slots[: len(sources)], sources[: len(slots)]),
-        lambda: _step_of(network, rows),
-        lambda: network.rank(count),
-        lambda: network.reorder(torch.tensor([row[0] for row in rows], dtype=torch.int64), count),
-    ):
-        with contextlib.suppress(ValueError, OverflowError):
-            call()
-
-
-def _step_of(network: SteppedNetwork, rows: list[tuple[int, ...]]) -> None:
-    columns = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4).T.contiguous()
-    table = TABLE._replace(rows=columns[2], slots=columns[3])
-    network.step(columns[0].clone(), columns[1].clone(), table, EXTENT)

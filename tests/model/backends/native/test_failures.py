@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,8 +18,7 @@ from model.backends.native import PackedModel
 from model.backends.native.weights import WeightError
 from model.network.config import ModelConfig
 from model.network.transformer import Transformer
-from tests.model.backends.test_networks import VARIANTS
-from tests.model.network.reference import CONTROL_IDS, tiny_model
+from tests.model.network.reference import CONTROL_IDS, VARIANTS, tiny_model
 
 ROOT = Path(__file__).parents[4]
 
@@ -67,10 +67,10 @@ def test_every_weight_that_cannot_be_had_is_a_python_error(
     spoil: Callable[[Tensor], Tensor],
     error: type[BaseException],
     message: str,
-    variant: dict[str, object],
+    variant: dict[str, Any],
     is_quantised: bool,
 ) -> None:
-    original: Transformer = tiny_model(**variant)  # type: ignore[arg-type]
+    original: Transformer = tiny_model(**variant)
     model = SpoiltModel(original.config, Weights(original.weights), original.device)
     model.weights.spoil = spoil
     for name in model.weights:

@@ -135,14 +135,6 @@ def test_a_layer_of_whole_numbers_is_exact(is_quantised: bool, kernels: str) -> 
         np.testing.assert_array_equal(found, x @ weight.T)
 
 
-def network_of_logits(kernels: str, logits: Floats, is_quantised: bool) -> SteppedNetwork:
-    """A network that scores every token by its bias alone."""
-    model = tiny_model(vocab_size=len(logits), shared_embeddings="none")
-    torch.nn.init.zeros_(model.output.weight)
-    model.output.bias.data.copy_(torch.from_numpy(logits))
-    return SteppedNetwork(PackedModel(model, CONTROL_IDS, is_quantised, kernels), ROOM)
-
-
 LOGITS: dict[str, Floats] = {
     "near": np.linspace(0, -8, 1300, dtype=np.float32),
     "falling over all of the range": np.linspace(50, -250, 1300, dtype=np.float32),
@@ -156,8 +148,12 @@ LOGITS: dict[str, Floats] = {
 @pytest.mark.parametrize("name", LOGITS)
 @torch.inference_mode()
 def test_log_probabilities_are_those_of_float64_for_all_floats(name: str, kernels: str) -> None:
+    """Of a network that scores every token by its bias alone."""
     logits = LOGITS[name].copy()
-    network = network_of_logits(kernels, logits, is_quantised=False)
+    model = tiny_model(vocab_size=len(logits), shared_embeddings="none")
+    torch.nn.init.zeros_(model.output.weight)
+    model.output.bias.data.copy_(torch.from_numpy(logits))
+    network = SteppedNetwork(PackedModel(model, CONTROL_IDS, False, kernels), ROOM)
     steps(network, 1)
     best = network.rank(8)
     logits[list(CONTROL_IDS)] = -np.inf
