@@ -103,6 +103,20 @@ def last_of(socket: ClientConnection) -> dict[str, Any]:
     return last
 
 
+class Clock:
+    """It stands 100 seconds before the end of a November."""
+
+    seconds = 1_796_083_200.0 - 100
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[KeyStore]:
     """Another process's connection to the server's database."""
