@@ -26,7 +26,7 @@ from tests.service.http.clients import FIELDS, STREAM, by_json, last_message
 ID = "given-by-the-client"
 
 
-def test_arguments_win_over_the_environment_and_both_over_defaults(
+def test_arguments_win_over_the_environment_and_a_replica_has_its_share_of_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DRAGOMAN_REPLICAS", "2")
@@ -35,15 +35,8 @@ def test_arguments_win_over_the_environment_and_both_over_defaults(
     settings = read_arguments({"replicas": "3", "model": "a,b"})
     assert (settings.replicas, settings.max_slots) == (3, 8)
     assert settings.model == (Path("a"), Path("b"))
-
-
-def test_a_replica_has_the_servers_settings_and_its_share_of_the_machine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("DRAGOMAN_MAX_TEXTS", "5")
-    own = read_arguments({"cpus": "2.5", "max_slots": "8"}).of_one_replica()
-    assert (own.max_texts, own.max_slots) == (5, 8)
-    assert (own.device, own.threads) == ("cpu", 3)
+    own = read_arguments({"cpus": "2.5"}).of_one_replica()
+    assert (own.max_slots, own.device, own.threads) == (8, "cpu", 3)
     assert read_arguments({"cpus": "4", "threads": "1"}).of_one_replica().threads == 1
 
 

@@ -38,6 +38,11 @@ def routes_of(app: FastAPI) -> list[tuple[str, str]]:
     )
 
 
+def multipart(**parts: Any) -> dict[str, Any]:
+    """For httpx's `files`: fields, and files as name and content."""
+    return {name: part if isinstance(part, tuple) else (None, part) for name, part in parts.items()}
+
+
 def error_members(path: str) -> set[str]:
     """The members of an error, by the prefix of an API."""
     members = {

@@ -101,14 +101,13 @@ def test_trailers_without_end_end_the_connection(server: ServerProcess, body: by
     until(lambda: server.num_connections == 0)
 
 
-def test_a_body_in_small_chunks_with_trailers_is_read(server: ServerProcess) -> None:
+def test_a_body_in_small_chunks_is_read_and_its_trailers_become_no_headers(
+    server: ServerProcess,
+) -> None:
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in BODY)
     request = CHUNKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + chunks
     received = server.exchange(request + b"0\r\nChecksum: 1\r\nSource: me\r\n\r\n")
     assert b'{"translatedText":"ABC"}' in received
-
-
-def test_trailers_do_not_become_headers(server: ServerProcess) -> None:
     body = b'5\r\n{"q":\r\n1\r\n \r\n0\r\nX-Request-ID: from-a-trailer\r\n\r\n'
     received = server.exchange(CHUNKED + body + LIVE + LAST)
     assert received.count(b"HTTP/1.1 ") == 2

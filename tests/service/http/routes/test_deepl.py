@@ -56,7 +56,6 @@ def test_languages_are_spelled_as_deepl_spells_them(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "more"),
     [
-        ("split_sentences", ["1", 1, True, "0", 0, False, "nonewlines"], {}),
         ("preserve_formatting", [True, 0, "1", "false"], {}),
         ("formality", ["default", "prefer_more", "prefer_less"], {}),
         ("show_billed_characters", [True, "1"], {"billed_characters": 3}),
@@ -79,7 +78,7 @@ def test_what_is_honoured(
 
 
 @pytest.mark.parametrize(
-    ("split", "number"), [("0", 2), (0, 2), ("1", 5), (None, 5), ("nonewlines", 3)]
+    ("split", "number"), [("0", 2), (False, 2), ("1", 5), (None, 5), ("nonewlines", 3)]
 )
 def test_sentences_are_split_by_deepls_values(
     client: TestClient, runner: FakeRunner, split: str | int | None, number: int

@@ -61,16 +61,8 @@ def test_alternatives_join_each_sentences_next_best(client: TestClient) -> None:
         "translatedText": "HI. BYE.",
         "alternatives": ["HI.* BYE.*", "HI.** BYE.**"],
     }
-    assert by_json(client, q=["Hi.", ""], alternatives=1)["alternatives"] == [["HI.*"], []]
-
-
-def test_details_tell_each_sentence(client: TestClient) -> None:
-    details = by_json(client, q=["Hi there.", ""], details=True)["details"]
-    assert [len(text["sentences"]) for text in details] == [1, 0]
-    first = details[0]["sentences"][0]
-    assert first["target"] == first["source"].upper() == "".join(first["tokens"])
-    assert len(first["log_probs"]) == len(first["tokens"]) + 1
-    assert first["finish_reason"] == "stop"
+    answer = by_json(client, q=["Hi.", ""], alternatives="1")  # a string, as some clients write it
+    assert answer["alternatives"] == [["HI.*"], []]
 
 
 def test_details_tell_which_words_translate_each_other_and_how_sure_the_model_is(
@@ -78,7 +70,9 @@ def test_details_tell_which_words_translate_each_other_and_how_sure_the_model_is
 ) -> None:
     """The fake calibration is the mean log-probability, -0.5, once for words, twice for the whole;
     punctuation is not rated, and a pair that was not measured has no confidence."""
-    (sentence,) = by_json(client, q="Hi, Tom.", details=True)["details"][0]["sentences"]
+    texts = by_json(client, q=["Hi, Tom.", ""], details=True)["details"]
+    (sentence,), none = (text["sentences"] for text in texts)
+    assert (none, len(sentence["log_probs"])) == ([], len(sentence["tokens"]) + 1)
     links = [[0, 2, 0, 2], [2, 3, 2, 3], [4, 7, 4, 7], [7, 8, 7, 8]]
     assert [link[:4] for link in sentence["alignment"]] == links
     assert all(0 < link[4] <= 1 for link in sentence["alignment"])
@@ -179,7 +173,6 @@ def test_bad_fields_are_named(client: TestClient, fields: dict[str, Any], word: 
         (400, "invalid_json", b"[" * 100_000),
         (400, "invalid_json", b'{"q": NaN}'),
         (400, "invalid_json", rb'{"q": "\ud800", "source": "en", "target": "de"}'),
-        (400, "invalid_json", rb'{"\ud800": 1}'),
         (422, "invalid_field", b"[]"),
         (400, "missing_field", b'{"q": "a", "source": "en"}'),
     ],
